@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 TORCH := torch==2.13.0
 INSTALL := $(BIN)/python -m pip install --quiet --require-hashes
-JOBS := whole_process tui all_targets million own_matrix learning_curve scaling on_a_gpu
+JOBS := whole_process tui all_targets million own_matrix learning_curve on_a_gpu
 
 # Every process that the tests start would compile all of the program anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -26,6 +26,8 @@ verify: .venv/installed
 
 bench: .venv/installed-bench
 	for job in $(JOBS); do $(BIN)/python benchmarks/$$job.py || exit 1; done
+	$(BIN)/python benchmarks/scaling.py --picture docs/performance-cost.svg
+	$(BIN)/python benchmarks/memory.py --picture docs/performance-memory.svg
 
 # About half an hour of random keys, presets, kills and runs; HOURS=2 sets how long the runs go on.
 soak: .venv/installed-test

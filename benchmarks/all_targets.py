@@ -1,9 +1,11 @@
 """J2: all 1024 targets on 1024 Hadamard rows, one pass, the loss over all rows after every example, float32.
 
-`python benchmarks/all_targets.py [--json] [--repeats N]`. Every contender runs on one thread in a process of
-its own, warm, and `first` is its first call with whatever it compiles. All learn the same rows with the same
-rates; JAX, numba and torch.func measure the loss as ‖w − w*‖² (Parseval), naive torch by predictions of all
-rows; scikit-learn does a sample of the steps of one target, and the rest is extrapolated.
+`python benchmarks/all_targets.py [--json] [--repeats N]`. Every contender runs on one thread in a process
+of its own, warm, and `first` is its first call with whatever it compiles. `expert` is `fused.py` on the
+rows that the engine draws; it is what J2 is measured by, and `off` is how far its curve is from the
+engine's at most, as a share of 1. The others learn rows of the same kind with the same rates; JAX, numba
+and torch.func measure the loss as ‖w − w*‖² (Parseval), naive torch by predictions of all rows;
+scikit-learn does a sample of the steps of one target, and the rest is extrapolated.
 """
 
 from __future__ import annotations
@@ -15,14 +17,23 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from contest import Contender, Record, contest
+from contest import Contender, Record, Row, contest
 from numpy.typing import NDArray
 
+from engine.core.spectrum import looked_at
 from engine.problems.hadamard_matrices import sylvester
+from engine.runtime.drawn_data import DrawnData
 from hadamard_tui.headless import jobs
 
 D = 1024
 LR = {"GD": 1 / (2 * D), "EGU": 0.15, "EGU±": 0.15, "spindly": 0.0375, "AdaGrad": 1 / 32}
+"""Rates of the rules that every contender knows."""
+
+FUSED = {**LR, "hypentropy": 0.15, "private rates": 0.125, "momentum": 1 / (8 * D)}
+CLOSED = ("GD", "momentum")
+WHOLE = ("expert", "closed form", "JAX", "numba")
+"""Outsiders that do all of the job, of which the best counts."""
+
 BLOCK = 64
 """Steps of an outsider that are made together."""
 
@@ -197,6 +208,28 @@ def in_numba(learner: str) -> Callable[[], Record]:
     return work
 
 
+def by_expert(learner: str, closed: bool = False) -> Callable[[], Record]:
+    """Fused passes in SIMD registers, or a closed form, on the rows that the engine draws."""
+
+    def work() -> Record:
+        import fused
+
+        experiment = jobs.all_targets(learner)
+        trace = jobs.measure(experiment).trace.curves[0]
+        expected, errors = trace.mean("loss"), trace.mean("error")
+        X, lr = DrawnData().of(experiment, "cpu").instances.rows[0].numpy(), FUSED[learner]
+        curve = fused.closed_curve if closed else fused.curve
+        counted = np.array([looked_at(record, dense=3) for record in range(D + 1)])
+        record = timed(lambda: curve(learner, X, lr, counted)[0])
+        found = curve(learner, X, lr, counted)
+        off = {"off": float(np.abs(found[0] - expected).max())}
+        if not closed:
+            off["errors off"] = float(np.nanmax(np.abs(found[1] - errors)))
+        return {**record, **off}
+
+    return work
+
+
 def in_blocks() -> Record:
     """GD on random signs by errors on all rows and inner products of rows: BLOCK steps are three products.
 
@@ -255,9 +288,27 @@ CONTENDERS = {
         ("naive torch", in_naive_torch, None),
     )
 }
+for learner in FUSED:
+    CONTENDERS.setdefault(f"{learner}: hadamard-tui", Contender(ours(learner)))
+    CONTENDERS[f"{learner}: expert"] = Contender(by_expert(learner))
+for learner in CLOSED:
+    CONTENDERS[f"{learner}: closed form"] = Contender(by_expert(learner, closed=True))
 CONTENDERS["GD on random signs: hadamard-tui"] = Contender(ours("GD", "rademacher"))
 CONTENDERS["GD on random signs: products of blocks"] = Contender(in_blocks)
 CONTENDERS["GD: scikit-learn"] = Contender(in_sklearn)
+SIGNS = "GD on random signs"
+ROWS = [
+    Row(
+        f"J2 {learner}",
+        f"{learner}: hadamard-tui",
+        tuple(
+            name for name in CONTENDERS if name.startswith(f"{learner}: ") and name.split(": ")[1] in WHOLE
+        ),
+        times=1.0,
+    )
+    for learner in FUSED
+]
+ROWS.append(Row(f"J2 {SIGNS}", f"{SIGNS}: hadamard-tui", (f"{SIGNS}: products of blocks",), most=0.39))
 
 if __name__ == "__main__":
-    contest("J2: 1024 targets, d = 1024, one pass, seconds on one thread", CONTENDERS)
+    contest("J2: 1024 targets, d = 1024, one pass, seconds on one thread", CONTENDERS, rows=ROWS)

@@ -27,7 +27,14 @@ ONE_THREAD = {
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
     "JAX_PLATFORMS": "cpu",
 }
+
+AVX512 = {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"}
+"""What OpenBLAS asks of a processor for its kernels named SkylakeX."""
+
 PACKAGES = ("torch", "numpy", "jax", "numba", "scikit-learn")
+
+WIDTH = 110
+"""Columns of tables, which logs have too."""
 
 Record = dict[str, Any]
 """What a contender says of one repeat: cpu and wall in seconds, first and peak where they are measured."""
@@ -42,6 +49,9 @@ class Contender(NamedTuple):
 
     all_cores: bool = False
     """Whether it has all cores, and not one thread on one of them."""
+
+    environment: Mapping[str, str] = {}
+    """What is set for its process."""
 
 
 class Row(NamedTuple):
@@ -78,17 +88,23 @@ class Outcome(NamedTuple):
 
 
 def contest(
-    text: str, contenders: Mapping[str, Contender], repeats: int = 5, rows: Sequence[Row] = ()
+    text: str,
+    contenders: Mapping[str, Contender],
+    repeats: int = 5,
+    rows: Sequence[Row] = (),
+    draw: Callable[[Mapping[str, Record], str], None] | None = None,
 ) -> None:
     """Run all contenders turn by turn and print the medians and the rows, as tables or as JSON.
 
-    Called again with `--only NAME` it is the process of one contender.
+    `draw` draws the medians into a file. Called again with `--only NAME` it is the process of one contender.
     """
     parser = argparse.ArgumentParser(description=text)
     parser.add_argument("--json", action="store_true", help="print the records as JSON")
     parser.add_argument("--repeats", type=int, default=repeats, help="turns of every contender")
     parser.add_argument("--quick", action="store_true", help="one turn of every contender")
     parser.add_argument("--only", help=argparse.SUPPRESS)
+    if draw is not None:
+        parser.add_argument("--picture", help="draw what was measured into this file")
     arguments = parser.parse_args()
     if arguments.only:
         if not contenders[arguments.only].all_cores:
@@ -103,8 +119,11 @@ def contest(
     records: dict[str, list[Record]] = {name: [] for name in contenders if name not in missing}
     for _ in range(1 if arguments.quick else arguments.repeats):
         for name, found in records.items():
-            found.append(child(name, {} if contenders[name].all_cores else ONE_THREAD))
+            threads = {} if contenders[name].all_cores else ONE_THREAD
+            found.append(child(name, {**threads, **contenders[name].environment}))
     medians = {name: median(found) for name, found in records.items()}
+    if draw is not None and arguments.picture:
+        draw(medians, arguments.picture)
     found_rows = [outcome(row, medians) for row in rows]
     if arguments.json:
         result = {"job": text, "machine": machine(), "repeats": records, "medians": medians}
@@ -128,6 +147,19 @@ def pinned() -> None:
     """Keep this process on one core, where the system can."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def fast_blas() -> dict[str, str]:
+    """What has numpy and scipy use AVX-512, where OpenBLAS does not find out that it may.
+
+    On an AMD EPYC of 2025 it took kernels for AVX2, with half the speed in float32.
+    """
+    try:
+        with open("/proc/cpuinfo") as file:
+            flags = next(set(line.split()) for line in file if line.startswith("flags"))
+    except (OSError, StopIteration):
+        return {}
+    return {"OPENBLAS_CORETYPE": "SkylakeX"} if flags >= AVX512 else {}
 
 
 def median(records: list[Record]) -> Record:
@@ -161,7 +193,7 @@ def show_rows(text: str, rows: Iterable[Outcome]) -> None:
         words = "not measured" if row.met is None else "met" if row.met else "NOT MET"
         cells = (row.cold, row.warm, row.outsider, row.ratio, row.goal)
         table.add_row(row.job, *map(_cell, cells), words)
-    Console().print(table)
+    Console(width=WIDTH).print(table)
 
 
 def machine() -> dict[str, str]:
@@ -179,7 +211,7 @@ def show(text: str, medians: Mapping[str, Record], missing: Mapping[str, str | N
     table = Table("", *keys, title=text)
     for name, record in medians.items():
         table.add_row(name, *(_cell(record.get(key)) for key in keys))
-    console = Console()
+    console = Console(width=WIDTH)
     console.print(table)
     for name, module in missing.items():
         console.print(f"{name} is left out: {module} is not installed (`make bench` installs it)")

@@ -1,18 +1,27 @@
-"""J3: d = 2²⁰ features, the loss after every example, to a loss below 0.01; and 1000 examples of GD.
+"""J3: d = 2²⁰ … 2²⁶ features, the loss after every example, to a loss below 0.01; and 1000 examples of GD.
 
 `python benchmarks/million.py [--json] [--repeats N]`. `peak` is MiB above a process that has loaded torch.
+Then EGU± for 60 examples and no counts of mistakes: `passes` are those of the engine over its weights,
+`expert` is the loop of `one_target.py` on the same rows, and `floor` says how many times as long each takes
+as the memory takes at least to read and write the weights once for every example, by a triad in the same
+process. The engine passes over them once for six examples, and may be below 1. Runs of 2²⁶ features are
+left out where the memory estimate says that they do not fit.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
 from contest import Contender, Record, contest
 
+from engine.runtime import memory_estimate
+from engine.runtime.run import prepare
 from hadamard_tui.headless import jobs
 
 D = 1 << 20
+SIZES, EXAMPLES, RATE = (20, 24, 26), 60, 0.15
 
 
 def job(learner: str, examples: int) -> Callable[[], Record]:
@@ -35,8 +44,46 @@ def job(learner: str, examples: int) -> Callable[[], Record]:
     return work
 
 
+def long_vector(bits: int, expert: bool) -> Callable[[], Record]:
+    """EGU± on 60 examples of 2^bits features: the passes of the engine alone, or the expert's loop."""
+
+    def work() -> Record:
+        import one_target
+        import torch
+
+        d = 1 << bits
+        experiment = jobs.on_path(jobs.million("EGU±", EXAMPLES, d), "compiled")
+        torch.set_num_threads(1)
+        with torch.no_grad():
+            _, (learner_run,) = prepare(experiment)
+        passes = learner_run.training_run.hypothesis
+        rows = passes.examples
+        numbers, signs = rows.order[0, :EXAMPLES].numpy(), rows.row_signs[0, :EXAMPLES].numpy()
+        start, again = time.perf_counter(), time.process_time()
+        if expert:
+            one_target.curve(numbers, signs, d, RATE)
+            start, again = time.perf_counter(), time.process_time()
+            losses = one_target.curve(numbers, signs, d, RATE)
+        else:
+            passes.learn_ahead([False] * EXAMPLES, [False] * EXAMPLES)
+        cpu, wall = time.process_time() - again, time.perf_counter() - start
+        floor = EXAMPLES * 16 * d / one_target.bandwidth(d)
+        record = {"cpu": cpu, "wall": wall, "floor": cpu / floor}
+        if expert:
+            passes.learn_ahead([False] * EXAMPLES, [False] * EXAMPLES)
+            found = [float(each.losses) for each in passes.to_come]
+            record["off"] = float(np.abs(losses[1:] - found).max())
+        return record
+
+    return work
+
+
 CONTENDERS = {name: Contender(job(name, 60)) for name in jobs.MILLION}
 CONTENDERS["GD"] = Contender(job("GD", 1000))
+for bits in SIZES:
+    if memory_estimate.fits(jobs.million("EGU±", EXAMPLES, 1 << bits), memory_estimate.available("cpu")):
+        CONTENDERS[f"2^{bits} passes"] = Contender(long_vector(bits, expert=False))
+        CONTENDERS[f"2^{bits} expert"] = Contender(long_vector(bits, expert=True))
 
 if __name__ == "__main__":
-    contest("J3: d = 2²⁰, seconds with the threads that there are", CONTENDERS)
+    contest("J3: d = 2²⁰ and more, seconds with the threads that there are", CONTENDERS)

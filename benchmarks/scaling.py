@@ -1,7 +1,8 @@
-"""J5: how the cost grows with the work, as log-log slopes against the operation count.
+"""How the cost grows with the work: fitted exponents of CPU seconds in d, m, n, the width and the replicas.
 
-`python benchmarks/scaling.py [--json] [--quick]`. Slopes are fitted to the upper sizes, where overhead is
-small. At the end the first job runs again: no job may slow the next.
+`python benchmarks/scaling.py [--json] [--quick] [--picture FILE.svg]`. Exponents are fitted to the upper
+sizes, where overhead is small, and drawn beside those of the operation count. At the end the first job runs
+again: no job may slow the next.
 """
 
 from __future__ import annotations
@@ -9,18 +10,19 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-from contest import machine, pinned
-from rich.console import Console
-from rich.table import Table
+from contest import Outcome, machine, pinned, show_rows
 
+from engine.core.free_memory import free_bytes
+from engine.core.parts import BadInput
+from engine.runtime.memory_estimate import needed
 from engine.spec.experiment import Experiment
 from hadamard_tui.headless import jobs
 
-STEPS = 40
+STEPS, CLOSE = 40, 0.1
 FEATURE = {"kind": "feature", "index": 3}
 REAL = {"kind": "sparse", "r": 2}
 """Labels that are no classes, so that no errors are counted, which large runs do at some records only."""
@@ -31,14 +33,34 @@ def structured(d: int) -> Experiment:
     return jobs.on_path(one("EGU±", d, REAL), "structured")
 
 
+def compiled(d: int) -> Experiment:
+    """The same in a compiled pass."""
+    return jobs.on_path(one("EGU±", d, REAL), "compiled")
+
+
 def dense(d: int) -> Experiment:
     """EGU± on the matrix: O(d²) for the losses of a record."""
     return jobs.on_path(one("EGU±", d, FEATURE), "dense")
 
 
 def targets(count: int) -> Experiment:
-    """EGU for all of `count` features on rows on demand: O(count²) for a step and its loss."""
+    """EGU for all m = d features on rows on demand: O(m d) for a step and its loss."""
     return jobs.on_path(jobs.all_targets("EGU", count, min(STEPS, count)), "structured")
+
+
+def rows(n: int) -> Experiment:
+    """GD with logistic loss over n rows of 256 random signs: O(n d) for the loss of a record."""
+    described = {"kind": "one-pass", "examples": STEPS, "loss": "logistic"}
+    matrix: Any = {"kind": "rademacher", "d": 256, "n": n}
+    experiment = jobs.described(256, FEATURE, described, {"GD": jobs.ALL_TARGETS["GD"]}, matrix=matrix)
+    return jobs.on_path(experiment, "dense")
+
+
+def width(units: int) -> Experiment:
+    """Steps of ReLU nets of so many units for every fourth k of 128 rows: O(k h) for each."""
+    net = {"architecture": {**jobs.NET, "widths": [units]}, "update": {"kind": "gd", "lr": 1 / (8 * units)}}
+    protocol = {"kind": "erm", "every": 4, "steps": STEPS, "tolerance": 0}
+    return jobs.on_path(jobs.described(128, FEATURE, protocol, {"net": net}), "preactivations")
 
 
 def replicas(count: int) -> Experiment:
@@ -51,13 +73,55 @@ def one(learner: str, d: int, target: dict[str, Any], **settings: int) -> Experi
     return jobs.described(d, target, protocol, {learner: jobs.ALL_TARGETS[learner]}, **settings)
 
 
-SWEEPS: dict[str, tuple[Callable[[int], Experiment], range, int, float]] = {
-    "structured, d": (structured, range(7, 21), 4, 1.0),
-    "dense, d": (dense, range(7, 14), 3, 2.0),
-    "targets, with d": (targets, range(7, 13), 3, 2.0),
-    "replicas": (replicas, range(11), 4, 1.0),
+class Sweep(NamedTuple):
+    """The experiment of a size, powers of two, how many are fitted, the exponent of the operations."""
+
+    experiment: Callable[[int], Experiment]
+    powers: range
+    fitted: int
+    exponent: float
+
+
+class Found(NamedTuple):
+    """What a sweep measured."""
+
+    sizes: list[int]
+    cpu: list[float]
+    exponent: float
+    predicted: float
+
+
+SWEEPS = {
+    "d, compiled": Sweep(compiled, range(8, 27), 5, 1.0),
+    "d, by structure": Sweep(structured, range(8, 25), 5, 1.0),
+    "d, on the matrix": Sweep(dense, range(8, 15), 2, 2.0),
+    "d = m targets": Sweep(targets, range(8, 13), 3, 2.0),
+    "n rows": Sweep(rows, range(8, 18), 4, 1.0),
+    "width of nets": Sweep(width, range(6, 15), 4, 1.0),
+    "replicas": Sweep(replicas, range(11), 4, 1.0),
 }
-"""The experiment of a size, sizes as powers of two, how many of them are fitted, the slope predicted."""
+
+
+def possible(sweep: Sweep) -> Iterator[int]:
+    """The sizes of a sweep that the program takes, and that fit into half of the memory."""
+    for power in sweep.powers:
+        try:
+            if needed(sweep.experiment(1 << power)) > free_bytes() / 2:
+                return
+        except BadInput:
+            if power == sweep.powers[0]:
+                raise
+            return
+        yield 1 << power
+
+
+def measured(sweep: Sweep, quick: bool) -> Found:
+    """The cost of every size, and the exponent of the upper ones; `quick` leaves out the largest two."""
+    sizes = list(possible(sweep))[: -2 if quick else None]
+    cpu = [seconds(sweep.experiment(size), 1 if quick else 3) for size in sizes]
+    upper = slice(-sweep.fitted, None)
+    exponent = float(np.polyfit(np.log2(sizes[upper]), np.log2(cpu[upper]), 1)[0])
+    return Found(sizes, cpu, exponent, sweep.exponent)
 
 
 def seconds(experiment: Experiment, repeats: int) -> float:
@@ -66,41 +130,64 @@ def seconds(experiment: Experiment, repeats: int) -> float:
     return statistics.median(jobs.measure(experiment).cpu for _ in range(repeats))
 
 
+def picture(found: Mapping[str, Found], file: str) -> None:
+    """Cost against size, each with the line of its exponent."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams |= {"svg.hashsalt": "hadamard-tui", "svg.fonttype": "none"}
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(2, 4, figsize=(13, 6), layout="constrained")
+    for panel, (name, one) in zip(axes.flat, found.items(), strict=False):
+        sizes = np.array(one.sizes, float)
+        panel.loglog(sizes, one.cpu, "o-", base=2, markersize=4)
+        panel.loglog(sizes, one.cpu[-1] * (sizes / sizes[-1]) ** one.predicted, "--", base=2, color="gray")
+        panel.set_title(f"{name}: exponent {one.exponent:.2f}, operations {one.predicted:g}", fontsize=9)
+        panel.set_yscale("log", base=10)
+        panel.set_ylabel("CPU seconds", fontsize=8)
+        panel.tick_params(labelsize=8)
+    for panel in axes.flat[len(found) :]:
+        panel.set_visible(False)
+    figure.savefig(file, metadata={"Date": None})
+
+
+def outcome(name: str, one: Found) -> Outcome:
+    """A sweep as a row."""
+    job = f"{name}, {one.sizes[0]} … {one.sizes[-1]}: exponent {one.exponent:.2f}"
+    close = abs(one.exponent / one.predicted - 1) <= CLOSE
+    return Outcome(job, None, one.cpu[-1], None, None, f"{one.predicted:g} ± 10 %", close)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="print the records as JSON")
     parser.add_argument("--quick", action="store_true", help="one turn, without the largest sizes")
+    parser.add_argument("--picture", help="draw cost against size into this file")
     arguments = parser.parse_args()
     pinned()
-    repeats = 1 if arguments.quick else 3
-    first = seconds(structured(1 << 14), repeats)
-    results = {}
-    for name, (experiment, powers, fitted, predicted) in SWEEPS.items():
-        sizes = list(powers)[: -2 if arguments.quick else None]
-        cost = [seconds(experiment(1 << power), repeats) for power in sizes]
-        slope = float(np.polyfit(sizes[-fitted:], np.log2(cost[-fitted:]), 1)[0])
-        results[name] = {
-            "sizes": [1 << power for power in sizes],
-            "cpu": cost,
-            "slope": slope,
-            "predicted": predicted,
-        }
-    again = seconds(structured(1 << 14), repeats) / first
+    first = seconds(structured(1 << 14), 3)
+    found = {name: measured(sweep, arguments.quick) for name, sweep in SWEEPS.items()}
+    again = seconds(structured(1 << 14), 3) / first
+    if arguments.picture:
+        picture(found, arguments.picture)
     if arguments.json:
-        print(json.dumps({"machine": machine(), "sweeps": results, "first job again": again}))
+        sweeps = {name: one._asdict() for name, one in found.items()}
+        print(json.dumps({"machine": machine(), "sweeps": sweeps, "first job again": again}))
         return
-    table = Table("", "sizes", "largest, s", "slope", "predicted", title="J5: cost as work grows")
-    for name, found in results.items():
-        sizes, cost = found["sizes"], found["cpu"]
-        table.add_row(
-            name,
-            f"{sizes[0]} … {sizes[-1]}",
-            f"{cost[-1]:.3g}",
-            f"{found['slope']:.2f}",
-            f"{found['predicted']:g}",
+    lines = [outcome(name, one) for name, one in found.items()]
+    lines.append(
+        Outcome(
+            f"the first job after all others: {again:.2f} times",
+            None,
+            None,
+            None,
+            None,
+            "≤ 1.1",
+            again <= 1.1,
         )
-    Console().print(table)
-    print(f"the first job took {again:.2f} times as long after all others")
+    )
+    show_rows("Cost as work grows, CPU seconds of the largest", lines)
 
 
 if __name__ == "__main__":

@@ -29,8 +29,14 @@ if TYPE_CHECKING:
 WIDE = 8 << 20
 """Bytes of all weight vectors of a learner from which on the C library scatters them."""
 
+LONG = 4 << 20
+"""Bytes of a single weight vector from which on free memory is returned before every round."""
+
 HOLES = 2
-"""By how much such a batch of short vectors was seen to take more than it needs."""
+"""By how much such a batch of shorter vectors was seen to take more than it needs."""
+
+RESTING = 4
+"""Numbers held at once for every parameter where models are trained one group after the other."""
 
 
 class Backend:
@@ -59,6 +65,9 @@ class Backend:
     without_torch: ClassVar[bool] = False
     """Whether it needs none of torch, which takes longer to load than a small run."""
 
+    predicts: ClassVar[bool] = True
+    """Whether losses are made of predictions of all rows that it does not hold anyway."""
+
     in_place: ClassVar[bool] = False
     """Whether steps change them in their place, and not by new tensors, which the C library scatters."""
 
@@ -80,9 +89,10 @@ class Backend:
 
     def bytes_held(self, sizes: Sizes) -> int:
         """Bytes that nets and their predictions of one round take."""
-        vectors = sizes.models * sizes.batch
-        holes = HOLES if not self.in_place and vectors * sizes.d * sizes.item >= WIDE else 1
-        return (sizes.nets * holes * self.copies * sizes.parameters + vectors * sizes.n) * sizes.item
+        vectors, short = sizes.models * sizes.batch, sizes.d * sizes.item < LONG
+        holes = HOLES if short and not self.in_place and vectors * sizes.d * sizes.item >= WIDE else 1
+        copies = RESTING if sizes.models > 1 else holes * self.copies
+        return (sizes.nets * copies * sizes.parameters + vectors * sizes.n) * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         """Whether it is faster there than those after it."""

@@ -48,6 +48,7 @@ class ByRows(Backend):
     words: ClassVar[str] = "from inner products of the instances"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
     takes_matrix: ClassVar[bool] = True
+    predicts: ClassVar[bool] = False
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         rule, net = learner.update, learner.architecture
@@ -121,7 +122,8 @@ class Predictions:
         place = self._place
         before, labels = self._here[:, :, place], self._labels_here[:, :, place]
         slope = self._loss.slope(before, labels)
-        step, self._memory = self._scalar_step(slope, self._rate, self._memory)
+        steps, self._memory = self._scalar_step(slope[None], self._rate, self._memory)
+        step = steps[0]
         self._here = torch.baddbmm(self._here, step[:, :, None], self._among[:, place, None], alpha=-1)
         self._steps[:, :, place] = step
         if self._loss.is_square:

@@ -112,8 +112,8 @@ class Added:
         self.now, self._rates, self._memory = start, rates, np.zeros(start.shape[:2], start.dtype)
 
     def learn(self, x: Numbers, slopes: Numbers) -> None:
-        steps, self._memory = self._step(slopes, self._rates, self._memory)
-        self.now = self.now - steps[..., None] * x[:, None]
+        steps, self._memory = self._step(slopes[None], self._rates, self._memory)
+        self.now = self.now - steps[0][..., None] * x[:, None]
 
 
 class Multiplied:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from engine.backends import Backend, why_no_single_pass
 from engine.backends.structured import is_large, rotated, why_not_rotated
@@ -34,6 +34,8 @@ class OneByOne(Backend):
     place: ClassVar[int] = 20
     words: ClassVar[str] = "from single predictions, since the examples are orthogonal"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
+    predicts: ClassVar[bool] = False
+    in_place: ClassVar[bool] = True
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         if reason := why_not_rotated(learner, experiment):
@@ -54,8 +56,12 @@ class OneByOne(Backend):
         return experiment.protocol.online_run(rotated(inputs), OrthogonalLearner)
 
 
-class Change(NamedTuple):
-    """The one row that a step had to do with, [R, B / R] each."""
+AHEAD = 128
+"""Rows that are learnt at once at most, where none comes twice."""
+
+
+class Changes(NamedTuple):
+    """The rows that some steps had to do with, [K, R, B / R] each."""
 
     labels: torch.Tensor
     before: torch.Tensor
@@ -84,17 +90,50 @@ class OrthogonalRows:
         self._rate = rate.view(data.replicas, -1) if isinstance(rate, torch.Tensor) else rate
         self._memory = torch.zeros_like(self._predictions[0])
         self._replicas = torch.arange(data.replicas, device=data.labels.device)
-        self.change = Change(self._labels[0], self._predictions[0].clone(), self._predictions[0].clone())
+        self._first = self._predictions[:, 0, :: data.targets].clone()  # [n, V]
+        before = self._predictions[:1].clone()
+        self.changes, self.place = Changes(self._labels[:1], before, before), 0
+        self._rows: range | torch.Tensor = range(1)
+        self._written = 1
 
-    def learn_row(self, row: int | torch.Tensor) -> None:
-        """Learn the row of this number, or of these numbers [R] in the replicas."""
-        place = (row, self._replicas) if isinstance(row, torch.Tensor) else row
-        labels, before = self._labels[place], self._predictions[place].clone()
-        slope = self._loss.slope(before, labels)
-        step, self._memory = self._scalar_step(slope, self._rate, self._memory)
-        after = torch.sub(before, step, alpha=self._data.instances.d)
-        self._predictions[place] = after
-        self.change = Change(labels, before, after)
+    @property
+    def exhausted(self) -> bool:
+        """Whether `step` has come to the last of the rows that were learnt ahead."""
+        return self.place + 1 == len(self._rows)
+
+    def learn_ahead(self, rows: range | torch.Tensor) -> None:
+        """Learn rows by their numbers, which are all others, or one row [1, R] by that of every replica.
+
+        No step along one of them changes what is predicted of another.
+        """
+        self._write()
+        self._rows, self.place, self._written = rows, -1, 0
+        places = self._places(slice(None))
+        labels, before = self._labels[places], self._predictions[places].clone()
+        slopes = self._loss.slope(before, labels)
+        steps, self._memory = self._scalar_step(slopes, self._rate, self._memory)
+        self.changes = Changes(labels, before, torch.sub(before, steps, alpha=self._data.instances.d))
+
+    def step(self) -> None:
+        """Go on to the next of the rows that were learnt ahead."""
+        self.place += 1
+
+    def _places(self, some: slice) -> Any:
+        """Where some of these rows stand among all, [K, R]."""
+        if isinstance(self._rows, range):
+            rows = self._rows[some]
+            return slice(rows.start, rows.stop)
+        return self._rows[some], self._replicas
+
+    def _write(self) -> None:
+        """Put what was learnt since the last call among the predictions of all rows."""
+        if self._written <= self.place:
+            new = slice(self._written, self.place + 1)
+            places, after = self._places(new), self.changes.after[new]
+            self._predictions[places] = after
+            first = places if isinstance(places, slice) else places[0][:, 0]
+            self._first[first] = after[:, 0, :: self._data.targets]
+            self._written = self.place + 1
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
@@ -102,25 +141,29 @@ class OrthogonalRows:
 
     def weights(self) -> torch.Tensor:
         """The weights [B, d] for instances along the axes: predictions of these over their length."""
+        self._write()
         return self._predictions.flatten(1).T / math.sqrt(self._data.instances.d)
 
     def kept(self) -> torch.Tensor:
         """Those of the first replica and target [V, d]."""
-        first = self._predictions[:, 0, :: self._data.targets]
-        return first.T / math.sqrt(self._data.instances.d)
+        self._write()
+        return self._first.T / math.sqrt(self._data.instances.d)
 
 
 class OrthogonalLearner:
     """A learner that takes single orthogonal examples in their order."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
-        self.hypothesis, self._order = OrthogonalRows(inputs), order
+        self.hypothesis, self._order, self._records = OrthogonalRows(inputs), order, records
         evaluator = ChangeEvaluator(inputs, self.hypothesis)
         self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Learn example number k."""
-        self.hypothesis.learn_row(k - 1 if self._order is None else self._order[:, k - 1])
+        """Learn example number k, and those after it at once if they are known to be other rows."""
+        if self.hypothesis.exhausted:
+            ahead = range(k - 1, min(k - 1 + AHEAD, self._records - 1))
+            self.hypothesis.learn_ahead(ahead if self._order is None else self._order[:, k - 1][None])
+        self.hypothesis.step()
         return ()
 
 
@@ -133,10 +176,12 @@ class ChangeEvaluator:
         data, loss = inputs.data, inputs.loss
         self._data, self._loss = data, loss
         predictions = hypothesis.predict(data.instances)
-        self._total = loss.average(predictions, data.labels) * data.instances.n  # [B] in float64
-        counted = asks(inputs.measures, "error")
-        self._balance = self._sides(predictions, data.labels).double().sum(1) if counted else None
-        self._waiting: list[Change] = []
+        totals = loss.average(predictions, data.labels) * data.instances.n  # [B] in float64
+        self._total = data.over_targets(totals[None])
+        self._balance: torch.Tensor | None = None
+        if asks(inputs.measures, "error"):
+            self._balance = data.over_targets(self._sides(predictions, data.labels).double().sum(1)[None])
+        self._waiting: list[tuple[Changes, int, int]] = []
 
     def _sides(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return sides(predictions, labels, self._data.values, self._loss)
@@ -148,7 +193,10 @@ class ChangeEvaluator:
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         assert isinstance(hypothesis, OrthogonalRows), "only single changes are followed"
-        self._waiting.append(hypothesis.change)
+        changes, first = hypothesis.changes, hypothesis.place
+        if self._waiting and self._waiting[-1][0] is changes:
+            _, first, _ = self._waiting.pop()
+        self._waiting.append((changes, first, hypothesis.place + 1))
 
     def looks(self, record: int) -> bool:
         return False
@@ -156,18 +204,19 @@ class ChangeEvaluator:
     def measured(self) -> Measures:
         if not self._waiting:
             return {}
-        labels, before, after = (torch.stack(parts).flatten(1) for parts in zip(*self._waiting, strict=True))
+        taken = [[part[first:end] for part in changes] for changes, first, end in self._waiting]
+        labels, before, after = (torch.cat(parts).flatten(1) for parts in zip(*taken, strict=True))
         self._waiting.clear()
         n = self._data.instances.n
         changes = self._values(after, labels).double() - self._values(before, labels).double()
-        totals = torch.cat((self._total[None], changes)).cumsum_(0)[1:]
-        self._total = totals[-1].clone()
-        found = {"loss": [self._data.over_targets(totals) / n]}
+        totals = torch.cat((self._total, self._data.over_targets(changes))).cumsum_(0)[1:]
+        self._total = totals[-1:].clone()
+        found = {"loss": [totals / n]}
         if self._balance is not None:
             turned = self._sides(after, labels) - self._sides(before, labels)
-            balances = turned.cumsum(0, dtype=torch.float64).add_(self._balance)
-            self._balance = balances[-1].clone()
-            found["error"] = [(1 - self._data.over_targets(balances) / n) / 2]
+            balances = torch.cat((self._balance, self._data.over_targets(turned.double()))).cumsum_(0)[1:]
+            self._balance = balances[-1:].clone()
+            found["error"] = [(1 - balances / n) / 2]
         return found
 
 

@@ -11,6 +11,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core import catalogue
+from engine.core.notation import number
 from engine.core.parts import LARGEST, MOST_WORDS, BadField, Part
 from engine.learners.learner import Name
 from engine.pictures import reductions
@@ -36,6 +37,9 @@ StandardErrors = Annotated[
 LeastShare = Annotated[
     float, Meta(gt=0, le=1, title="share", description="of the replicas for which it is so, at least")
 ]
+
+DIGITS, MOST_DIGITS = 6, 15
+"""Of numbers that are told so many are, and more where the tolerance is finer."""
 
 OPPOSITE = {"<": "≥", ">": "≤", "=": "≠", "in": "not in"}
 
@@ -150,21 +154,25 @@ class Comparing(Claim, frozen=True, kw_only=True):
         """The outcome of the comparison of a number; `what` says which it is, and where."""
         tolerance = float(self.tolerance(stderr))
         given = self.within is not None or self.standard_errors is not None
-        allowed = f" ± {tolerance:.2g}" if given else ""
+        allowed = f" ± {number(tolerance, 2)}" if given else ""
+
+        def told(value: float) -> str:
+            return f"{value:.{digits(value, tolerance)}g}"
+
         if self.below is not None:
-            holds, sign, other = measured < self.below + tolerance, "<", f"{self.below:g}{allowed}"
+            holds, sign, other = measured < self.below + tolerance, "<", f"{told(self.below)}{allowed}"
         elif self.above is not None:
-            holds, sign, other = measured > self.above - tolerance, ">", f"{self.above:g}{allowed}"
+            holds, sign, other = measured > self.above - tolerance, ">", f"{told(self.above)}{allowed}"
         elif self.equals is not None:
             holds = abs(measured - self.equals) <= tolerance
-            sign, other = "=", f"{self.equals:g}{allowed}"
+            sign, other = "=", f"{told(self.equals)}{allowed}"
         else:
             assert self.between is not None, "a claim that compares has exactly one form"
             low, high = self.between
             holds = low - tolerance <= measured <= high + tolerance
-            sign, other = "in", f"[{low:g}, {high:g}]{allowed}"
-        error = f" (standard error {stderr:.2g})" if what and stderr is not None else ""
-        detail = f"{what}{measured:.6g}{error} {sign if holds else OPPOSITE[sign]} {other}"
+            sign, other = "in", f"[{told(low)}, {told(high)}]{allowed}"
+        error = f" (standard error {number(stderr, 2)})" if what and stderr is not None else ""
+        detail = f"{what}{told(measured)}{error} {sign if holds else OPPOSITE[sign]} {other}"
         return Outcome(self, bool(holds), measured, detail, stderr)
 
 
@@ -210,6 +218,14 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         worst = int(places[np.argmax(self.beyond(numbers[places], allowed))])
         what = f"at {where(view, curve.x[worst])} the {self.kind} to {name} is "
         return self.compared(float(numbers[worst]), None if errors is None else float(errors[worst]), what)
+
+
+def digits(value: float, tolerance: float) -> int:
+    """How many digits of a number tell it up to a tenth of a tolerance, at least DIGITS."""
+    if not (value and tolerance and math.isfinite(value) and math.isfinite(tolerance)):
+        return DIGITS
+    needed = math.floor(math.log10(abs(value))) - math.floor(math.log10(tolerance)) + 2
+    return min(max(needed, DIGITS), MOST_DIGITS)
 
 
 def standard_error(

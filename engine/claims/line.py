@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.claims import Claim, Floats, Outcome, StandardErrors, Within, divergence, name_of, where
+from engine.core.notation import number
 from engine.core.parts import BadField
 from engine.learners.learner import Name
 from engine.pictures import reductions
@@ -64,7 +65,7 @@ class Line(Claim, frozen=True, kw_only=True, tag="line"):
         at = int(np.argmax(worst - tolerance))
         holds = bool(worst[at] <= tolerance[at])
         detail = f"{name_of(view)} − {kind} = {gap[at]:.2g} at {where(view, x[at])}"
-        detail += f", where ± {tolerance[at]:.2g} is allowed"
+        detail += f", where ± {number(tolerance[at], 2)} is allowed"
         reached = curve.complete or (not line.grows and bool(line.x[-1] <= x[-1]))
         if not reached:
             diverged = divergence(view, curve)

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.claims import Claim, Outcome, Tolerance, divergence, name_of, where
+from engine.core.notation import number
 from engine.learners.learner import Name
 from engine.pictures.view import View
 
@@ -34,4 +35,4 @@ class SameAs(Claim, frozen=True, kw_only=True, tag="same-as"):
             f"{name_of(view)} − that of {view.in_words(other)} = {gap[at]:.2g} at {where(view, curve.x[at])}"
         )
         holds = bool(abs(gap[at]) <= self.within)
-        return Outcome(self, holds, float(gap[at]), f"{detail}, where ± {self.within:.2g} is allowed")
+        return Outcome(self, holds, float(gap[at]), f"{detail}, where ± {number(self.within, 2)} is allowed")

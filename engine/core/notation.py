@@ -1,4 +1,4 @@
-"""Expressions and values as papers write them: η·step for `eta*step`, √n for `sqrt(n)`."""
+"""Expressions and values as papers write them: η·step for `eta*step`, √n for `sqrt(n)`, 1048576 for 2²⁰."""
 
 from __future__ import annotations
 
@@ -16,7 +16,18 @@ GREEK = {
 _BARE = re.compile(r"√\((\w+)\)")
 """A root of a single name or number needs no parentheses."""
 
+WHOLE = 1e7
+"""Whole numbers below this are written in all of their digits."""
+
 _SIGNS = {"*": "·", "**": "^", "+": " + ", "-": " − ", "sqrt": "√"}
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number in so many digits, without a power of ten below WHOLE, or a whole one in all of its own."""
+    if not abs(value) < WHOLE:
+        return f"{value:.{digits}g}"
+    told = value if value == int(value) else float(f"{value:.{digits}g}")
+    return f"{told:.0f}" if told == int(told) and abs(told) >= 1 else f"{told:.{digits}g}"
 
 
 def symbol(name: str, words: Mapping[str, str]) -> str:

@@ -15,6 +15,9 @@ from engine.core.texts import message
 MOST = 2**24
 """The largest whole number in a part: float32 counts so far, and no run gets through more of anything."""
 
+MOST_FEATURES = 2**30
+"""Features of a matrix that need not be held: whether a run of so many fits is for its memory to say."""
+
 MOST_LAYERS = 1024
 """Layers of a net at most: each is a tensor, and a power u^L of float32 has four digits left then."""
 
@@ -30,6 +33,7 @@ SELDOM = {"seldom": True}
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1, le=MOST)]
 Dimension = Annotated[int, Meta(ge=2, le=MOST)]
+Features = Annotated[int, Meta(ge=2, le=MOST_FEATURES)]
 
 Values = Literal["any", "signs", "bits"]
 """What numbers are known to be: any real number, −1 or +1, or 0 or 1."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from engine.core.lazy import torch
 
 DENSE = 6
 """Every record is looked at up to 2^DENSE of them, then 2^DENSE / 2 at equal distances per octave."""
 
 
+@lru_cache(1 << 14)
 def looked_at(record: int, dense: int = DENSE) -> bool:
     """Whether the spectrum, or another expensive measurement, is made at a record, counted from 0."""
     return record % (1 << max(0, record.bit_length() - dense)) == 0

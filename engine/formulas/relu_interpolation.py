@@ -37,10 +37,10 @@ def spline(x: Floats, y: Floats, at: Floats) -> Floats:
 
 
 def least_norm(x: Floats, y: Floats) -> float:
-    """V* = max(A, (A + B)/2), the least R of what goes through points x₁ < … < x_m with values y.
+    """V* = max(S, (S + T)/2), the least R of what goes through points x₁ < … < x_m with values y.
 
-    A = Σ_i |s_{i+1} − s_i| and B = |s_1 + s_{m−1}| for the slopes s_i between them: f′ takes each of them in
-    turn, so that ∫|f″| ≥ A and ∫|f″| + |f′(−∞) + f′(∞)| ≥ A + B, and kinks at the points suffice for both.
+    S = Σ_i |s_{i+1} − s_i| and T = |s_1 + s_{m−1}| for the slopes s_i between them: f′ takes each of them in
+    turn, so that ∫|f″| ≥ S and ∫|f″| + |f′(−∞) + f′(∞)| ≥ S + T, and kinks at the points suffice for both.
     """
     if len(x) < 2:
         return 0.0

@@ -226,6 +226,9 @@ class LineView:
 
     direction: str
     formula: str
+    limit: str = ""
+    """Of an asymptotic line where its limit is, in words."""
+
     group: Group | None = None
     """The group under which the learners that it binds are invariant, if it binds them for that."""
 

@@ -52,5 +52,15 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * (8 + item)
-        read = self.matrix.unread_bytes() + self.target.unread_bytes()
-        return read + replicas * (self.matrix.bytes_drawn(item, as_matrix) + GENERATORS + labels)
+        return self._read + replicas * (self.matrix.bytes_drawn(item, as_matrix) + GENERATORS + labels)
+
+    def bytes_kept(self, replicas: int, item: int, as_matrix: bool) -> int:
+        """Bytes that they take once they are drawn."""
+        n, _ = self.matrix.shape()
+        labels = self.target.columns(self.matrix) * n * item
+        return self._read + replicas * (self.matrix.bytes_kept(item, as_matrix) + GENERATORS + labels)
+
+    @property
+    def _read(self) -> int:
+        """Bytes of tables in files that are not held yet."""
+        return self.matrix.unread_bytes() + self.target.unread_bytes()

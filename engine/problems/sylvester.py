@@ -44,14 +44,20 @@ class Sylvester(Instances):
         """The features of these numbers [R, m] on all instances, [R, m, n]."""
         return self._placed(self._take(self._walsh.rows(places)))
 
+    def of_matrix(self, places: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
+        """hᵀw of the rows h of Sylvester's matrix in its own order, [R, m, d].
+
+        For vectors w [R, m] with weights `sizes` at `places`, [R, m, r] each, and 0 elsewhere.
+        """
+        first, *others = zip(places.unbind(2), sizes.to(self.dtype).unbind(2), strict=True)
+        products = self._walsh.rows(*first)
+        for each in others:
+            products += self._walsh.rows(*each)
+        return products
+
     def at(self, numbers: slice) -> Instances:
         some = self._some(self.order[:, numbers], self.row_signs[:, numbers])
         return Dense(some.rows, self.signs) if some.n <= MOST_ROWS else some
-
-    def factors(self, numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Vectors of ±1, [R, k, d/w] and [R, k, w], whose Kronecker products are k of the instances."""
-        assert not self._shifted, "only signs are products of signs"
-        return self._walsh.factors(self.order[:, numbers], self.row_signs[:, numbers])
 
     def of_replica(self, replica: int) -> Instances:
         one = slice(replica, replica + 1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from engine.core.lazy import torch
 from engine.problems.hadamard_matrices import sylvester
 
@@ -40,19 +38,6 @@ class Walsh:
             part, last = table[numbers % len(table)], table
             rows = (part[..., :, None] * rows[..., None, :]).flatten(-2)
         return rows
-
-    def factors(self, numbers: torch.Tensor, times: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Two vectors whose Kronecker product is a row times its number, at most 2^ROW_BITS in the second.
-
-        For numbers […] of rows: […, d/w] and […, w].
-        """
-        high, low = self._halves
-        return high.rows(numbers // low.d, times), low.rows(numbers % low.d)
-
-    @cached_property
-    def _halves(self) -> tuple[Walsh, Walsh]:
-        width = min(self.d, 1 << ROW_BITS)
-        return Walsh(self.d // width, self._dtype, self._device), Walsh(width, self._dtype, self._device)
 
     def transform(self, vectors: torch.Tensor) -> torch.Tensor:
         """H v for every vector v of […, d], by O(d log d) additions as a few products of small matrices.

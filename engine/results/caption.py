@@ -9,7 +9,8 @@ from typing import NamedTuple
 from engine.claims import Outcome
 from engine.core.texts import cut
 from engine.pictures.view import View
-from engine.results.clauses import Clause, Clauses
+from engine.results.clause import Clause
+from engine.results.clauses import clauses
 
 LONGEST_CLAIM = 80
 
@@ -49,10 +50,11 @@ def caption(
 ) -> str:
     """One or two sentences on a picture as far as it has come; nothing while it is empty.
 
-    The first says who comes down to a tenth of the start and when, or power laws and ranges, and who
-    diverged; the second how lower bounds stand to those that they bind, how close curves are to exact and
-    asymptotic lines, what is only conjectured, and how many of the claims hold. Where there is little room
-    the less telling clauses are told in brief, then not at all, and the first by letters or of fewer curves.
+    The first says who comes down to a tenth of the start and when, and who does not, or laws and ranges, and
+    who diverged; the second how curves stand to bounds, those that these bind and others, how close they are
+    to exact lines and to limits, what is only conjectured, and how many of the claims hold. Where there is
+    little room the less telling clauses are told in brief, then not at all, and the first by letters or of
+    fewer curves. Where curves have letters, each is called by its name once and by its letter from there on.
 
     Args:
         outcomes: those of the claims about this picture, once they are judged.
@@ -60,10 +62,13 @@ def caption(
         letters: what stands before the name of a curve, by its name, as in "B (EGU)".
         room: that there is for it.
     """
-    clauses = [*Clauses(view, letters or {}), *_claims(outcomes, others)]
+    letters = letters or {}
+    every = [*clauses(view, letters), *_claims(outcomes, others)]
+    called = [(letters[one.name], view.told_apart(one)) for one in view.curves if one.name in letters]
+    names = {f"{letter} ({name})": letter for letter, name in called}
     text = ""
-    for told in _shorter(clauses):
-        text = _sentences(told)
+    for told in _shorter(every):
+        text = _named_once(_sentences(told), names)
         if room.holds(text):
             return text
     return room.cut(text)
@@ -85,6 +90,14 @@ def _sentences(clauses: Sequence[Clause]) -> str:
     """Clauses as sentences: those on what is seen, then those on what is said of it."""
     parts = ([one for one in clauses if one.of_theory == of_theory] for of_theory in (False, True))
     return " ".join(_sentence(part) for part in parts if part)
+
+
+def _named_once(text: str, letters: Mapping[str, str]) -> str:
+    """The text with a curve called by its name once, and by its letter from there on."""
+    for name, letter in letters.items():
+        before, found, after = text.partition(name)
+        text = before + found + after.replace(name, letter)
+    return text
 
 
 def _sentence(clauses: Sequence[Clause]) -> str:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.results.wording import number, percent
+from engine.core.notation import number
+from engine.results.wording import percent
 
 Floats = NDArray[np.float64]
 
@@ -18,25 +19,52 @@ MOST_PERCENT = 1000
 NEAR_ZERO = 0.1
 """Theory that comes below this share of its greatest value is near 0 there."""
 
+APART = 3
+"""Of curves of which one is so many times as far off as another both are told."""
 
-class Gap(NamedTuple):
-    """How far a curve is at most from what theory says of it."""
 
-    words: str
-    size: float = 0.0
-    share: float | None = 0.0
+class Far(NamedTuple):
+    """A distance from the theory."""
+
+    size: float
+    share: float | None = None
     """The same in percent of the theory; None where that comes near 0, and of 0 nothing is a share."""
 
-    last: str = ""
-    """How many percent it is at the end, in words, where that is less than half of the most."""
+    @property
+    def height(self) -> float:
+        """The share, or else the size."""
+        return self.size if self.share is None else self.share
+
+    @property
+    def in_words(self) -> str:
+        """The same in words."""
+        return number(self.size) if self.share is None else percent(self.share)
+
+
+class Gap(NamedTuple):
+    """How far a curve is from what theory says of it."""
+
+    most: Far | None
+    """None where there is no value yet."""
+
+    end: Far | None = None
+    """How far it is at the end, where that is less than half of the most."""
 
     errors: str = ""
     """The most in standard errors, in words."""
 
     @property
     def in_words(self) -> str:
-        """All of it, as a predicate."""
-        return f"{self.words}{self.last}{self.errors}"
+        """All of it, as a predicate; first where a curve comes to that starts elsewhere."""
+        if self.most is None:
+            return "has no value yet"
+        if not self.most.size:
+            return "is the same to rounding"
+        if self.end is not None:
+            if not self.end.size:
+                return f"comes to it, {self.most.in_words} off at most{self.errors}"
+            return f"ends {self.end.in_words} off, {self.most.in_words} at most{self.errors}"
+        return f"is off by at most {self.most.in_words}{self.errors}"
 
     @classmethod
     def between(cls, y: Floats, theory: Floats, stderr: Floats | None, rounding: float, is_log: bool) -> Gap:
@@ -46,31 +74,37 @@ class Gap(NamedTuple):
         told as it is.
         """
         if not len(y):
-            return cls("has no value yet")
+            return cls(None)
         gap, heights = np.abs(y - theory), np.abs(theory)
         gap[gap <= rounding * max(abs(float(y[0])), float(heights.max()))] = 0.0
         if not gap.any():
-            return cls("is the same to rounding")
+            return cls(Far(0.0, 0.0))
         if is_log or heights.min() > NEAR_ZERO * heights.max():
             with np.errstate(divide="ignore", invalid="ignore"):
                 shares = 100 * np.where(gap > 0, gap / heights, 0.0)
         else:
             shares = np.full_like(gap, np.inf)
-        share = float(shares.max()) if shares.max() < MOST_PERCENT else None
-        size, errors = float(gap.max()), ""
+        errors = ""
         if stderr is not None and (stderr > 0).all():
             errors = f", {float((gap / stderr).max()):.1f} standard errors"
-        if share is None:
-            return cls(f"is off by at most {number(size)}", size, None, "", errors)
-        last = f", by {percent(float(shares[-1]))} at the end" if shares[-1] < share / 2 else ""
-        return cls(f"is off by at most {percent(share)}", size, share, last, errors)
+        in_shares = bool(shares.max() < MOST_PERCENT)
+        most = Far(float(gap.max()), float(shares.max()) if in_shares else None)
+        end = Far(float(gap[-1]), float(shares[-1]) if in_shares else None)
+        return cls(most, end if end.height < most.height / 2 else None, errors)
 
     @classmethod
     def widest(cls, gaps: Sequence[Gap]) -> str:
-        """Within what all are of the theory."""
-        shares = [one.share for one in gaps if one.share is not None]
-        if not any(one.size for one in gaps):
-            return "at"
-        if len(shares) == len(gaps):
-            return f"within {percent(max(shares))} of"
-        return f"within {number(max(one.size for one in gaps))} of"
+        """Within what all are of the theory, as a predicate: at their ends, where all come closer; of curves
+        that are far apart in this the closest is told as well."""
+        ends = [one.end for one in gaps if one.end is not None]
+        some = ends if len(ends) == len(gaps) else [one.most for one in gaps if one.most is not None]
+        verb = "ends" if len(ends) == len(gaps) else "is"
+        if not some:
+            return "has no value yet of"
+        if not any(one.size for one in some):
+            return f"{verb} at"
+        if any(one.share is None for one in some):
+            some = [Far(one.size) for one in some]
+        least, most = (found(some, key=lambda one: one.height) for found in (min, max))
+        nearest = f"{least.in_words} to " if APART * least.height < most.height else ""
+        return f"{verb} within {nearest}{most.in_words} of"

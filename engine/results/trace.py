@@ -308,6 +308,9 @@ class TheoryLine:
     name: str = ""
     """What tells it from others of its kind; empty if there are none."""
 
+    limit: str = ""
+    """Of an asymptotic line where its limit is, in words."""
+
     summary: str | None = "mean"
     """What it is about of many replicas; None for a line that goes with every summary."""
 

@@ -97,6 +97,7 @@ def view(picture: Picture, results: Results) -> View:
                 apart=apart,
                 direction=taken[0][2].direction,
                 formula=taken[0][2].formula,
+                limit=taken[0][2].limit,
                 group=taken[0][2].group,
                 in_expectation=taken[0][2].in_expectation,
                 summary=taken[0][2].summary,

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
-PLURALS = {"follows": "follow", "stays": "stay", "is": "are", "ends": "end"}
+PLURALS = {
+    "does": "do", "ends": "end", "falls": "fall", "follows": "follow", "goes": "go", "has": "have",
+    "is": "are", "stays": "stay",
+}  # fmt: skip
 """The verbs of predicates."""
 
 MOST = 3
 """So many are named in a clause; of more than one more, the first and how many others."""
 
 
-def number(value: float) -> str:
-    """A number in three digits, or a whole one in all of its own."""
-    return f"{value:.12g}" if value == int(value) and abs(value) < 1e12 else f"{value:.3g}"
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """What goes with every key, in the order of the first of each."""
+    found: dict[K, list[T]] = {}
+    for key, one in pairs:
+        found.setdefault(key, []).append(one)
+    return found
 
 
 def listed(names: Sequence[str], most: int | None = None) -> str:

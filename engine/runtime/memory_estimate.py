@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from engine.backends import WIDE, backend_of, weight_vectors
+from engine.backends import LONG, WIDE, backend_of, weight_vectors
 from engine.core.free_memory import free_bytes, in_words
 from engine.core.lazy import torch
 from engine.core.parts import BadField, BadInput
@@ -28,9 +28,6 @@ from engine.spec.experiment import Experiment
 from engine.training.descent import rates_of
 from engine.training.evaluators import choice as evaluators
 from engine.training.kept_weights import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
-
-LONG = 4 << 20
-"""Bytes of a single weight vector from which on the C library scatters it."""
 
 KERNELS = 4
 """Tangent kernels of a net that are held at once while one is made and taken apart."""
@@ -59,7 +56,7 @@ def _own_shares(experiment: Experiment) -> Counter[str]:
     problem, protocol, replicas = experiment.problem, experiment.protocol, experiment.run.replicas
     learners = {_place(number, learner): learner for number, learner in enumerate(experiment.learners)}
     sized = "problem.matrix.d" if "d" in problem.matrix.__struct_fields__ else "problem.matrix"
-    shares = Counter({sized: drawn_bytes(experiment)})
+    shares = Counter({sized: 0})
     shares.update(dict.fromkeys(learners, 0))
     records = protocol.record_count(problem.matrix.shape()[0])
     curves = 1 + sum(len(rates_of(learner)) for learner in learners.values())
@@ -69,8 +66,9 @@ def _own_shares(experiment: Experiment) -> Counter[str]:
     for place, learner in learners.items():
         sizes, measures = _sizes(learner, experiment), asked(experiment, learner)
         shares[place] += _trained(learner, sizes, records, experiment)
-        measured[place] = _measured(measures, sizes)
-        if backend_of(learner, experiment).takes_matrix:
+        backend = backend_of(learner, experiment)
+        measured[place] = _measured(measures, sizes, backend.predicts)
+        if backend.takes_matrix and (learner.solver is None or learner.solver.linear_in_instance):
             measured[place] += evaluators.bytes_held(sizes)
         if learner.architecture is not None:
             kept = sum(measure.numbers_kept(learner, problem) for measure in measures)
@@ -80,13 +78,23 @@ def _own_shares(experiment: Experiment) -> Counter[str]:
         shares[place] += others * (shares[place] + turned)
     place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
     shares[place] += most
+    shares[sized] = max(kept_bytes(experiment), drawn_bytes(experiment) - shares.total())
     return shares
 
 
 def drawn_bytes(experiment: Experiment) -> int:
-    """Bytes of the data of a run, at most, as they are drawn."""
-    as_matrix = any(backend_of(learner, experiment).takes_matrix for learner in experiment.learners)
-    return experiment.problem.bytes_drawn(experiment.run.replicas, _item(experiment), as_matrix)
+    """Bytes of the data of a run, at most, while they are drawn."""
+    return experiment.problem.bytes_drawn(experiment.run.replicas, _item(experiment), _as_matrix(experiment))
+
+
+def kept_bytes(experiment: Experiment) -> int:
+    """Bytes of the data of a run beside its learners."""
+    return experiment.problem.bytes_kept(experiment.run.replicas, _item(experiment), _as_matrix(experiment))
+
+
+def _as_matrix(experiment: Experiment) -> bool:
+    """Whether a learner needs the instances as a matrix, where there may be none."""
+    return any(backend_of(learner, experiment).takes_matrix for learner in experiment.learners)
 
 
 def _sizes(learner: Learner, experiment: Experiment) -> Sizes:
@@ -127,9 +135,9 @@ def _trained(learner: Learner, sizes: Sizes, records: int, experiment: Experimen
     return taken + (0 if learner.noise is None else learner.noise.bytes_held(sizes))
 
 
-def _measured(measures: tuple[Measure, ...], sizes: Sizes) -> int:
+def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> int:
     """Bytes that records take while they are made: measures of parameters are taken one after the other."""
-    predicted = 3 * sizes.item * sizes.predicted
+    predicted = 3 * sizes.item * sizes.predicted if predicts else 0
     signals = 3 * sizes.item * sizes.nets // sizes.models * sizes.n * sizes.units
     start = any(measure.of_start for measure in measures) * sizes.nets * sizes.parameters * sizes.item
     derived = max((one.bytes_held(sizes) for one in measures if one.of_parameters), default=0)
@@ -201,7 +209,8 @@ def check(experiment: Experiment, device: str) -> int:
     if shares.total() <= GRANTED or shares.total() <= (free := available(device)):
         return shares.total()
     data = next(iter(shares))
-    where = data if shares[data] > free else max(shares, key=shares.__getitem__)
+    alone = max(shares[data], drawn_bytes(experiment)) > free
+    where = data if alone else max(shares, key=shares.__getitem__)
     n, d = experiment.problem.matrix.shape()
     size = f"a {n} × {d} matrix"
     if experiment.run.replicas > 1:

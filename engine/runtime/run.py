@@ -111,8 +111,8 @@ def run(
     """Run all learners of an experiment side by side, a few records at a time.
 
     Those that have come further than others wait for them. Of those that take long to a record one comes to
-    it before the next goes on, so that there is something to see soon. After `turn` seconds a learner gives way to the
-    others and to the gate, even if it has not worked for as many records as it may.
+    it before the next goes on, so that there is something to see soon. After `turn` seconds a learner gives
+    way to the others and to the gate, even if it has not worked for as many records as it may.
     Curves are the same, bit by bit, in whatever rounds they were computed. Those that a store has are taken
     from there, and those that end are kept in it. Where `data` come from, runs that have the same share them.
 

@@ -98,6 +98,7 @@ def _line(line: Line, at: At, others: Others) -> TheoryLine:
         kind=line.kind,
         name=line.name,
         direction=line.direction,
+        limit=line.limit,
         in_expectation=line.in_expectation,
         summary=line.about,
         running=line.running,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from engine.core.lazy import torch
 from engine.core.one_thread import one_thread
 from engine.core.parts import Verdict
+from engine.core.sizes import DERIVED, Sizes
 from engine.core.stopping import go_on
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
@@ -45,9 +46,11 @@ class Lasso(Solver, frozen=True, tag="lasso"):
     def begin(self, data: Data) -> Hypothesis:
         return Fit(data, self.lam)
 
-    def size(self, n: int, d: int) -> int:
-        active = min(n, d)
-        return n * d + active * d + 2 * active * active
+    def bytes_held(self, sizes: Sizes) -> int:
+        """The instances told and rows of XᵀX, with room for twice as many, and systems of the active ones."""
+        told, d, active = sizes.told, sizes.d, min(sizes.told, sizes.d)
+        numbers = 2 * told * d + 2 * active * d + 2 * active * active
+        return DERIVED * (sizes.replicas * numbers + sizes.batch * d)
 
     def invariance(self) -> Verdict:
         return Verdict(False, "‖w‖₁ is measured along the coordinate axes, which singles them out")

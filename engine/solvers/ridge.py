@@ -54,13 +54,22 @@ class Root:
         """One that goes on by itself."""
         return Root(self._root.clone())
 
-    def add(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Take in an instance [R, d, 1]; P x [R, d, 1] and s = 1 + xᵀP x [R, 1, 1] as they were before."""
-        phi = self._root.mT @ x
-        stretch = 1 + phi.square().sum(1, keepdim=True)
-        image = self._root @ phi
-        self._root.baddbmm_(image, (phi / (stretch + stretch.sqrt())).mT, alpha=-1)
-        return image, stretch
+    def add(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Take in instances [R, b, d] one after the other; P x [R, d, b] and s = 1 + xᵀP x [R, 1, b].
+
+        P is what it was before each of them. With φ = SᵀXᵀ and L Lᵀ = I + φᵀφ the roots of s stand on the
+        diagonal of L, the columns of Sφ L⁻ᵀ are P x/√s, and S becomes S − Sφ L⁻ᵀ(L + I)⁻¹φᵀ. Source: Andrews
+        1968; for one instance Potter 1963.
+        """
+        phi = self._root.mT @ rows.mT  # [R, d, b]
+        eye = torch.eye(rows.shape[1], dtype=phi.dtype, device=phi.device)
+        factor = torch.linalg.cholesky(eye + phi.mT @ phi)
+        images = torch.linalg.solve_triangular(factor, (self._root @ phi).mT, upper=False)  # [R, b, d]
+        self._root.baddbmm_(
+            images.mT, torch.linalg.solve_triangular(factor + eye, phi.mT, upper=False), alpha=-1
+        )
+        roots = factor.diagonal(dim1=1, dim2=2)[:, None]
+        return images.mT * roots, roots.square()
 
     def leverages(self, rows: torch.Tensor) -> torch.Tensor:
         """xᵀP x of rows [R, n, d], [R, n]."""
@@ -79,7 +88,7 @@ class Fit:
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
         for x, y in one_by_one(instances, labels):
-            image, stretch = self._root.add(x)
+            image, stretch = self._root.add(x.mT)
             self._w.baddbmm_(y - self._w @ x, (image / stretch).mT)
 
     def predict(self, instances: Instances) -> torch.Tensor:

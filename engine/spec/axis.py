@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
+from engine.core.notation import number
 from engine.core.parts import LARGEST, SELDOM, BadField
 
 MOST_POINTS = 10_000
@@ -168,8 +169,8 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.names is not None:
             return f"{self.name} = {self.names[self.grid.index(value)]}"
         if isinstance(value, dict):
-            return ", ".join(f"{name} = {number:g}" for name, number in value.items())
-        return f"{self.name} = {value:g}" if _is_number(value) else f"{self.name} = {value}"
+            return ", ".join(f"{name} = {number(one, 6)}" for name, one in value.items())
+        return f"{self.name} = {number(value, 6)}" if _is_number(value) else f"{self.name} = {value}"
 
 
 def _is_number(value: Value) -> TypeGuard[float]:

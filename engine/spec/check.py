@@ -21,8 +21,9 @@ def check(experiment: Experiment) -> None:
     Raises: BadInput with the place, what is wrong there, and what would be right.
     """
     problem, matrix, target = experiment.problem, experiment.problem.matrix, experiment.problem.target
-    if (n := matrix.shape()[0]) > MOST:
-        raise BadInput("problem.matrix", f"{n} instances are too many; take at most {MOST}")
+    n, d = matrix.shape()
+    if n > (most := max(d, MOST)):
+        raise BadInput("problem.matrix", f"{n} instances are too many; take at most {most}")
     target.check(matrix)
     if problem.labels != "soft" and target.values(matrix) == "bits":
         raise BadInput(

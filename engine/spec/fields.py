@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import inspect
 
-from engine.core.parts import LARGEST, MOST, SELDOM
+from engine.core.parts import LARGEST, MOST, MOST_FEATURES, SELDOM
 
 NOTHING: tuple[Any, ...] = (None, "", [], (), {})
 """What stands for no value."""
@@ -171,5 +171,7 @@ def _limits(kind: Any) -> str:
         kind = next((member for member in kind.types if isinstance(member, inspect.FloatType)), None)
     given = ((sign, getattr(kind, name, None)) for name, sign in signs.items())
     return ", ".join(
-        f"{sign} {limit:g}" for sign, limit in given if limit not in (None, MOST, -LARGEST, LARGEST)
+        f"{sign} {limit:g}"
+        for sign, limit in given
+        if limit not in (None, MOST, MOST_FEATURES, -LARGEST, LARGEST)
     )

@@ -152,6 +152,7 @@ class Line(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(
         (
             "direction",
+            "limit",
             "group",
             "in_expectation",
             "summary",
@@ -168,6 +169,9 @@ class Line(Part, frozen=True):
     """The name of the measure of which it speaks."""
 
     direction: ClassVar[Direction] = "reference"
+
+    limit: ClassVar[str] = ""
+    """Of an asymptotic line where its limit is, in words, as in "for large d"."""
 
     group: ClassVar[Group | None] = None
     """The group of transformations of the instances under which learners that it binds predict alike; None

@@ -27,7 +27,7 @@ class Alignment(Line, frozen=True, tag="alignment"):
     measure: ClassVar[str] = "gradient-alignment"
     direction: ClassVar[Direction] = "upper"
     group: ClassVar[Group | None] = SIGNED_PERMUTATIONS
-    formula: ClassVar[str] = "C = max_k W_k/(n choose k)"
+    formula: ClassVar[str] = "max_k W_k/(n choose k), W_k of degree k"
     source: ClassVar[str] = "Abbe, Boix-Adserà 2022"
 
     def holds(self, experiment: Setup) -> Finding:

@@ -25,6 +25,7 @@ class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
     per_replica: ClassVar[bool] = False
     measure: ClassVar[str] = "relative-sharpness"
     direction: ClassVar[Direction] = "asymptotic"
+    limit: ClassVar[str] = "for wide nets"
     formula: ClassVar[str] = "κ_∞/κ₀, s′ = s(1 − κ + s)², κ′ = κ + s(κ − 4), κ₀ = ηS₀"
     source: ClassVar[str] = "LBD20"
 

@@ -28,6 +28,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
 
     measure: ClassVar[str] = "weights-dot-gradient"
     direction: ClassVar[Direction] = "asymptotic"
+    limit: ClassVar[str] = "in the long run"
     per_learner: ClassVar[bool] = True
     per_replica: ClassVar[bool] = True
     along_runs: ClassVar[bool] = True

@@ -55,16 +55,16 @@ def training_points(at: At) -> list[NDArray[np.float64]]:
 
 
 class InterpolationNorm(OfOneNumber, frozen=True, tag="interpolation-norm"):
-    """V* = max(A, (A + B)/2): the least Σ_j |a_j w_j| of all nets, of any width, that fit the training rows.
+    """V* = max(S, (S + T)/2): the least Σ_j |a_j w_j| of all nets, of any width, that fit the training rows.
 
-    A = Σ_i |s_{i+1} − s_i| and B = |s_1 + s_{m−1}| for the slopes s_i of the straight lines between the
+    S = Σ_i |s_{i+1} − s_i| and T = |s_1 + s_{m−1}| for the slopes s_i of the straight lines between the
     points, ordered by x. Gradient descent from a small start comes near it, and from a large one does not.
     Where an instance comes several times, the mean of its labels counts. Source: SESS19; theory-bias.md §51.
     """
 
     measure: ClassVar[str] = "path-norm"
     direction: ClassVar[Direction] = "reference"
-    formula: ClassVar[str] = "max(A, (A + B)/2), A = Σ_i |s_{i+1} − s_i|, B = |s_1 + s_{m−1}|"
+    formula: ClassVar[str] = "max(S, (S + T)/2), S = Σ_i |s_{i+1} − s_i|, T = |s_1 + s_{m−1}|"
 
     def value(self, at: At) -> Floats:
         return np.array([[least_norm(x, y)] for x, y in training_points(at)])

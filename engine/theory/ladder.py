@@ -18,7 +18,7 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
 
     For x¹ ⊗ … ⊗ xʳ, as `percolation` for two factors, which it equals there: a label is the product of a sign
     of every factor, and not in the span it is ±1 with probability ½ each. It is 0 once the rank has reached
-    Σ(d_l − 1) + 1. One factor is 1 − k/D (WKA21 Thm 3), and factors of size 2 are log₂ D raw bits: the
+    Σ(d_l − 1) + 1. One factor is 1 − k/d (WKA21 Thm 3), and factors of size 2 are log₂ D raw bits: the
     smaller the group under which a learner is invariant, the fewer examples it needs. `path-rule` attains it
     for square loss. Derived here, we know of no earlier statement. Source: theory-open.md §17.
     """
@@ -31,7 +31,7 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
     def formula_in(self, experiment: Setup) -> str:
         constant = loss_constant(experiment)
         if len(experiment.problem.matrix.sign_factors) == 1:
-            return times_constant("(1 − k/D)", experiment)
+            return times_constant("(1 − k/d)", experiment)
         return (
             self.formula.removeprefix("c × ")
             if constant == 1

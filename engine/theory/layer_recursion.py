@@ -31,6 +31,7 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
     measure: ClassVar[str] = "layer-variance"
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "asymptotic"
+    limit: ClassVar[str] = "for wide nets"
     formula: ClassVar[str] = "V_l = C_w E σ(z)², z ~ N(0, C_b + V_{l−1})"
     source: ClassVar[str] = "RYH ch. 2"
 

@@ -33,6 +33,7 @@ class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-fin
 
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "asymptotic"
+    limit: ClassVar[str] = "for wide nets"
     summary: ClassVar[Literal["mean", "median"]] = "median"
     formula: ClassVar[str] = "exp(E log V_l) ≃ V_l exp(−5l/(2n)) for ReLU, V_l exp(−l/n) for linear nets"
     source: ClassVar[str] = "RYH ch. 5"

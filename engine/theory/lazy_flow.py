@@ -22,6 +22,7 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
     """
 
     direction: ClassVar[Direction] = "asymptotic"
+    limit: ClassVar[str] = "for large α"
     in_expectation: ClassVar[bool] = False
     per_learner: ClassVar[bool] = True
     per_replica: ClassVar[bool] = True

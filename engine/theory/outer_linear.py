@@ -24,7 +24,7 @@ class OuterLinear(OfFactors, frozen=True, tag="outer-linear"):
     """
 
     direction: ClassVar[Direction] = "lower"
-    formula: ClassVar[str] = "1 − k/D"
+    formula: ClassVar[str] = "1 − k/(d₁⋯d_r)"
     source: ClassVar[str] = "derived here, theory-open.md §17"
 
     def holds(self, experiment: Setup) -> Finding:

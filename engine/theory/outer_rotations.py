@@ -26,7 +26,7 @@ class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
     """
 
     direction: ClassVar[Direction] = "lower"
-    formula: ClassVar[str] = "1 − (k+1)/D"
+    formula: ClassVar[str] = "1 − (k+1)/(d₁⋯d_r)"
     source: ClassVar[str] = "derived here, theory-open.md §17"
 
     def holds(self, experiment: Setup) -> Finding:

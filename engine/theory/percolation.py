@@ -60,7 +60,7 @@ class OfFactors(Line, frozen=True):
 
 
 class Percolation(OfFactors, frozen=True, tag="percolation"):
-    """c(1 − Σ_C r_C q_C/(d d′)) over the components C of the graph of the pairs seen, r_C rows, q_C columns.
+    """c(1 − Σ_i r_i q_i/(d d′)) over the components i of the graph of the pairs seen, r_i rows, q_i columns.
 
     For x zᵀ, in expectation over the signs of rows, for every order of the pairs that is independent of these
     and of the learner's coins, and any loss with constant c: exact for the very pairs seen here. In random
@@ -69,18 +69,18 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
     Tomioka 2012); that it bounds all learners of this symmetry is derived here, we know of no earlier
     statement. Source: theory-open.md §17.
 
-    Proof: labels are σ_i τ_j with σ_i = s_i H_ia and τ_j = t_j H′_jb independent and fair. If i and j are not
-    connected, flipping σ and τ on the component of i changes no label seen and flips y_ij, which therefore is
+    Proof: labels are σ_u τ_v with σ_u = s_u H_ua and τ_v = t_v H′_vb independent and fair. If u and v are not
+    connected, flipping σ and τ on the component of u changes no label seen and flips y_uv, which therefore is
     ±1 with probability ½ each, given all that was seen, and costs at least c.
     """
 
     direction: ClassVar[Direction] = "lower"
     per_replica: ClassVar[bool] = True
-    formula: ClassVar[str] = "c(1 − Σ_C r_C q_C/(d d′)) over connected components C"
+    formula: ClassVar[str] = "c(1 − Σ_i r_i q_i/(d d′)) over connected components i"
     source: ClassVar[str] = "derived here, theory-open.md §17"
 
     def formula_in(self, experiment: Setup) -> str:
-        return times_constant("(1 − Σ_C r_C q_C/(d d′))", experiment) + " over connected components C"
+        return times_constant("(1 − Σ_i r_i q_i/(d d′))", experiment) + " over connected components i"
 
     def holds(self, experiment: Setup) -> Finding:
         found = super().holds(experiment)

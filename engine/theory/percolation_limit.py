@@ -26,6 +26,7 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
     """
 
     direction: ClassVar[Direction] = "asymptotic"
+    limit: ClassVar[str] = "for large d"
     formula: ClassVar[str] = "c(1 − ρρ′), ρ = 1 − e^(−kρ′/d), ρ′ = 1 − e^(−kρ/d′)"
     source: ClassVar[str] = "derived here from the giant component, theory-open.md §17"
 

@@ -24,6 +24,7 @@ class PiecesWide(Line, frozen=True, tag="pieces-wide"):
     measure: ClassVar[str] = "pieces-of-line"
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "asymptotic"
+    limit: ClassVar[str] = "for wide nets"
     formula: ClassVar[str] = "N + 1 + o(N), N hidden units"
     source: ClassVar[str] = "Kogan, Jananthan, Kepner 2025"
 

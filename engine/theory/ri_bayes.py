@@ -24,6 +24,7 @@ class HalfSpace(Line, frozen=True):
 
     measure: ClassVar[str] = "angle-error"
     direction: ClassVar[Direction] = "asymptotic"
+    limit: ClassVar[str] = "for large d"
 
     def holds(self, experiment: Setup) -> Finding:
         problem = experiment.problem

@@ -69,9 +69,8 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
         assert step is not None, "binds() admits no other rule"
         n, d = at.experiment.problem.matrix.shape()
         label, memory = torch.ones(1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
-        slope, seen = loss_of(at.experiment).slope(torch.zeros_like(label), label), [0.0]
-        for _ in range(n):
-            move, memory = step(slope, at.rate, memory)
-            seen.append(seen[-1] + float((1 + move * d) ** 2))
+        slope = loss_of(at.experiment).slope(torch.zeros_like(label), label)
+        moves, _ = step(slope.expand(n, 1), at.rate, memory)
+        seen = np.append(0.0, ((1 + moves[:, 0] * d) ** 2).cumsum(0).numpy())
         found: Floats = 1 - at.k / n + np.interp(at.k, np.arange(n + 1), seen) / n
         return found

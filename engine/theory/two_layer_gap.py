@@ -25,6 +25,7 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
     """
 
     direction: ClassVar[Direction] = "asymptotic"
+    limit: ClassVar[str] = "as ε, μ, 1/L → 0"
     in_expectation: ClassVar[bool] = False
     formula: ClassVar[str] = "1 − max(k, 2(k−1))/d, k ≤ d/2 + 1"
     source: ClassVar[str] = "derived here, theory-open.md §18"

@@ -35,8 +35,9 @@ ScalarStep = Callable[
 ]
 """The step of a rule that moves a linear neuron by multiples of the examples: w ← w − s x where g = c x.
 
-From c, the rate and the memory of every member of the batch, which is 0 at first, it makes s and the new
-memory. Rules that tell the features apart may do so on ±1 only.
+From c of some examples in their order [K, …], the rate and the memory of every member of the batch, which is
+0 at first, it makes s [K, …] and the memory after the last. Rules that tell the features apart may do so on
+±1 only.
 """
 
 BEST: Literal["best"] = "best"

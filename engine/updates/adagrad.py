@@ -43,8 +43,8 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
     def _scalar_step(
         self, slope: torch.Tensor, rate: float | torch.Tensor, memory: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        squares = memory + slope * slope
-        return rate * slope / (self.eps + squares) ** 0.5, squares
+        squares = memory + (slope * slope).cumsum(0)
+        return rate * slope / (self.eps + squares) ** 0.5, squares[-1]
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

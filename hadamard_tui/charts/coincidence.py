@@ -15,8 +15,12 @@ from hadamard_tui.charts.spans import Spans
 NEAR = 1
 """So many dots apart, two curves are seen as one."""
 
-ROUNDING = 1e-4
-"""Relative to the largest value, curves that differ by less are equal."""
+ROUNDING = 1e-5
+"""Relative to the largest value, or on a logarithmic axis to each, curves that differ by less are equal."""
+
+CLOSE, FACTOR = 0.01, 1.1
+"""Curves are close that differ by less than this share of the axis, on a logarithmic one by this factor,
+too."""
 
 LEAST_SHARE = 1 / 8
 """Two curves run along each other if they do so over at least so much of the width of the chart."""
@@ -134,11 +138,60 @@ def _ends_of_runs(there: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.diff(there, prepend=False, append=False)).reshape(-1, 2)
 
 
-def are_equal(one: Series, other: Series) -> bool:
+def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Groups of series that the chart shows as one, without those whose values are not close to the first.
+
+    These are groups of their own. Behind the first come those that are equal to it.
+    """
+    found: list[tuple[int, ...]] = []
+    for group in groups:
+        left = list(group)
+        while left:
+            lead = series[left[0]]
+            close = [at for at in left if at == left[0] or are_close(lead, series[at], axes)]
+            equal = [at for at in close[1:] if are_equal(lead, series[at], axes.y_log)]
+            found.append((left[0], *equal, *(at for at in close[1:] if at not in equal)))
+            left = [at for at in left if at not in close]
+    return found
+
+
+def are_close(one: Series, other: Series, axes: Axes) -> bool:
+    """Whether two curves differ by little wherever both are in sight, as the axes measure it."""
+    y, at = (_along(values, axes.y_log) for values in _side_by_side(one, other, axes))
+    low, high = _along(np.array(axes.y_limits), axes.y_log)
+    most = CLOSE * (high - low)
+    if axes.y_log:
+        most = min(most, np.log(FACTOR))
+    with np.errstate(invalid="ignore"):
+        far = np.abs(y - at)
+    return bool((far[~np.isnan(far)] <= most).all())
+
+
+def _side_by_side(one: Series, other: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
+    """The values in sight of the one of two curves that has fewer points, and of the other there."""
+    few, many = sorted(
+        (np.stack([part.x, part.y])[:, np.isfinite(part.x) & np.isfinite(part.y)] for part in (one, other)),
+        key=lambda points: points.shape[1],
+    )
+    many = many[:, np.argsort(many[0], kind="stable")]
+    low, high = (np.clip(edge, *many[0, [0, -1]]) for edge in axes.x_limits) if many.size else (0.0, 0.0)
+    x, y = few[:, (few[0] >= low) & (few[0] <= high)]
+    places = _along(x, axes.x_log), _along(many[0], axes.x_log), _along(many[1], axes.y_log)
+    at = np.interp(*places) if many.size else x
+    return y, np.exp(at) if axes.y_log else at
+
+
+def _along(values: np.ndarray, log: bool) -> np.ndarray:
+    """Values as an axis measures them."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(values) if log else values
+
+
+def are_equal(one: Series, other: Series, log: bool = False) -> bool:
     """Whether two curves are the same where both are, and not only too near to be told apart."""
     there = np.isfinite(one.y) & (one.x >= other.x.min()) & (one.x <= other.x.max())
     if not there.any():
         return False
     y = one.y[there]
     far = np.abs(y - np.interp(one.x[there], other.x, other.y))
-    return bool((far <= ROUNDING * np.abs(y).max()).all())
+    return bool((far <= ROUNDING * (np.abs(y) if log else np.abs(y).max())).all())

@@ -5,18 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from engine.results.wording import number as in_three_digits
-
 MOST_WHOLE = 1e7
 """Whole numbers below this have all of their digits."""
 
 DECIMALS, LARGEST = 5, 1e5
 """The decimals of numbers below 10, one less for every digit more; from LARGEST on there are none."""
-
-
-def on_axis(x: float) -> str:
-    """A place on an axis: whole numbers of up to seven digits as they are, others in three digits."""
-    return in_three_digits(x) if abs(x) < MOST_WHOLE else f"{x:.3g}"
 
 
 def counted(count: float) -> str:

@@ -1,4 +1,4 @@
-"""Axes, ticks, labels and title around the plot area, drawn by plotext."""
+"""Axes and ticks around the plot area, drawn by plotext, between the words above and below."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import set_cell_size
 
+from hadamard_tui.charts.heading import Heading, elided, heading
 from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.series import Axes
@@ -21,7 +22,7 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 # The least size at which each part is worth its cells.
 _BOX = (10, 4)
-_TICK_HEIGHT, _TITLE_HEIGHT, _LABEL_HEIGHT = 6, 8, 10
+_TICK_HEIGHT = 6
 _ROWS_PER_TICK, _MOST_Y_TICKS, _MOST_X_TICKS = 3, 9, 11
 _NO_LABELS_BELOW = 3  # y labels may take a third of the width
 _WIDEST_NAME = 6  # names in the place of y labels a sixth
@@ -38,10 +39,7 @@ class Layout:
     columns: int
     rows: int
     boxed: bool
-    title: str
-    x_label: str
-    upper_y_label: str
-    lower_y_label: str
+    heading: Heading
     x_ticks: tuple[tuple[int, str], ...]  # column in the plot area, label
     y_ticks: tuple[tuple[int, str], ...]  # row in the plot area from the bottom, label
 
@@ -83,13 +81,10 @@ def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layou
     """Choose parts and ticks for a size; `dots` is how many dots a cell has across and down."""
     width, height = max(width, 0), max(height, 0)
     if width < _BOX[0] or height < _BOX[1]:
-        return Layout(width, height, 0, 0, width, height, False, "", "", "", "", (), ())
-    title, x_label, y_label = (" ".join(text.split()) for text in (axes.title, axes.x_label, axes.y_label))
-    y_label = _fit(y_label, width // _NO_LABELS_BELOW)
-    titled = height >= _TITLE_HEIGHT and bool(title)
-    labelled = height >= _LABEL_HEIGHT and bool(x_label or y_label)
+        return Layout(width, height, 0, 0, width, height, False, Heading(), (), ())
+    words = heading(axes, width, height, width // 2)  # how many lines; where the centre is, the ticks decide
     ticked = height >= _TICK_HEIGHT
-    rows = height - 2 - titled - labelled - ticked
+    rows = height - 2 - len(words.above) - bool(words.below) - ticked
     most = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK)) if ticked else 0
     up = Scale(axes.y_limits, axes.y_log, rows * dots[1])
     y_ticks = ticks(axes.y_limits, axes.y_log, most) if not axes.y_names else _names(axes, up, dots[1], width)
@@ -97,25 +92,15 @@ def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layou
     if margin > width // _NO_LABELS_BELOW:
         y_ticks, margin = (), 0
     columns = width - 2 - margin
-
-    # Room for a centred text, alone on its line and with the y label at the left of it.
-    centre = margin + 1 + columns // 2
-    alone = 2 * min(centre - 1, width - centre - 1)
-    beside = 2 * min(centre - cell_len(y_label) - 2, width - centre - 1)
-    # The y label stands above its axis unless that would shorten the title, then beside the x label.
-    above = titled and (cell_len(title) <= beside or not labelled)
     return Layout(
         width=width,
         height=height,
         left=margin + 1,
-        top=1 + titled,
+        top=1 + len(words.above),
         columns=columns,
         rows=rows,
         boxed=True,
-        title=_fit(title, beside if above else alone) if titled else "",
-        x_label=_fit(x_label, alone if above else beside) if labelled else "",
-        upper_y_label=y_label if above else "",
-        lower_y_label=y_label if labelled and not above else "",
+        heading=heading(axes, width, height, margin + 1 + columns // 2),
         x_ticks=_x_ticks(axes, columns, dots[0]) if ticked else (),
         y_ticks=tuple(
             (rows - 1 - slot // dots[1] if axes.y_down else slot // dots[1], label)
@@ -135,26 +120,18 @@ def draw(layout: Layout, layers: Sequence[Layer] = ()) -> str:
         plt.clear_figure()
         plt.clear_color()
         plt.limit_size(False, False)
-        plt.plot_size(layout.width, layout.height)
+        plt.plot_size(layout.width, layout.height - len(layout.heading.above) - bool(layout.heading.below))
         # In cells rather than data units: plotext's axes stay linear, and ticks agree with the curves.
         plt.xlim(0, max(layout.columns - 1, 1))
         plt.ylim(0, max(layout.rows - 1, 1))
         plt.xticks([place for place, _ in layout.x_ticks], [label for _, label in layout.x_ticks])
         plt.yticks([place for place, _ in layout.y_ticks], [label for _, label in layout.y_ticks])
-        if layout.upper_y_label:
-            # plotext centres an upper x label and then moves the title to the left, above the y axis.
-            plt.xlabel(layout.title, xside="upper")
-            plt.title(layout.upper_y_label)
-        else:
-            plt.title(layout.title)
-        plt.ylabel(layout.lower_y_label)
-        plt.xlabel(layout.x_label)
         plt.scatter([-1], [-1], marker=" ")  # outside; without data plotext draws no ticks
         for layer in layers:
             plt.scatter(list(layer.columns), list(layer.rows), marker=list(layer.markers), color=layer.colour)
         drawn: str = plt.build()
         plt.clear_figure()
-    return drawn.rstrip("\n")
+    return "\n".join([*layout.heading.above, drawn.rstrip("\n"), *filter(None, [layout.heading.below])])
 
 
 def uncoloured(text: str) -> str:
@@ -170,7 +147,7 @@ def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
         slot = up.slot(y)
         if slot is not None and slot // dots != last:
             last = slot // dots
-            found.append((float(y), _fit(name, width // _WIDEST_NAME)))
+            found.append((float(y), elided(name, width // _WIDEST_NAME)))
     return tuple(found)
 
 
@@ -195,10 +172,3 @@ def _apart(placed: Sequence[Tick | tuple[int, str]], columns: int) -> bool:
         all(end + 2 <= start for end, start in zip(ends, starts[1:], strict=False))
         and min(starts, default=0) >= 0
     )
-
-
-def _fit(text: str, room: int) -> str:
-    """The text within `room` cells, its end replaced by an ellipsis where it is too long."""
-    if cell_len(text) <= room:
-        return text
-    return set_cell_size(text, room - 1).rstrip() + "…" if room > 3 else ""

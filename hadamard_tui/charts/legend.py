@@ -84,10 +84,12 @@ def legend(
     named: Collection[int] = (),
     marks: Sequence[str | None] = (),
     left_out: Collection[int] = (),
+    y_log: bool = False,
 ) -> tuple[tuple[Piece, ...], ...]:
     """What fits into `lines` lines, series with a mark first; the note ends the last line.
 
-    Where not all fits, formulas go, then the names that stand in the picture, too; then there are more lines,
+    Where not all fits, formulas go, the longest first, then the names that stand in the picture, too; then
+    there are more lines,
     `most` at most; then names say what they have in common once, then their words are cut ever
     shorter, and of curves with a letter this is left.
 
@@ -96,37 +98,51 @@ def legend(
         named: positions of the series whose names stand in the picture.
         marks: what the series are marked with, if not with their own marks.
         left_out: positions of series that are not named.
+        y_log: whether equal is what differs by no factor.
     """
     marks = marks or [one.mark for one in series]
     grouped = {index for group in groups for index in group}
     alone = [(at,) for at, one in enumerate(series) if one.name and at not in grouped and at not in left_out]
     every = sorted([*groups, *alone], key=lambda group: (not series[group[0]].mark, group[0]))
     entries = tuple(
-        Entry(_parts(series, group, marks), len(group) == 1 and group[0] in named) for group in every
+        Entry(_parts(series, group, marks, y_log), len(group) == 1 and group[0] in named) for group in every
     )
     if lines <= 0 or width <= 0 or not (entries or note):
         return ()
     return wrapped(entries, width, lines, max(lines, most or 0), note)
 
 
-def _relation(series: Sequence[Series], lead: int, index: int) -> str:
+def _relation(series: Sequence[Series], lead: int, index: int, y_log: bool) -> str:
     if lead == index:
         return ""
-    return SAME if are_equal(series[lead], series[index]) else NEARLY
+    return SAME if are_equal(series[lead], series[index], y_log) else NEARLY
 
 
-def _parts(series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None]) -> tuple[Part, ...]:
+def _parts(
+    series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None], y_log: bool
+) -> tuple[Part, ...]:
     """What is said of series that run along each other: lines without a letter do not say whose they are of
-    those here, and those of the same name are told once."""
+    those here, nor at which values, and those of the same name are told once."""
     found: list[Part] = []
     for at in group:
         one, name, mark = series[at], series[at].name, marks[at] or ""
-        for other in (series[number].name for number in group if number != at):
-            name = name.removesuffix(f" of {other}").removesuffix(f", {other}")
+        for curve in (series[number] for number in group if series[number].mark and not one.mark):
+            name = _without(name, curve.name)
         if mark or all(part.name != name for part in found):
-            relation = _relation(series, group[0], at)
+            relation = _relation(series, group[0], at, y_log)
             found.append(Part(name, at, one.formula, mark, SAMPLES[one.style], relation))
     return tuple(found)
+
+
+def _without(name: str, curve: str) -> str:
+    """The name of a line without that of the curve whose own it is, and without the values that it shares
+    with it: "limit of net, n = 1" and "limit, n = 1" of "net, n = 1" are "limit"."""
+    first, *parts = name.removesuffix(f" of {curve}").removesuffix(f", {curve}").split(", ")
+    others = curve.split(", ")[1:]
+    while parts and others and parts[-1] == others[-1]:
+        parts.pop()
+        others.pop()
+    return ", ".join([first, *parts])
 
 
 @lru_cache(maxsize=64)
@@ -135,13 +151,12 @@ def wrapped(
 ) -> tuple[tuple[Piece, ...], ...]:
     """Entries on at most `lines` lines, or `most`, as `legend` has them."""
     note = elided(note, width)
-    whole = [[(part.whole, part.at) for part in one.parts] for one in entries]
     names = [[(part.text, part.at) for part in one.parts] for one in entries]
     here = [texts for texts, one in zip(names, entries, strict=True) if not one.elsewhere]
-    roomy = all(cell_len(text) <= width for texts in whole for text, _ in texts)
     shorter = _shorter([one.parts for one in entries if not one.elsewhere])
-    tried = ((whole, lines * roomy), (names, lines), (here, lines), (here, most))
-    for texts, count in (*tried, *((texts, most) for texts in shorter)):
+    told = ((texts, lines) for texts in _with_formulas(entries, width))
+    tried = ((names, lines), (here, lines), (here, most))
+    for texts, count in (*told, *tried, *((texts, most) for texts in shorter)):
         rows = _rows(texts, width)
         if note and _end(rows[-1]) + _GAP * bool(rows[-1]) + cell_len(note) > width:
             rows.append([])
@@ -152,6 +167,17 @@ def wrapped(
     if note:
         rows[-1].append(Piece(width - cell_len(note), note, -1))
     return tuple(tuple(row) for row in rows)
+
+
+def _with_formulas(entries: Sequence[Entry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
+    """Entries with fewer and fewer formulas, one at least, and none that is too long for a line."""
+    parts = [part for one in entries for part in one.parts if part.formula and cell_len(part.whole) <= width]
+    lengths = sorted({cell_len(part.formula) for part in parts}, reverse=True)
+    for most in lengths:
+        told = {part.at for part in parts if cell_len(part.formula) <= most}
+        yield [
+            [(part.whole if part.at in told else part.text, part.at) for part in one.parts] for one in entries
+        ]
 
 
 def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str, int]]]]:

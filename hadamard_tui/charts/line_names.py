@@ -1,4 +1,4 @@
-"""Where the names of lines have room in a picture, near their ends."""
+"""Where the names of lines have room in a picture: nearer to their own than to all others."""
 
 from __future__ import annotations
 
@@ -12,11 +12,20 @@ from hadamard_tui.charts.patterns import is_line
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.spans import Spans
 
-_BACK, _STEP = 0.5, 2
-"""From the end of a line back to here, as a share of what is shown of it, and so many cells at a time."""
+_STEP = 4
+"""From the end of a line back to its beginning a name is tried so many cells at a time."""
 
 _FAR = 2
 """So many rows above or below its line a name may stand."""
+
+_ROW = 2
+"""A row is as high as so many columns are wide."""
+
+_NEARER = _ROW
+"""By so many columns a name is nearer to its line than to any other."""
+
+_REACH = 2 * _ROW * _FAR
+"""Lines more columns away than this are no other's neighbours."""
 
 _MOST = 2
 """So many of the lines that run along each other are named there; the legend names them all."""
@@ -42,7 +51,8 @@ def line_names(
     across: int,
     down: int,
 ) -> list[NameAt]:
-    """A place for the name of every line without a mark that has one: right-aligned, the last that is free.
+    """A place for the name of every line without a mark that has one: the last that is free, and nearer to
+    the line than to all that do not run along it.
 
     Args:
         groups: the positions of series that run along each other.
@@ -51,6 +61,7 @@ def line_names(
     """
     rows, columns = taken.shape
     taken = taken.copy()
+    heights = _Heights.of(lines, across, down)
     found: list[NameAt] = []
     group_of = {index: group for group in groups for index in group}
     for index, one in enumerate(series):
@@ -63,8 +74,10 @@ def line_names(
             continue
         centre = lines.centre[index] // down
         for row, column in _places(centre, shown, length, across):
-            around = taken[row : row + 1, max(column - 1, 0) : column + length + 1]
-            if 0 <= row < rows and 0 <= column <= columns - length and not around.any():
+            if not (0 <= row < rows and 0 <= column <= columns - length):
+                continue
+            free = not taken[row, max(column - 1, 0) : column + length + 1].any()
+            if free and heights.belongs(index, group_of.get(index, ()), row, column, length):
                 taken[row, column : column + length] = True
                 found.append(NameAt(index, row, column, one.name))
                 break
@@ -74,7 +87,34 @@ def line_names(
 def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> Iterator[tuple[int, int]]:
     """Where a name may begin, the best first: behind the end of the line, else above or below it."""
     yield int(centre[shown[-1]]), int(shown[-1]) // across + 2
-    for dot in shown[: int(len(shown) * _BACK) : -1][:: _STEP * across]:
+    for dot in shown[:: -_STEP * across]:
         for far in range(1, _FAR + 1):
             for row in (centre[dot] - far, centre[dot] + far):
                 yield int(row), int(dot) // across - length + 1
+
+
+class _Heights(NamedTuple):
+    """From which row to which each series is in every column of cells, [series, columns]."""
+
+    top: np.ndarray
+    bottom: np.ndarray
+    there: np.ndarray
+
+    @classmethod
+    def of(cls, lines: Spans, across: int, down: int) -> _Heights:
+        shape = (len(lines.shown), lines.shown.shape[1] // across, across)
+        there = lines.shown.reshape(shape)
+        top = np.where(there, lines.top.reshape(shape), np.iinfo(np.int32).max).min(2) // down
+        bottom = np.where(there, lines.bottom.reshape(shape), -1).max(2) // down
+        return cls(top, bottom, np.asarray(there.any(2)))
+
+    def belongs(self, index: int, along: Sequence[int], row: int, column: int, length: int) -> bool:
+        """Whether a name that begins there is nearer to its line than to all but those that run along it."""
+        near = np.s_[:, max(column - _REACH, 0) : column + length + _REACH]
+        places = np.arange(self.top.shape[1])[near[1]]
+        beside = np.maximum(np.maximum(column - places, places - (column + length - 1)), 0)
+        up = np.maximum(np.maximum(self.top[near] - row, row - self.bottom[near]), 0)
+        far = np.where(self.there[near], np.hypot(beside, _ROW * up), np.inf).min(1)
+        others = np.ones(len(far), dtype=bool)
+        others[[index, *along]] = False
+        return bool((far[others] >= far[index] + _NEARER).all())

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.core.notation import number
 from engine.pictures.view import CurveView, View
 from hadamard_tui.charts.chart_options import ChartOptions
-from hadamard_tui.charts.digits import on_axis
 from hadamard_tui.charts.y_limits import rounded_off
 
 SMALL, HALF = 0.01, 0.5
@@ -116,8 +116,8 @@ class Look:
         """Where the numbers are that are told, as in "k = 64"; nothing where the clock of the run says it."""
         if self.told is None or (self.view.along_records and self.told == self.x):
             return ""
-        words = f"{self.view.x_name} = {self.view.name_at(self.told) or on_axis(self.told)}"
-        return words if self.y is None else f"{words}, {self.view.y_name} = {on_axis(self.y)}"
+        words = f"{self.view.x_name} = {self.view.name_at(self.told) or number(self.told)}"
+        return words if self.y is None else f"{words}, {self.view.y_name} = {number(self.y)}"
 
     def nearest(self, x: float) -> float:
         """The place that is nearest to x, on a logarithmic axis by factors."""

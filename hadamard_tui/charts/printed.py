@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from rich.cells import cell_len
 
-from hadamard_tui.charts.coincidence import coincident, repeated
+from hadamard_tui.charts.coincidence import alike, coincident, repeated
 from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.contrast import faded
 from hadamard_tui.charts.frame import Layer, Layout, arrange, draw, uncoloured
@@ -44,9 +44,10 @@ def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colou
         min(_LEGEND_LINES, height // 4),
         remark(series, axes, hidden),
         height // 3,
-        groups,
+        alike(series, axes, groups),
         marks=markers,
         left_out=left_out(series, lines.shown),
+        y_log=axes.y_log,
     )
     layout = arrange(axes, width, height - len(names), (1, 1))
     layers = _layers(series, markers, axes, layout, groups) if layout.boxed else []

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hadamard_tui.charts.code_points import write
-from hadamard_tui.charts.coincidence import coincident, repeated
+from hadamard_tui.charts.coincidence import alike, coincident, repeated
+from hadamard_tui.charts.curve_marks import curve_marks, zeros
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.line_names import line_names
@@ -18,8 +19,7 @@ from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.spans import Spans
 
 DOTS_ACROSS, DOTS_DOWN = 2, 4
-PLAYHEAD, POINT = ord("┊"), ord("•")
-_MARK_PERIOD, _MARK_ROOM = 24, 6  # cells from one letter of a curve to its next, and to that of another curve
+PLAYHEAD, POINT, ZERO = ord("┊"), ord("•"), ord("▾")
 _TURN, _THROUGH = 4, 6  # cells of each series of those that share a line; from what shows through to the next
 _APART = 4  # dots of a column in a band
 _BLANK, BRAILLE = ord(" "), 0x2800
@@ -35,7 +35,7 @@ class Picture:
     colours: np.ndarray  # int16, position in the list of series, −1 where there is none
     faint: np.ndarray  # bool, whether the cell shows only a band or a faint series
     remark: str  # what is left out, in words
-    groups: Sequence[tuple[int, ...]]  # series that run along each other, drawn as one
+    groups: Sequence[tuple[int, ...]]  # series that run along each other and are close
     named: frozenset[int]  # series whose names stand near their ends
     left_out: frozenset[int]  # lines of which nothing is there
 
@@ -70,10 +70,17 @@ def paint(
     for index, row, column in _points(series, lines, rows):
         glyphs[row, column], colours[row, column] = POINT, index
         line_owner[row, column] = index
-    for index, row, column in _marks(series, lines, rows, columns):
+    for index, row, column in zeros(series, axes, rows, columns):
+        if line_owner[row, column] < 0:
+            glyphs[row, column], colours[row, column] = ZERO, index
+            line_owner[row, column] = index
+    for index, row, column in curve_marks(
+        series, axes, lines, groups, (rows, columns), DOTS_ACROSS, DOTS_DOWN
+    ):
         glyphs[row, column], colours[row, column] = ord(series[index].mark or " "), index
         line_owner[row, column] = index
-    names = line_names(series, lines, groups, line_owner >= 0, DOTS_ACROSS, DOTS_DOWN)
+    close = alike(series, axes, groups)
+    names = line_names(series, lines, close, line_owner >= 0, DOTS_ACROSS, DOTS_DOWN)
     for index, row, column, name in names:
         span = write(glyphs, row, column, name)
         assert span is not None, "a name is put inside"
@@ -90,7 +97,7 @@ def paint(
         colours,
         faint,
         remark(series, axes, hidden),
-        groups,
+        close,
         frozenset(one.at for one in names),
         left_out(series, lines.shown),
     )
@@ -181,41 +188,10 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
 
 
 def _points(series: Sequence[Series], lines: Spans, rows: int) -> Iterator[tuple[int, int, int]]:
-    """Where points that no line joins are, as (series, row, column)."""
-    for index in (index for index, one in enumerate(series) if one.style == "points"):
-        for column in np.flatnonzero(lines.shown[index]).tolist():
+    """Where points that no line joins are, as (series, row, column): those of what has no lines at all, and
+    single ones of lines beside the curves, which would be lost as a dot."""
+    for index, one in enumerate(series):
+        alone = lines.shown[index] if one.style == "points" else lines.lone[index] & is_line(one)
+        for column in np.flatnonzero(lines.shown[index] & alone).tolist():
             for row in {lines.top[index, column] // DOTS_DOWN, lines.bottom[index, column] // DOTS_DOWN}:
                 yield index, row, column // DOTS_ACROSS
-
-
-def _marks(series: Sequence[Series], lines: Spans, rows: int, columns: int) -> list[tuple[int, int, int]]:
-    """Where each series' letter goes, as (series, row, column): at its end, or left of there if taken, and
-    now and then along its way, each series at columns of its own, so that no colour is needed.
-
-    Letters stand apart, so that they do not read as a word, where there is room for that.
-    """
-    cells = lines.centre // DOTS_DOWN * columns + np.arange(lines.centre.shape[1]) // DOTS_ACROSS
-    free = np.ones((2, rows * columns), dtype=bool)  # of letters; of letters and their neighbours
-    marks = []
-
-    def put(index: int, cell: int) -> None:
-        row, column = divmod(cell, columns)
-        free[0, cell] = False
-        free[1, row * columns + max(column - 1, 0) : row * columns + min(column + 2, columns)] = False
-        marks.append((index, row, column))
-
-    for index, one in enumerate(series):
-        if not one.mark:
-            continue
-        choice = cells[index, lines.shown[index]]
-        apart = choice[free[1, choice]]
-        choice = apart if apart.size else choice[free[0, choice]]
-        if choice.size:
-            put(index, int(choice[-1]))
-    marked = [index for index, one in enumerate(series) if one.mark]
-    for turn, index in enumerate(marked, start=1):
-        for column in range(turn * _MARK_ROOM, columns, max(_MARK_PERIOD, _MARK_ROOM * len(marked))):
-            cell = cells[index, column * DOTS_ACROSS]
-            if lines.shown[index, column * DOTS_ACROSS] and free[1, cell]:
-                put(index, int(cell))
-    return marks

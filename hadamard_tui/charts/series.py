@@ -77,6 +77,9 @@ class Axes:
     x_names: tuple[tuple[float, str], ...] = ()
     """What places on x are called, increasing; none where they have numbers."""
 
+    x_falls: bool = False
+    """Whether x falls in time, so that this goes from right to left."""
+
     y_rounding: float = 0.0
     """On a logarithmic y-axis, what is not above this is 0 but for rounding, and has no place."""
 

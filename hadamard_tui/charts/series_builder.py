@@ -75,6 +75,8 @@ class Pen:
         low, high = (options.window if curve.increases else None) or (-np.inf, np.inf)
         picked = thinned(x, y, low, high)
         picked = picked[~np.isnan(y[picked])]  # not everything is measured at every record
+        if curve.is_passed:
+            picked = picked[_passed(x[picked])]
         at, under = x[picked], ground(x[picked])
         raw = y[picked] - under
         shown, band, lines = raw, None, []
@@ -106,6 +108,13 @@ class Pen:
     def _mark(self, curve: CurveView) -> str | None:
         letter = letter_of(curve)
         return (letter.lower() if self.number else letter) or None
+
+
+def _passed(x: np.ndarray) -> np.ndarray:
+    """Where x is beyond all before, on its way from the first to the last: what goes back is not drawn."""
+    along = x if not len(x) or x[-1] >= x[0] else -x
+    before = np.maximum.accumulate(np.concatenate([[-np.inf], along]))[:-1]
+    return np.asarray(along > before)
 
 
 def smoothing(look: Look) -> str:

@@ -14,6 +14,7 @@ _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 # Fixed notation up to this many characters, the scientific one beyond if it is shorter.
 _PLAIN_WIDTH = 6
 _PLAIN_DECADES = range(-3, 6)
+_WHOLE = 1e7  # whole numbers below this have all their digits
 
 
 def x_ticks(axes: Axes, most: int) -> tuple[Tick, ...]:
@@ -22,6 +23,19 @@ def x_ticks(axes: Axes, most: int) -> tuple[Tick, ...]:
         return ticks(axes.x_limits, axes.x_log, most, axes.x_whole)
     named = [tick for tick in axes.x_names if axes.x_limits[0] <= tick[0] <= axes.x_limits[1]]
     return tuple(named[:: math.ceil(len(named) / most)]) if named else ()
+
+
+def at_places(places: Sequence[float]) -> tuple[Tick, ...]:
+    """A tick at each of some places, which may be at any distance, with its number."""
+    return tuple((place, number(place)) for place in places)
+
+
+def number(value: float) -> str:
+    """A place on an axis, with few digits unless it is a whole number."""
+    if value == int(value) and abs(value) < _WHOLE:
+        return str(int(value))
+    mantissa, _, exponent = f"{value:.4g}".partition("e")
+    return f"{mantissa}e{int(exponent)}" if exponent else mantissa
 
 
 def ticks(limits: Limits, log: bool, most: int, whole: bool = False) -> tuple[Tick, ...]:

@@ -8,8 +8,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from engine.core.notation import number
 from engine.pictures.view import ZERO, CurveView, HeatView, LineView, View
-from hadamard_tui.charts.digits import on_axis
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series_builder import colour, colour_of, letter_of, mark
 
@@ -59,7 +59,7 @@ class Value:
         """Value by line; None where there is none, or where the line is next to nothing beside the value."""
         if self.value is None or self.height is None or abs(self.height) <= ZERO:
             return None
-        ratio = self.value / self.height
+        ratio = 0.0 if abs(self.value) <= self.rounding else self.value / self.height
         return ratio if abs(ratio) < MOST_TIMES else None
 
 
@@ -121,9 +121,9 @@ def _value(one: Value) -> float:
 
 
 def _pinned(look: Look) -> Iterator[Value]:
-    for number, (name, view) in enumerate(look.pinned, start=1):
+    for place, (name, view) in enumerate(look.pinned, start=1):
         for curve in view.curves:
-            yield _of_curve(look, view, curve, number, name)
+            yield _of_curve(look, view, curve, place, name)
 
 
 def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str = "") -> Value:
@@ -183,7 +183,7 @@ def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
     there = curve.x[~np.isnan(curve.y)]
     if not len(there) or look.told is None or there.min() < look.told < there.max():
         return "not here"
-    return f"to {on_axis(there.max())}" if there.max() < look.told else f"from {on_axis(there.min())}"
+    return f"to {number(there.max())}" if there.max() < look.told else f"from {number(there.min())}"
 
 
 def _of_heat(look: Look, number: int, heat: HeatView) -> Value:

@@ -12,6 +12,8 @@ from engine.pictures.picture import Marked
 from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
 from hadamard_tui.charts.bars import bars, ends_of_bars
 from hadamard_tui.charts.contours import level_lines
+from hadamard_tui.charts.curve_marks import FEW
+from hadamard_tui.charts.ends import ends
 from hadamard_tui.charts.heat_map import Contour, HeatMap
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.patterns import is_line
@@ -27,6 +29,7 @@ from hadamard_tui.charts.series_builder import (
     theory,
 )
 from hadamard_tui.charts.thinning import thinned
+from hadamard_tui.charts.ticks import Tick, at_places, number
 from hadamard_tui.charts.y_limits import log_limits, risk_limits, rounded_off, still_limits, y_limits
 
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "sparse"}
@@ -49,7 +52,8 @@ def plot(look: Look) -> Plot:
     series = view_series(look)
     axes, refused = view_axes(look, series)
     upright = [_upright(one, axes) for one in series]
-    return Plot([*_region(look), *upright], axes, refused, look.playhead, smoothing(look))
+    note = " · ".join(filter(None, (refused, ends(look.view), _place(look))))
+    return Plot([*_region(look), *upright], axes, note, look.playhead, smoothing(look))
 
 
 def view_series(look: Look) -> list[Series]:
@@ -63,12 +67,21 @@ def view_series(look: Look) -> list[Series]:
     if look.view.picture.draw == "bars":
         curves += bars(look.view)
     else:
-        curves += [one for curve in look.view.curves for one in Pen(look).draw(curve)]
+        curves += [one for curve in look.view.curves for one in Pen(look).draw(_level(curve, look.view))]
     lines = [_line(line, look) for line in _different(look.view.lines)]
     lines += _guessed(look)
     lines = [*_marks(look.view, [*curves, *lines]), *lines, *_points(look.view)]
     faint = [one for one in curves if one.faint]
     return [*faint, *lines, *(one for one in curves if not one.faint)]
+
+
+def _level(curve: CurveView, view: View) -> CurveView:
+    """A reference that stays at one place of a measured x from its first record on is a level of all x."""
+    if not (curve.is_reference and curve.is_passed and len(curve.x) > 1 and len(np.unique(curve.x[1:])) == 1):
+        return curve
+    others = np.concatenate([one.x for one in view.curves if not one.is_reference] or [curve.x])
+    y = np.full(len(curve.x), curve.y[-1])
+    return replace(curve, x=np.linspace(others.max(), others.min(), len(curve.x)), y=y, stderr=None)
 
 
 def _region(look: Look) -> list[Series]:
@@ -151,8 +164,9 @@ def _same(one: np.ndarray, other: np.ndarray) -> bool:
 
 def _line(line: LineView, look: Look) -> Series:
     picked = _picked(line, look)
-    says_formula = look.view.as_measured and not line.curve and not line.apart
-    formula = line.formula if says_formula else ""
+    formula = "" if line.curve or line.apart else line.formula
+    if formula and not look.view.as_measured:
+        formula = f"from {formula}"
     style = LINE_STYLES.get(line.direction, "dashed")
     tint = theory(line.direction in PROVED)
     return Series(look.view.line_name(line), line.x[picked], line.y[picked], tint, style, formula=formula)
@@ -180,6 +194,27 @@ def _marks(view: View, series: Sequence[Series]) -> list[Series]:
     return found
 
 
+def _falls(view: View) -> bool:
+    """Whether x is measured, and falls as runs go on."""
+    ends = [curve.x[[0, -1]] for curve in view.curves if curve.is_passed and len(curve.x) > 1]
+    return bool(ends) and all(start > end for start, end in ends)
+
+
+def _few(view: View) -> tuple[Tick, ...]:
+    """Ticks at the places on x where there is something, if these are few."""
+    places = view.places
+    is_few = 1 < len(places) <= FEW and not any(curve.is_passed for curve in view.curves)
+    return at_places(places.tolist()) if is_few else ()
+
+
+def _place(look: Look) -> str:
+    """What the line at a place of an axis is, if there is one."""
+    if look.playhead is None or look.view.along_records:
+        return ""
+    name = look.view.name_at(look.playhead) or number(look.playhead)
+    return f"┊ the table: {look.view.x_name} = {name}"
+
+
 def _upright(one: Series, axes: Axes) -> Series:
     """A mark at one place on x, from the foot of the chart to its top; all else as it is."""
     is_upright = one.style == MARKED and is_line(one) and len(one.x) == 2 and one.x[0] == one.x[1]
@@ -195,8 +230,18 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
     view, options = look.view, look.resolved
     title = view.picture.title or f"{view.y_label} against {view.x_label}"
     x_axis, x_log = _x_axis(look)
-    whole, names = are_whole(view.places), tuple(sorted(view.names.items()))
-    axes = partial(Axes, title, view.x_label, view.y_label, x_axis, x_log=x_log, x_whole=whole, x_names=names)
+    whole, names = are_whole(view.places), tuple(sorted(view.names.items())) or _few(view)
+    axes = partial(
+        Axes,
+        title,
+        view.x_label,
+        view.y_label,
+        x_axis,
+        x_log=x_log,
+        x_whole=whole,
+        x_names=names,
+        x_falls=_falls(view),
+    )
     most, refused = twice_the_start(view), ""
     if options.y_log or options.window is not None or most == np.inf:
         ys = [_finite(one, x_axis) for one in series]
@@ -259,7 +304,7 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
     if picture.title:
         title = picture.title if len(view.heats) == 1 else f"{picture.title}: {heat.learner}"
     logarithmic = bool(options.x_log) and bool(heat.x[0] > 0), view.rows_log and bool(heat.y[0] > 0)
-    levels = (_level(contour, heat, *logarithmic) for contour in heat.contours)
+    levels = (_contour_of(contour, heat, *logarithmic) for contour in heat.contours)
     marks = (_contour(mark, heat) for mark in view.marks)
     return HeatMap(
         heat.x,
@@ -277,7 +322,7 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
     )
 
 
-def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> Contour:
+def _contour_of(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> Contour:
     """Where a line of the theory has its level; an empty path if nowhere on the map."""
     path = level_lines(heat.x, heat.y, contour.values, contour.level, x_log, y_log)
     return Contour(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))

@@ -21,11 +21,14 @@ ALL_TARGETS = {
     "EGU": {"architecture": LINEAR, "update": {"kind": "egu", "lr": 0.15}},
     "EGU±": {"architecture": LINEAR, "update": {"kind": "egu-pm", "lr": 0.15}},
     "spindly": {"architecture": {"kind": "spindly"}, "update": {"kind": "gd", "lr": 0.0375}},
+    "hypentropy": {"architecture": LINEAR, "update": {"kind": "hypentropy", "lr": 0.15}},
+    "private rates": {"architecture": LINEAR, "update": {"kind": "private-rates", "lr": 0.125}},
     "AdaGrad": {"architecture": LINEAR, "update": {"kind": "adagrad", "lr": 1 / 32}},
+    "momentum": {"architecture": LINEAR, "update": {"kind": "momentum", "lr": 1 / 8192}},
 }
 MILLION = {
     "EGU±": ALL_TARGETS["EGU±"],
-    "hypentropy": {"architecture": LINEAR, "update": {"kind": "hypentropy", "lr": 0.15}},
+    "hypentropy": ALL_TARGETS["hypentropy"],
     "spindly": ALL_TARGETS["spindly"],
 }
 NET = {"kind": "dense", "widths": [128], "activation": "relu"}
@@ -82,9 +85,8 @@ def all_targets(
     return described(d, "all", protocol, {learner: ALL_TARGETS[learner]}, matrix)
 
 
-def million(learner: str, examples: int) -> Experiment:
+def million(learner: str, examples: int, d: int = 1 << 20) -> Experiment:
     """J3: one target among 2²⁰ features."""
-    d = 1 << 20
     gd = {"architecture": LINEAR, "update": {"kind": "gd", "lr": 1 / (2 * d)}}
     protocol = {"kind": "one-pass", "examples": examples}
     return described(d, {"kind": "feature", "index": 3}, protocol, {learner: {"GD": gd, **MILLION}[learner]})
@@ -102,14 +104,14 @@ def described(
     target: str | dict[str, Any],
     protocol: dict[str, Any],
     learners: dict[str, Any],
-    matrix: str = "hadamard",
+    matrix: str | dict[str, Any] = "hadamard",
     **settings: Any,
 ) -> Experiment:
     """An experiment on a matrix of this family, with what presets leave to their defaults."""
     return reading.parse(
         {
             "problem": {
-                "matrix": {"kind": matrix, "d": d},
+                "matrix": {"kind": matrix, "d": d} if isinstance(matrix, str) else matrix,
                 "target": {"kind": target} if isinstance(target, str) else target,
             },
             "protocol": protocol,
@@ -141,15 +143,18 @@ def peak_mib() -> float:
 
 REFERENCE: dict[str, float] = {
     "J1": 0.037,
-    "J2 GD": 0.098,
-    "J2 EGU": 0.15,
-    "J2 EGU±": 0.24,
-    "J2 spindly": 0.14,
-    "J2 AdaGrad": 0.12,
+    "J2 GD": 0.051,
+    "J2 EGU": 0.046,
+    "J2 EGU±": 0.07,
+    "J2 spindly": 0.046,
+    "J2 hypentropy": 0.07,
+    "J2 private rates": 0.054,
+    "J2 AdaGrad": 0.055,
+    "J2 momentum": 1.3,
     "J3 EGU±": 0.66,
     "J3 hypentropy": 0.56,
     "J3 spindly": 0.44,
     "J3 GD": 0.22,
-    "J4": 2.5,
+    "J4": 0.15,
 }
 """Seconds of one core on the reference machine, by job."""

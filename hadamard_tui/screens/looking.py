@@ -10,7 +10,7 @@ from textual import on
 from engine.core.parts import BadInput
 from hadamard_tui.charts.chart_options import ChartOptions, why_not_log
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.view_plot import plot
+from hadamard_tui.charts.view_plot import view_axes, view_series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.panels.panel import Remedy
@@ -202,7 +202,7 @@ class Looking(Running):
         refused = ""
         if look is not None and wanted:
             tried = replace(look, options=replace(look.options, y_log=True), pinned=())
-            refused = plot(tried).note
+            _, refused = view_axes(tried, view_series(tried))
         own = look is not None and wanted == look.view.y_log
         self._change_chart_options(refused, y_log=None if own else wanted)
 

@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Digits, Label, Static
 
+from engine.core.notation import number
 from engine.spec.experiment import Experiment
-from hadamard_tui.charts import digits
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.values import looked_at
 from hadamard_tui.keyboard.keymap import key
@@ -91,8 +91,8 @@ class Banner(Horizontal):
             best.show(NOTHING, "least loss")
             ratio.show(NOTHING, "of the bound")
             return
-        last = f"of {digits.on_axis(look.view.places[-1])}"
-        seen.show(digits.on_axis(look.told), f"{look.view.x_label} {last}", last)
+        last = f"of {number(look.view.places[-1])}"
+        seen.show(number(look.told), f"{look.view.x_label} {last}", last)
         now = looked_at(look, "")
         if now is None or now.value is None:
             best.show(NOTHING, "least loss")

@@ -21,8 +21,8 @@ from hadamard_tui.widgets.cell_view import CellView
 
 # There is a legend from this height on, of two lines, or of one for so many rows.
 _LEGEND_FROM, _ROWS_PER_LEGEND_LINE = 8, 12
-# Rather than hide a name it takes more lines, one for so many rows.
-_LEAST_ROWS_PER_LEGEND_LINE = 3
+# Rather than hide a name it takes more lines, one for so many rows, as long as so many are left to the chart.
+_LEAST_ROWS_PER_LEGEND_LINE, _LEAST_CHART = 3, 11
 
 
 class ChartView(CellView):
@@ -141,9 +141,17 @@ class ChartView(CellView):
         width, height = self.size
         lines = max(2, height // _ROWS_PER_LEGEND_LINE) if height >= _LEGEND_FROM else 0
         note = " · ".join(filter(None, (self._note, picture.remark)))
-        most = height // _LEAST_ROWS_PER_LEGEND_LINE
+        most = min(height // _LEAST_ROWS_PER_LEGEND_LINE, max(lines, height - _LEAST_CHART))
         return legend(
-            self._series, width, lines, note, most, picture.groups, picture.named, left_out=picture.left_out
+            self._series,
+            width,
+            lines,
+            note,
+            most,
+            picture.groups,
+            picture.named,
+            left_out=picture.left_out,
+            y_log=self._axes is not None and self._axes.y_log,
         )
 
     def _place(self, glyphs: np.ndarray, inks: np.ndarray, surround: Frame, picture: Picture) -> None:

@@ -13,17 +13,20 @@ from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.widgets.tabs import UNNAMED
 
 LEAST = 8
-"""Cells of a name at least, where not all names fit."""
+"""Cells of a name that is cut, at least."""
 
 
 class PictureRow(Widget):
-    """One line of names, the one that is shown marked; out of sight where there is a single one."""
+    """One line of titles, the one that is shown marked; out of sight where there is a single one."""
 
     DEFAULT_CSS = """
     PictureRow { height: 1; background: $boost; color: $text-muted; link-style: none; display: none; }
     """
 
     names: reactive[tuple[str, ...]] = reactive(())
+    short: reactive[tuple[str, ...]] = reactive(())
+    """What stands for them where they have no room."""
+
     chosen: reactive[int] = reactive(0)
 
     def watch_names(self) -> None:
@@ -32,24 +35,65 @@ class PictureRow(Widget):
 
     def render(self) -> Content:
         hint = f" {key('next_picture')} next"
-        shown = texts(self.names, self.chosen, self.content_size.width - cell_len(hint))
+        shown = texts(self.names, self.short, self.chosen, self.content_size.width - cell_len(hint))
         named = (_linked(number, text, number == self.chosen) for number, text in enumerate(shown))
         return Content(" ").join(named) + hint
 
 
-def texts(names: Sequence[str], chosen: int, width: int) -> list[str]:
-    """The names in so many cells: as they are, or the others cut, or where they are many with a sign each."""
-    others, wanted = max(len(names) - 1, 1), cell_len(names[chosen])
-    room = width - others
+def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
+    """The names in so many cells: as they are, or short ones beside the chosen, or these cut, or, where they
+    are many, those next to the chosen and a sign for each of the others."""
+    room = width - (len(names) - 1)
     if sum(map(cell_len, names)) <= room:
         return list(names)
-    own = min(wanted, max(room - others * LEAST, room // 2))
-    each = (room - own) // others
-    if each < LEAST:
-        own, each = min(wanted, room - others), 0
-    cut = [_cut(name, each) if each else UNNAMED for name in names]
-    cut[chosen] = _cut(names[chosen], own)
-    return cut
+    others = [cell_len(name) for number, name in enumerate(short) if number != chosen]
+    own = min(cell_len(names[chosen]), max(room - sum(others), room // 2))
+    if (most := _most(others, room - own)) is None:
+        return _neighbours(names, short, chosen, width)
+    shown = [_cut(name, most) for name in short]
+    shown[chosen] = _cut(names[chosen], own)
+    return shown
+
+
+def _most(lengths: Sequence[int], room: int) -> int | None:
+    """How many cells each has at most, so that all have room; None if names would be cut too far."""
+    for most in range(max([*lengths, LEAST]), LEAST - 1, -1):
+        if sum(min(length, most) for length in lengths) <= room:
+            return most
+    return None
+
+
+def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
+    """The chosen, those next to it as far as they have room, and signs."""
+    room = width - 2 * (len(names) - 1)  # beside signs and blanks
+    shown = [UNNAMED] * len(names)
+    shown[chosen] = _cut(names[chosen], max(room - 2 * (LEAST - 1), width // 3))
+    left = room - cell_len(shown[chosen])
+    around = sorted(range(len(names)), key=lambda number: abs(number - chosen))[1:]
+    near = [number for number in around if abs(number - chosen) == 1]
+    most = _most([cell_len(short[number]) for number in near], left + len(near)) or 1
+    for number in around:
+        text = _cut(short[number], most) if number in near else short[number]
+        if most == 1 or cell_len(text) - 1 > left:
+            break
+        shown[number], left = text, left - (cell_len(text) - 1)
+    return shown
+
+
+def shortened(names: Sequence[str]) -> list[str]:
+    """The names without the words that they begin with as others do."""
+    split = [name.split() for name in names]
+    shorter = []
+    for at, words in enumerate(split):
+        shared = max((_shared(words, other) for other in split[:at] + split[at + 1 :]), default=0)
+        shorter.append(f"…{' '.join(words[shared:])}" if 0 < shared < len(words) else " ".join(words))
+    return shorter
+
+
+def _shared(words: Sequence[str], others: Sequence[str]) -> int:
+    """So many words at the beginning are the same."""
+    pairs = zip(words, others, strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(words), len(others)))
 
 
 def _linked(number: int, name: str, chosen: bool) -> Content:

@@ -30,7 +30,7 @@ from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 from hadamard_tui.widgets.multiples_view import MultiplesView
 from hadamard_tui.widgets.nets_view import NetsView
-from hadamard_tui.widgets.picture_row import PictureRow
+from hadamard_tui.widgets.picture_row import PictureRow, shortened
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.tabs import Tabs
 from hadamard_tui.widgets.words import Words
@@ -232,9 +232,11 @@ class Stage(Vertical):
     def _offer_pictures(self, pictures: Sequence[Picture]) -> None:
         """Let these be chosen; the first is what the experiment is about."""
         names = [picture.title or picture.measure.label for picture in pictures]
+        cut = shortened(names)
+        short = [picture.name or name for picture, name in zip(pictures, cut, strict=True)]
         row = self.query_one(PictureRow)
         if row.names != (wanted := (LIVE, *names)):
-            row.names, row.chosen = wanted, min(1, len(names))
+            row.names, row.short, row.chosen = wanted, (LIVE, *short), min(1, len(names))
 
     def _show_picture(self, look: Look, learner: str, refused: str) -> None:
         """Draw a picture, a heat map of one learner, or say why there is no such picture."""

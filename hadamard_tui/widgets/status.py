@@ -9,10 +9,9 @@ from rich.text import Text
 from textual import events
 from textual.widgets import Static
 
-from engine.core.notation import symbol
+from engine.core.notation import number, symbol
 from engine.pictures.bound_class import FROM_BELOW
 from hadamard_tui.charts import digits
-from hadamard_tui.charts.digits import on_axis
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.values import Value, compares, equals, looked_at
@@ -183,15 +182,15 @@ class _Facts:
         if session is not None and (trace := session.trace) is not None:
             place, shown = session.x_at(session.place), session.x_at(session.shown)
             device, speed = trace.environment["device"], session.speed
-            x = on_axis(place)
-            of = f" of {on_axis(shown)} shown" if place < shown < last else ""
+            x = number(place)
+            of = f" of {number(shown)} shown" if place < shown < last else ""
             seen = look or session.look()
             along_axis = session.over and not seen.view.along_records
             of_point = _of_point(session, seen) if along_axis else ""
             self.names_point = bool(of_point)
             numbers = _numbers(seen, learner, of_point or seen.told_in_words)
         long, medium, short, shorter, least = numbers
-        unit, frames, end = UNITS.get(clock, "steps"), f"{fps:.0f} fps", on_axis(last)
+        unit, frames, end = UNITS.get(clock, "steps"), f"{fps:.0f} fps", number(last)
         along, pace, brief = (
             f"  {clock} {x}/{end}",
             f"{_short(speed)} {unit}/s" if unit else "",

@@ -17,6 +17,7 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.screens.help import Help
+from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.keys import Keys, fitting
 from hadamard_tui.widgets.scoreboard import WIDTHS, Heads, Scoreboard, columns
@@ -306,3 +307,14 @@ async def test_the_table_cuts_long_names_only_as_far_as_they_differ(editable: Ed
         shown = [str(board.get_row_at(number)[1]) for number in range(3)]
         assert len(set(shown)) == 3
         assert all(cell_len(name) <= board.shape["learner"] for name in shown)
+
+
+async def test_the_chart_keeps_its_room_beside_a_long_table_and_a_long_caption(app: HadamardApp):
+    async with opened(app, (120, 40)) as pilot:
+        stage = app.laboratory.query_one(Stage)
+        stage.query_one(Scoreboard).styles.min_height = 10
+        stage.query_one(Caption).styles.min_height = 5
+        await pilot.pause()
+        assert stage.query_one("#panel").display
+        assert stage.query_one("#picture").size.height >= 0.42 * stage.size.height - 1
+        assert stage.query_one("#panel").size.height >= 3

@@ -20,7 +20,7 @@ from hadamard_tui.state.state_file import View
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
-from hadamard_tui.widgets.picture_row import PictureRow, texts
+from hadamard_tui.widgets.picture_row import PictureRow, shortened, texts
 from hadamard_tui.widgets.stage import Stage
 
 from .conftest import SMALL, WIDE, opened, until
@@ -74,7 +74,13 @@ async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points()
         assert session is not None
         assert session.results is not None
         assert session.results.complete
-        await until(pilot, lambda: "GD" in shown(app) and len(shown(app)["GD"].x) == 3)
+        await until(
+            pilot,
+            lambda: (
+                [len(shown(app)[name].x) for name in ("GD", "LLS") if name in shown(app)] == [3, 2]
+                and "finished" in screen_text(app)
+            ),
+        )
         expected = view(session.plan.experiment.pictures[0], session.results)
         gd, lls = shown(app)["GD"], shown(app)["LLS"]
         assert gd.x.tolist() == [4, 8, 16]
@@ -107,12 +113,35 @@ async def test_a_key_goes_from_picture_to_picture_and_back_to_the_run() -> None:
 def test_all_pictures_have_a_place_in_one_line_and_the_chosen_one_most_of_it(width: int, count: int) -> None:
     names = tuple(f"Number {number} of some measure along some axis" for number in range(count))
     for chosen in range(count):
-        shown = texts(names, chosen, width)
+        shown = texts(names, names, chosen, width)
         assert len(" ".join(shown)) <= width
         assert len(shown[chosen]) == max(map(len, shown)) >= min(len(names[chosen]), width // 3)
         assert names[chosen].startswith(shown[chosen].removesuffix("…"))
         assert all(shown)
-    assert texts(("the run", "Loss"), 1, width) == ["the run", "Loss"]
+    assert texts(("the run", "Loss"), ("the run", "l"), 1, width) == ["the run", "Loss"]
+
+
+TITLES = "the run", "Margin in ‖·‖₂ of the nets", "Margin in ‖·‖₁ of the nets", "Margin in ‖·‖_∞ of the nets"
+
+
+def test_pictures_without_room_have_their_short_names_beside_the_chosen_one() -> None:
+    short = "the run", "l2", "l1", "max"
+    assert texts(TITLES, short, 2, 60) == ["the run", "l2", TITLES[2], "max"]
+    assert texts(TITLES, ("the run", "permutations", "l1", "max"), 2, 48)[1] == "permutations"
+    assert shortened(TITLES) == ["the run", "…‖·‖₂ of the nets", "…‖·‖₁ of the nets", "…‖·‖_∞ of the nets"]
+    assert shortened(["Loss", "Loss"]) == ["Loss", "Loss"]
+
+
+@pytest.mark.parametrize("width", [73, 113])
+def test_of_many_pictures_those_next_to_the_chosen_one_have_names(width: int) -> None:
+    names = [f"{number} of some measure along some axis" for number in range(17)]
+    short = [f"measure {number}" for number in range(17)]
+    shown = texts(names, short, 8, width)
+    assert shown[7].startswith("measure")
+    assert shown[9].startswith("measure")
+    assert shown[1] == shown[16] == "·"
+    assert shown[8].startswith("8 of some")
+    assert len(" ".join(shown)) <= width
 
 
 async def test_a_click_on_a_picture_with_another_x_does_not_move_the_playhead() -> None:
@@ -311,8 +340,8 @@ async def test_pinned_runs_are_in_every_picture_that_they_have() -> None:
 @pytest.mark.parametrize(
     ("size", "whose"),
     [
-        (SMALL, "EGU is below 0.1 after k = 11, EGU± after 12, spindly after 12, GD after 15."),
-        (WIDE, "follow that line exactly."),
+        (SMALL, "C is below 0.1 after k = 11, D and E after 12, A and B after 15."),
+        (WIDE, "follow it exactly"),
     ],
 )
 async def test_a_caption_says_what_the_chart_shows_once_the_run_is_over(
@@ -341,7 +370,7 @@ def test_a_caption_is_made_once_for_what_there_is(editable: EditableExperiment):
     (picture,) = pictures_of(experiment)
     found = views.view(picture, results)
     said = views.caption(found, experiment, outcomes)
-    assert "follow that line exactly" in said
+    assert "follow it exactly" in said
     assert views.caption(views.view(picture, results), experiment, outcomes) is said
     assert views.caption(found, experiment, []) is not said
 

@@ -157,3 +157,10 @@ async def test_where_nothing_goes_along_a_clock_neither_it_nor_a_pace_is_told() 
             told = status_text(session_of(app), app.laboratory.editable, Pace(), 20.0, width).plain
             assert "finished" in told
             assert not re.search(r"0/0|/s\b", told), told
+
+
+def test_a_loss_that_rounding_has_taken_below_0_has_no_sign() -> None:
+    line: Any = SimpleNamespace(direction="lower", kind="ri-signed")
+    one = Value("A", "GD", "", "GD", "done", -1e-17, line, 1.0, rounding=1e-11)
+    assert (row(one, 5)["value"], row(one, 5)["ratio"]) == ("0.00000", "0.000")
+    assert not any("-" in form for form in line_forms(one))

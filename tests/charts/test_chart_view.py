@@ -247,3 +247,17 @@ async def test_the_playhead_is_drawn_within_the_frame(playhead):
         app.view.show([curve([0])], ON, playhead=playhead)
         await pilot.pause()
         assert sum("┊" in line for line in shown(app.view)) > 10
+
+
+@pytest.mark.parametrize(("height", "rows"), [(11, 5), (15, 6), (24, 8)])
+async def test_a_legend_of_many_curves_leaves_the_chart_its_room(height, rows):
+    many = [
+        curve(np.linspace(1, n / 11, 101), name=f"natural gradient from 10⁻{n}", mark="ABCDEFGHIJK"[n])
+        for n in range(11)
+    ]
+    app = Chart()
+    async with app.run_test(size=(80, height)) as pilot:
+        app.view.show(many, ON)
+        await pilot.pause()
+        inside = [line for line in shown(app.view) if line.rstrip().endswith("│")]
+        assert len(inside) >= rows

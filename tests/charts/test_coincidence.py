@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hadamard_tui.charts.coincidence import are_equal, coincident, drawn_once, repeated
+from hadamard_tui.charts.coincidence import alike, are_equal, coincident, drawn_once, repeated
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.raster import paint
@@ -81,7 +81,32 @@ def test_a_legend_says_equal_only_of_what_is_and_near_of_what_no_chart_could_tel
     assert not are_equal(GD, near)
     assert not are_equal(GD, curve([1.0], [30.0]))
     text = printed([GD, near, BOUND], axes(), 80, 24, colour=False)
-    assert "A ─── GD ≈ D ─── near = " in text
+    assert "A ─── GD = + ╌╌╌ bound ≈ D ─── near" in text, "the equal ones first: a sign is about the first"
+
+
+def alike_on(on: Axes, *series: Series) -> list[tuple[int, ...]]:
+    return alike(series, on, [tuple(range(len(series)))])
+
+
+def test_curves_are_near_by_their_values_and_not_by_the_dots_of_a_low_chart():
+    apart = curve(FALLING + 0.03, X, "apart", mark="D")
+    low = [GD, apart, BOUND]
+    assert coincident(low, lay(low, axes(), 120, 16)[0]) == [(0, 1, 2)]
+    assert alike_on(axes(), *low) == [(0, 2), (1,)]
+    assert paint(low, axes(), 60, 4).groups == [(0, 2), (1,)]
+    half = curve(FALLING[::20] + 0.004, X[::20], "half")
+    assert alike_on(axes(), GD, half, apart) == [(0, 1), (2,)], "at the points that there are"
+
+
+@pytest.mark.parametrize(("factor", "near"), [(1.0, True), (1.05, True), (1.2, False), (8.0, False)])
+def test_on_a_logarithmic_axis_nearness_is_a_factor_however_long_the_axis(factor: float, near: bool):
+    y = 10.0 ** (-X / 2)
+    on = axes(y_limits=(1e-13, 1), y_log=True)
+    found = alike_on(on, curve(y, X, "one", mark="A"), curve(factor * y, X, "other", mark="B"))
+    assert found == ([(0, 1)] if near else [(0,), (1,)])
+    assert are_equal(curve(y, X), curve(factor * y, X), log=True) == (factor == 1)
+    assert are_equal(curve(y, X), curve(y + 1e-9, X)), "on a linear axis the rounding is that of the largest"
+    assert not are_equal(curve(y, X), curve(y + 1e-9, X), log=True)
 
 
 SHORT = curve(FALLING[:120], X[:120], "short", "white", style="dashed")

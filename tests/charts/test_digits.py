@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hadamard_tui.charts.digits import counted, decimals, on_axis, ratio, written
+from engine.core.notation import number
+from hadamard_tui.charts.digits import counted, decimals, ratio, written
 
 
 def column(*numbers: float, rounding: float = 1e-11, digits: int = 1) -> list[str]:
@@ -49,7 +50,7 @@ def test_what_a_logarithmic_axis_shows_is_told_in_two_digits_and_never_as_0():
     ],
 )
 def test_whole_places_of_up_to_seven_digits_have_all_of_them(x: float, text: str):
-    assert on_axis(x) == text
+    assert number(x) == text
 
 
 def test_counts_have_the_digits_that_say_something():

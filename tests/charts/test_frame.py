@@ -43,11 +43,38 @@ def test_title_and_labels_are_shown():
     assert lines[-1].strip() == "examples k"
 
 
-def test_a_long_title_moves_the_y_label_and_then_ends_in_an_ellipsis():
-    lines = frame(Axes("t" * 74, "k", "loss", (0, 1), (0, 1)), 80, 24).lines
-    assert "t" * 74 in lines[0]
-    assert lines[-1].startswith("loss")
-    assert "ttt…" in frame(Axes("t" * 200, "k", "loss", (0, 1), (0, 1)), 80, 24).lines[0]
+LONG = "examples k until the average square loss is below 0.1"
+
+
+def test_a_title_and_a_label_share_a_line_as_long_as_both_have_room():
+    lines = frame(Axes("t" * 60, "k", LONG, (0, 1), (0, 1)), 120, 24).lines
+    assert lines[0].startswith(f"{LONG}  ttt")
+    assert "t" * 60 in lines[0]
+
+
+def test_else_the_label_has_a_line_of_its_own_and_a_long_title_two():
+    lines = frame(Axes("t" * 74, "k", LONG, (0, 1), (0, 1)), 80, 24).lines
+    assert lines[0].strip() == "t" * 74
+    assert lines[1].strip() == LONG
+    lines = frame(Axes("word " * 30, "k", LONG, (0, 1), (0, 1)), 80, 24).lines
+    assert " ".join(lines[0].split() + lines[1].split()) == ("word " * 30).strip()
+    assert lines[2].strip() == LONG
+    assert frame(Axes("t" * 200, "k", "loss", (0, 1), (0, 1)), 80, 24).lines[1].strip().endswith("ttt…")
+
+
+def test_in_a_low_chart_the_label_gives_way_to_the_title():
+    title = "Change of predictions when the rows are rotated"
+    lines = frame(Axes(title, "k", LONG, (0, 1), (0, 1)), 60, 11).lines
+    assert lines[0].strip() == title
+    assert lines[-1].startswith(f"↑ {LONG}")
+    assert lines[-1].rstrip().endswith("  k")
+    assert frame(Axes(title, "k", LONG, (0, 1), (0, 1)), 60, 9).lines[0].startswith("examples k…  Change of")
+    assert frame(Axes(title, "k", LONG, (0, 1), (0, 1)), 54, 9).lines[0].strip() == title
+
+
+def test_an_arrow_says_that_x_falls_in_time():
+    lines = frame(Axes("", "loss", "norm", (0, 1), (0, 1), x_falls=True), 60, 20).lines
+    assert lines[-1].strip().endswith("← loss, falling")
 
 
 def test_small_frames_give_up_labels_then_the_title_then_ticks():

@@ -150,3 +150,27 @@ def test_lines_that_several_curves_run_along_are_named_once():
     assert " ".join(piece.text for piece in row) == (
         "A net, cw = 0 = ╌╌╌ recursion B net, 1 = ╌╌╌ C net, 2 ≈ D net, 3 = ╌╌╌"
     )
+
+
+def test_the_longest_formulas_go_first():
+    series = [
+        curve([0], name="GD", mark="A"),
+        curve([0], name="ri", formula="1 − k/d", style="dashed"),
+        curve([0], name="svd", formula="(1/nm) Σ_{i>k} s_i(Y)²", style="dashed"),
+    ]
+    assert "s_i" in lines(series, 80, 1)[0]
+    (row,) = lines(series, 50, 1)
+    assert "1 − k/d" in row
+    assert "s_i" not in row
+
+
+def test_a_line_that_a_curve_runs_along_does_not_say_again_at_which_values():
+    series = [
+        curve([1.0, 2.0], name="elimination, r = 3, side = 16", mark="E"),
+        curve([1.0, 2.0], name="ladder, r = 3, side = 16", style="dashed"),
+        curve([5.0, 9.0], name="ladder, r = 4, side = 16", style="dashed"),
+    ]
+    (row,) = legend(series, 120, 1, groups=[(0, 1), (2,)])
+    assert [piece.text for piece in row] == [
+        "E ─── elimination, r = 3, side = 16", "= ╌╌╌ ladder", "╌╌╌ ladder, r = 4, side = 16"
+    ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from hadamard_tui.charts.raster import paint
@@ -33,7 +35,7 @@ def test_a_line_that_ends_before_the_border_has_its_name_behind_its_end():
 def test_a_name_covers_neither_curves_nor_letters_nor_other_names():
     rng = np.random.default_rng(0)
     curves = [curve(rng.uniform(0, 1) * np.exp(-X / n), X, f"c{n}", mark="ABCDE"[n - 1]) for n in range(1, 6)]
-    lines = [FALLING, curve(1 - X / 20, X, "near", style="dotted"), curve(X * 0, X, "zero", style="dashed")]
+    lines = [FALLING, curve(1 - X / 30, X, "near", style="dotted"), curve(X * 0, X, "zero", style="dashed")]
     plain = paint(curves + lines, axes(), 60, 20)
     bare = paint(curves, axes(), 60, 20)
     assert plain.named >= {5, 6}
@@ -52,3 +54,46 @@ def test_curves_with_letters_and_names_without_room_are_not_written():
     assert not paint([curve(1 - X / 19, X, "GD", mark="A")], axes(), 60, 20).named
     assert not paint([curve(1 - X / 19, X, "a" * 30, style="dashed")], axes(), 60, 20).named
     assert not paint([curve(np.full(200, np.nan), X, "gone", style="dashed")], axes(), 60, 20).named
+
+
+def far_from(picture, name: str, lines) -> float:
+    """How far the name is from the nearest of the cells that lines have without any names, in columns."""
+    [(row, line)] = [(row, line) for row, line in enumerate(text(picture)) if name in line]
+    places = np.arange(len(name)) + line.index(name)
+    bare = paint([replace(one, name="", style="solid") for one in lines], axes(), 60, 20)
+    cells = np.argwhere(bare.colours >= 0)
+    return min(np.hypot(2 * (cells[:, 0] - row), cells[:, 1] - place).min() for place in places)
+
+
+def test_a_name_is_nearer_to_its_line_than_to_any_other_line_or_curve():
+    rng = np.random.default_rng(1)
+    seen = 0
+    for _ in range(40):
+        heights, rates = rng.uniform(0.3, 1, 5), rng.uniform(0, 0.4, 5)
+        ys = [height * np.exp(-rate * X) for height, rate in zip(heights, rates, strict=True)]
+        lines = [curve(y, X, f"line {at}", style="dashed") for at, y in enumerate(ys[:3])]
+        curves = [curve(y, X, f"c{at}", mark="AB"[at]) for at, y in enumerate(ys[3:])]
+        picture = paint([*curves, *lines], axes(), 60, 20)
+        for at in picture.named:
+            group = next(group for group in picture.groups if at in group)
+            every = [*curves, *lines]
+            others = [one for number, one in enumerate(every) if number not in group]
+            seen += 1
+            name = every[at].name
+            assert far_from(picture, name, [every[at]]) < far_from(picture, name, others)
+    assert seen > 40
+
+
+def test_a_line_between_others_has_no_name_in_the_picture():
+    between = [curve(np.full(200, y), X, f"c{y}", style="solid", mark="A") for y in (0.45, 0.55)]
+    line = curve(np.full(200, 0.5), X, "ri-signed", style="dashed")
+    assert paint([line], axes(), 60, 20).named == {0}
+    assert not paint([*between, line], axes(), 60, 20).named
+
+
+def test_a_line_that_is_hidden_at_its_end_has_its_name_where_it_is_apart():
+    bound, gd = curve(np.maximum(1 - X / 5, 0), X, "bound", style="dashed"), curve(X * 0, X, "GD", mark="A")
+    picture = paint([gd, bound], axes(), 60, 20)
+    assert picture.named == {1}
+    [line] = [line for line in text(picture) if "bound" in line]
+    assert line.index("bound") < 20

@@ -63,10 +63,10 @@ def test_decimation_keeps_the_extremes_of_every_column():
     assert found == naive_dots(x, y, (0, 19), (0, 1), 2 * COLUMNS, 4 * ROWS)
 
 
-def test_a_single_point_is_a_single_dot_in_every_style():
+def test_a_single_point_of_a_curve_is_a_single_dot_in_every_style():
     for style in ("solid", "dashed", "dotted"):
         for x in range(20):
-            assert dots(painted([curve([1.0], [x], style=style)])) == {(0, x)}
+            assert dots(painted([curve([1.0], [x], style=style, faint=True)])) == {(0, x)}
 
 
 def test_nan_interrupts_a_curve_and_is_not_counted():
@@ -163,7 +163,7 @@ def test_faint_series_are_told_apart():
 
 
 def test_marks_stand_at_the_last_visible_point_and_make_room_for_each_other():
-    flat = [curve([1.0, 1.0], [0, 19], mark=letter) for letter in "AB"]
+    flat = [curve([1.0] * 20, mark=letter) for letter in "AB"]
     picture = painted([*flat, curve([0.0, 0.0, math.nan], [0, 9, 19], mark="C")])
     assert text(picture)[0].endswith("A")
     assert text(picture)[0][-3] == "B"
@@ -175,6 +175,12 @@ def test_marks_stand_side_by_side_only_where_there_is_no_room_to_stand_apart():
     flat = [curve([1.0, 1.0], [0, 19], mark=letter) for letter in "ABCDEFGHIJ"[:COLUMNS]]
     marks = [letter for letter in text(painted(flat))[0] if letter.isalpha()]
     assert sorted(marks) == sorted("ABCDEFGHIJ"[:COLUMNS])
+
+
+def test_a_single_point_of_a_line_beside_the_curves_is_more_than_a_dot():
+    for x in range(20):
+        picture = painted([curve([0.5], [x], "", style="long"), curve([1.0], [9])])
+        assert ["•" in line for line in text(picture)] == [False, False, True, False, False]
 
 
 def test_the_playhead_stands_behind_the_curves():

@@ -4,7 +4,7 @@ from dataclasses import replace
 from looping import looped
 
 from hadamard_tui.charts.series import Axes
-from hadamard_tui.charts.ticks import ticks, x_ticks
+from hadamard_tui.charts.ticks import at_places, ticks, x_ticks
 
 
 def labels(limits, log=False, most=6):
@@ -85,3 +85,10 @@ def test_ticks_are_few_distinct_and_inside(limits, log):
         low, high = limits
         slack = 1e-9 * low if log else 1e-8 * (high - low) + 1e-12 * high
         assert all(low - slack <= value <= high * (1 + 1e-9) for value in values)
+
+
+def test_ticks_at_places_have_the_digits_that_these_have():
+    assert [label for _, label in at_places([0, 16, 1024, 1048576])] == ["0", "16", "1024", "1048576"]
+    assert [label for _, label in at_places([1e-6, 0.0625, 0.7, 1.5, 1e12])] == [
+        "1e-6", "0.0625", "0.7", "1.5", "1e12"
+    ]  # fmt: skip

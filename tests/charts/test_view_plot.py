@@ -201,7 +201,7 @@ def test_marks_and_lines_are_drawn_under_the_curves_and_say_their_formula_where_
         ("D = 2", ""),
     ]
     read = replace(picture, as_measured=False)
-    assert [one.formula for one in plot(Look(read)).series] == ["", ""]
+    assert [one.formula for one in plot(Look(read)).series] == ["from 1 − k/d", ""], "of what was made of it"
 
 
 def test_the_place_that_is_looked_at_is_the_nearest_one_and_by_default_the_newest():
@@ -456,3 +456,64 @@ def test_a_mark_at_one_place_goes_from_the_foot_of_the_chart_to_its_top():
     view = replace(along("D = 2", y=np.array([1e-30, 0.1, 1.0, 1.0])), marks=[Marked("here", x=(0.1,))])
     series, axes, *_ = plot(Look(view))
     assert tuple(named(list(series), "here").y) == axes.y_limits
+
+
+def test_an_axis_of_few_places_has_its_ticks_there_and_others_at_round_numbers():
+    assert [place for place, _ in plot(Look(along("D = 2"))).axes.x_names] == RATES.tolist()
+    assert plot(Look(TWO)).axes.x_names == ()
+
+
+def ended(name: str, x: np.ndarray, y: np.ndarray, number: int, **more: object) -> CurveView:
+    return curve(name, y, x, number=number, ended=True, stderr=None, **more)
+
+
+def test_curves_that_do_not_go_from_end_to_end_of_an_axis_are_said_to():
+    whole = ended("whole", RATES, RATES, 0)
+    view = replace(along("x"), places_of=lambda found: RATES)
+    few = [ended(name, RATES[:2], RATES[:2], at) for at, name in enumerate(("b", "c"), start=1)]
+    late = ended("late", RATES[2:], RATES[2:], 3)
+    lost = ended("lost", RATES, np.array([1, 1, 1, np.nan]), 4, missing=np.array([0, 0, 1, 4]))
+    at_work = curve("at work", RATES[:2], RATES[:2], number=5, planned=4)
+
+    def note(*curves: CurveView) -> str:
+        return plot(Look(replace(view, curves=[*curves]))).note
+
+    assert note(whole) == note(whole, at_work) == ""
+    assert note(whole, *few) == "B, C: not run beyond α = 0.01"
+    assert note(whole, ended("single", RATES[1:2], RATES[1:2], 1)) == "B: run at α = 0.01 alone"
+    assert note(whole, late, lost) == "D: not run below α = 0.1 · E: diverged at α = 1"
+
+
+def passing(name: str, x: np.ndarray, y: np.ndarray, **more: object) -> CurveView:
+    return curve(name, y, x, clock=np.arange(float(len(x))), missing=None, is_passed=True, **more)
+
+
+def of_margin(*curves: CurveView) -> View:
+    return of_runs(*curves, places_of=lambda found: found.known_places, x_of=lambda point, clock: None)
+
+
+def test_what_goes_back_on_a_measured_x_is_not_drawn():
+    x = np.array([0.0, -0.5, 0.3, 0.2, 0.4, 1.0])
+    series = plot(Look(of_margin(passing("A", x, np.arange(6.0))))).series
+    assert named(list(series), "A").x.tolist() == [0.0, 0.3, 0.4, 1.0]
+    falling = plot(Look(of_margin(passing("A", 1 - x, np.arange(6.0)))))
+    assert named(list(falling.series), "A").y.tolist() == [0.0, 2.0, 4.0, 5.0]
+    assert falling.axes.x_falls
+    assert not plot(Look(of_margin(passing("A", x, np.arange(6.0))))).axes.x_falls
+    assert not plot(Look(TWO)).axes.x_falls
+
+
+def test_a_reference_that_stays_at_one_place_of_a_measured_x_is_a_level():
+    x = np.linspace(1.0, 0.1, 6)
+    least = passing("least", np.where(np.arange(6) < 1, 1.0, 0.0), np.full(6, 2.0), is_reference=True)
+    level = named(list(plot(Look(of_margin(passing("A", x, x), least))).series), "least")
+    assert (level.x.min(), level.x.max()) == (0.1, 1.0)
+    assert (level.y == 2.0).all()
+
+
+def test_a_chart_says_what_the_line_at_the_place_of_the_table_is():
+    assert plot(Look(along("D = 2"), cursor=0.01)).note == "┊ the table: α = 0.01"
+    assert plot(Look(along("D = 2"), cursor=1.0)).note == "", "there is none at the end"
+    assert plot(Look(TWO, point=1, shown=20.0, place=10.0)).note == "", (
+        "nor words for a run that is played back"
+    )

@@ -54,7 +54,14 @@ CASES = {
         "--set learners.GD.architecture.widths=[9999999,9999999]",
         ["learners[0].architecture", "GiB", "a smaller learner"],
     ),
-    "too large a d": ("run small.toml --set problem.matrix.d=68719476736", ["problem.matrix.d", "16777216"]),
+    "too large a d": (
+        "run small.toml --set problem.matrix.d=68719476736",
+        ["problem.matrix.d", "1073741824"],
+    ),
+    "features for which there is no memory": (
+        "run small.toml --set problem.matrix.d=1073741824 --set 'claims=[]' --set protocol.examples=60",
+        ["a 1073741824 × 1073741824 matrix needs", "GiB", "problem.matrix.d = "],
+    ),
     "too many instances": ("run small.toml --set problem.matrix.repeat=9999999", ["matrix:", "16777216"]),
     "too large a start": ("run small.toml --set learners.EGU.update.w0=1e300", ["w0", "too large", "1e+38"]),
     "a device that is not there": ("run small.toml --device cuda:99", ["cuda:99 is not there", "cpu"]),

@@ -35,7 +35,7 @@ def test_a_run_prints_chart_caption_losses_and_claims_and_the_rest_if_asked(smal
     assert "Look at this. Then at that." in out
     assert re.search(r"A GD +yes +2 +0\.7500 +0\.3750 +0\.7500 +1\.0000", out)
     assert re.search(r"B EGU +no +2 +\S+ +\S+ +\(0\.7500\) +\(\S+\)", out)
-    assert "A (GD) follows that line exactly" in " ".join(out.split())
+    assert "A follows it exactly" in " ".join(out.split())
     assert re.search(r"✓ holds +After half the examples", out)
     assert "does not bind  " not in out
     assert "--bounds says which lines of theory hold here" in out

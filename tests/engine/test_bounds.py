@@ -617,6 +617,15 @@ def test_lines_name_their_direction_formula_and_source(kind):
     assert made.direction in get_args(Direction)
     assert made.formula
     assert made.source
+    assert bool(made.limit) == (made.direction == "asymptotic")
+
+
+@looped("kind", catalogue.members("theory"))
+def test_no_formula_has_a_letter_that_the_legend_gives_to_a_curve(kind):
+    formulas = [bound(kind).formula]
+    formulas += [bound(kind).formula_in(one) for one in every_problem() if bound(kind).holds(one).holds]
+    for formula in formulas:
+        assert not re.search(r"(?<!\w)[ABCDF](?!\w)", formula)
 
 
 def drawn(described, kind):
@@ -876,3 +885,18 @@ def test_a_solver_that_knows_more_rows_than_k_counts_is_bound_by_nothing(batch, 
     (least, _) = trace.curves
     below = least.mean("loss")[1:] < line.values[1:] - 1e-9
     assert below.any() != bound
+
+
+@pytest.mark.parametrize("shape", [(40, 40), (12, 40), (40, 12), (1, 40)])
+@pytest.mark.parametrize("kind", ["signs", "repeated", "real"])
+def test_tails_of_labels_are_those_of_their_singular_values(kind, shape):
+    generator = np.random.default_rng(0)
+    labels = generator.normal(size=shape) if kind == "real" else generator.choice([-1.0, 1.0], shape)
+    if kind == "repeated":
+        labels[len(labels) // 2 :] = labels[: len(labels) - len(labels) // 2]
+    squares = np.square(np.linalg.svd(labels, compute_uv=False))
+    ranks = np.arange(len(squares) + 1)
+    expected = [squares[rank:].sum() / labels.size for rank in ranks]
+    found = Labels(labels[None]).rank_bound(ranks)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
+    assert (found >= 0).all()

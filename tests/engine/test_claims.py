@@ -86,6 +86,23 @@ def test_a_claim_holds_on_one_side_and_fails_on_the_other(claim, true, false):
         assert found.measured == pytest.approx(worst, abs=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("loss", "within", "said"),
+    [
+        (7.7287893, 6e-07, "7.7287893 = 7.728789 ± 6e-07"),
+        (7.7287893, 0.02, "7.72879 = 7.72879 ± 0.02"),
+        (255.016, 350, "255.016 = 257.04 ± 350"),
+        (123456.7, 0.5, "123456.7 = 123456.75 ± 0.5"),
+    ],
+)
+def test_numbers_are_told_as_finely_as_the_tolerance(loss, within, said):
+    curve = LINE.copy()
+    curve[4] = loss
+    equals = {7.7287893: 7.728789, 255.016: 257.04}.get(loss, 123456.75)
+    found = outcome(traced(curve), kind="value", at=4, equals=equals, within=within)
+    assert found.detail.endswith(said)
+
+
 @pytest.mark.parametrize("form", TOLERANT)
 def test_standard_errors_are_a_tolerance_in_units_of_the_measured_one(form):
     for loss, expected in ((0.5 - 0.039, True), (0.5 - 0.041, False)):

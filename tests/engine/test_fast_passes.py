@@ -107,6 +107,24 @@ def test_threads_and_pauses_change_nothing_of_a_compiled_pass(monkeypatch):
             assert np.array_equal(curve.weights, expected.weights, equal_nan=True)
 
 
+@pytest.mark.parametrize("name", ["egu linear", "egu-pm linear"])
+def test_a_long_vector_in_chunks_is_the_same_by_any_threads_and_that_of_the_structure(name, monkeypatch):
+    words = {"d": 1 << 17, "protocol": {"kind": "one-pass", "examples": 14}}
+    target = {"kind": "feature", "index": 70_000}
+    curves = {}
+    for path, threads in (("structured", 1), ("compiled", 1), ("compiled", 2), ("compiled", 3)):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        described = experiment(learners={"E": COMPILES[name]}, target=target, path=path, **words)
+        curves[path, threads] = run(described).curves[0]
+    chunks = curves["compiled", 1]
+    for threads in (2, 3):
+        assert np.array_equal(curves["compiled", threads].values("loss"), chunks.values("loss"))
+        assert np.array_equal(curves["compiled", threads].weights, chunks.weights, equal_nan=True)
+    for measure in ("loss", "error"):
+        expected = curves["structured", 1].values(measure)
+        np.testing.assert_allclose(chunks.values(measure), expected, rtol=0, atol=1e-9)
+
+
 def test_the_more_weights_there_are_the_fewer_examples_are_learnt_ahead(monkeypatch):
     described = experiment(learners={"E": COMPILES["egu-pm linear"]}, d=64, target="all", path="compiled")
     counts, learn_ahead = [], blocked_pass.BlockedPass.learn_ahead

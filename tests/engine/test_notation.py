@@ -3,7 +3,7 @@
 import pytest
 
 from engine.core.expressions import BadExpression
-from engine.core.notation import values_written, written
+from engine.core.notation import number, values_written, written
 
 WORDS = {"units": "hidden units", "cw": "C_w", "train": "training loss"}
 
@@ -36,3 +36,24 @@ def test_values_of_axes_are_said_in_symbols_and_words():
     said = values_written("fresh = True, turned = False, eta = 0.05, cw = 2, K = 3", WORDS)
     assert said == "fresh, not turned, η = 0.05, C_w = 2, K = 3"
     assert values_written(" η=1, size = 8", {"size": "d"}) == " η=1, d = 8"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (1048576.0, "1048576"),
+        (9999999, "9999999"),
+        (1e7, "1e+07"),
+        (2068.4, "2070"),
+        (1.5, "1.5"),
+        (0.99999, "1"),
+        (0, "0"),
+        (-3.0, "-3"),
+        (0.12345, "0.123"),
+        (float("inf"), "inf"),
+        (float("nan"), "nan"),
+    ],
+)
+def test_whole_numbers_of_up_to_seven_digits_are_written_in_full(value: float, said: str):
+    assert number(value) == said
+    assert number(0.1234567, 6) == "0.123457"

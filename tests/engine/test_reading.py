@@ -59,7 +59,7 @@ BAD = [
     ("learners[0].update.lr=fast", "learners[0].update.lr", ["'fast' is unknown", "a number", "best"]),
     ("learners[0].update.lr=inf", "learners[0].update.lr", ["inf is not a finite number"]),
     ("learners[0].update.lr=nan", "learners[0].update.lr", []),
-    ("problem.matrix.d=68719476736", "problem.matrix.d", ["a whole number <= 16777216"]),
+    ("problem.matrix.d=68719476736", "problem.matrix.d", ["a whole number <= 1073741824"]),
     ("problem.matrix.repeat=9999999", "problem.matrix", ["319999968 instances", "16777216"]),
     ("learners.net.architecture.scale=1e300", "learners[2].architecture.scale", ["too large", "1e+38"]),
     ("problem.noise=-0.1", "problem.noise", ["-0.1 does not fit", ">= 0"]),

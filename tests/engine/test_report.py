@@ -197,7 +197,7 @@ def test_epochs_are_called_epochs():
 def test_it_has_the_caption_of_the_run():
     described = experiment(learners={"GD": gd(1 / 16)}, claims=CLAIMS[:1], d=8)
     found = told(described, run(described))["pictures"][0]
-    assert found["summary"].endswith("GD follows that line exactly; its claim holds.")
+    assert found["summary"].endswith("GD follows it exactly; its claim holds.")
 
 
 def test_ranks_have_a_picture_with_their_lines_and_the_run_has_singular_values():

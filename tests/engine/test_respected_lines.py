@@ -15,9 +15,8 @@ from building import experiment
 from discovery import LEARNERS, slower
 from test_bounds import HOLDS, HOLDS_NOT
 
-from engine import theory
 from engine.core import catalogue
-from engine.core.parts import BadInput
+from engine.core.parts import BadInput, Finding
 from engine.measures import named
 from engine.pictures.respect import ENOUGH, respect
 from engine.results.results import of_one
@@ -25,6 +24,7 @@ from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
+from engine.theory import ri_signed, signed_orthogonal
 
 SIDES = {"lower": ("lower",), "upper": ("upper",), "exact": ("lower", "upper")}
 """On which sides a line is respected, by its direction; the others promise nothing of one run."""
@@ -114,5 +114,10 @@ def test_an_experimental_line_is_respected_by_those_that_it_binds(kind: str) -> 
 
 def test_a_line_that_forgets_that_rows_may_be_repeated_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     assert broken("ri-signed") == (RUN, [])
-    monkeypatch.setattr(theory, "shown_once", lambda experiment: None)
+
+    def forgetful(experiment: Experiment) -> Finding | None:
+        lacks = signed_orthogonal(experiment)
+        return None if lacks is not None and "repeated" in lacks.reason else lacks
+
+    monkeypatch.setattr(ri_signed, "signed_orthogonal", forgetful)
     assert broken("ri-signed")[1]

@@ -12,7 +12,7 @@ from discovery import solvers
 from looping import looped
 from threadpoolctl import threadpool_info
 
-from engine.core import catalogue
+from engine.core import catalogue, products
 from engine.core.parts import BadInput
 from engine.problems.data import Data
 from engine.problems.instances import Dense
@@ -112,6 +112,25 @@ def test_vaw_looks_ahead_as_far_as_examples_are_the_rows_in_their_order(order, a
     for found, told, target, asked in told_in(order, fit, data, X, rows):
         expected = naive.forecasts(X[told], Y[told, target], 0.3, asked)[-1]
         np.testing.assert_allclose(found, expected, rtol=0, atol=NEAR)
+
+
+def test_vaw_on_numbers_of_float32_has_their_digits(monkeypatch):
+    """Relative to the largest prediction, along all examples, most of which change sums in float32."""
+    monkeypatch.setattr(products, "LARGE", 1)
+    X, Y = (random(seed, 400, columns).astype(np.float32) for seed, columns in ((8, 5), (9, 2)))
+    data = as_data(X, Y)
+    fit = catalogue.make("solvers", "vaw", eps=0.3).begin(data)
+    assert isinstance(fit, vaw.Forecast)
+    for row in range(len(X)):
+        fit.learn(data.instances.at(slice(row, row + 1)), data.labels[:, row : row + 1])
+        if row % 40 == 39:
+            told, rows = X[: row + 1].astype(float), X.astype(float)
+            A = 0.3 * np.eye(X.shape[1]) + told.T @ told
+            inverses = np.linalg.inv(A + rows[:, :, None] * rows[:, None])
+            expected = np.einsum("jd,jde,em->mj", rows, inverses, told.T @ Y[: row + 1])
+            error = abs(fit.predict(data.instances).numpy() - expected).max() / abs(expected).max()
+            assert error < 8 * np.finfo(np.float32).eps, row
+    assert fit._leverages.max() < vaw.SMALL
 
 
 def test_vaw_counts_the_row_that_it_predicts_and_ridge_does_not():

@@ -45,6 +45,13 @@ COUNT = 16
 """Counting the predictions of all rows costs about as much as so many examples."""
 
 
+CHUNKS = 16
+"""A long vector is cut into so many chunks, which threads take."""
+
+Ends = tuple[int, int]
+"""The first of some things, and the first after them."""
+
+
 class Reached(NamedTuple):
     """What is known of the weights after an example."""
 
@@ -74,7 +81,7 @@ class BlockedPass:
         assert data.w_star is not None, "only labels that are xᵀw* are served"
         assert isinstance(examples, Sylvester), "only rows of Sylvester's matrix are served"
         start = Descent(replace(inputs, data=replace(data, labels=data.labels[:: data.targets], targets=1)))
-        self._data, self._examples = data, examples
+        self._data, self.examples = data, examples
         members = data.variants * data.targets
         self._tiling = Tiling(data.replicas, members, examples.d, LANES)
         self._places, self._sizes = (
@@ -97,7 +104,7 @@ class BlockedPass:
         self._scratches: list[Scratch] = []
         self._learnt = 0
         self._sides = self._labels() if counts else np.empty((0, 0, LANES), np.int8)
-        self._to_come: deque[Reached] = deque()
+        self.to_come: deque[Reached] = deque()
         _, _, right = self._learn([False], [counts])
         self.reached = Reached(losses, weights[: data.variants], right[0] if counts else None)
 
@@ -116,7 +123,7 @@ class BlockedPass:
     @property
     def exhausted(self) -> bool:
         """Whether `step` has come to the last of the examples that were learnt ahead."""
-        return not self._to_come
+        return not self.to_come
 
     @property
     def at_once(self) -> int:
@@ -132,7 +139,7 @@ class BlockedPass:
         losses, weights, right = self._learn([False, *keep], [False, *count])
         kept, counted = iter(weights), iter(right)
         for loss, is_kept, is_counted in zip(self._data.over_targets(losses), keep, count, strict=True):
-            self._to_come.append(
+            self.to_come.append(
                 Reached(loss, next(kept) if is_kept else None, next(counted) if is_counted else None)
             )
 
@@ -144,7 +151,7 @@ class BlockedPass:
         Weights [slots, V, d] where they are to be kept, and counts [slots, B] where they are to be made.
         """
         steps, tiling = len(keep) - 1, self._tiling
-        examples = arranged(self._examples, tiling, self._learnt, steps)
+        examples = arranged(self.examples, tiling, self._learnt, steps)
         weights = self._halves[0].new_empty(sum(keep), self._data.variants, tiling.d)
         losses = torch.empty(steps, *self._sizes.shape[:2], dtype=torch.float64)
         right = torch.empty(sum(count), *self._sizes.shape[:2], dtype=torch.float64)
@@ -164,7 +171,7 @@ class BlockedPass:
 
     def step(self) -> None:
         """Go on to the next of the examples that were learnt ahead."""
-        self.reached = self._to_come.popleft()
+        self.reached = self.to_come.popleft()
 
     def kept(self) -> torch.Tensor:
         """The weights of the first replica and target [V, d]."""
@@ -189,36 +196,55 @@ class BlockedPass:
         return self.reached.right
 
     def _labels(self) -> NDArray[np.int8]:
-        """The ±1 labels of Sylvester's rows, in tiles; but for signs they are those of their instances."""
-        rows, labels = self._data.instances, self._data.labels
+        """The ±1 labels xᵀw* of Sylvester's rows, in tiles: but for signs those of their instances."""
+        data, rows = self._data, self._data.instances
         assert isinstance(rows, Sylvester), "only Sylvester's rows are served"
-        signed = labels.view(len(rows.order), -1, rows.n) * rows.row_signs[:, None]
-        places = rows.order[:, None].expand_as(signed)
-        sides = signed.new_empty(*signed.shape[:2], rows.d).scatter_(2, places, signed)
-        in_tiles: NDArray[np.int8] = self._tiling.tiled(
-            sides.view(len(labels), rows.d).sign_().to(torch.int8)
-        ).numpy()
+        assert data.w_star is not None, "only labels that are xᵀw* are served"
+        labels = rows.of_matrix(*data.w_star).sign_().to(torch.int8)  # [R, targets, d]
+        of_members = labels[:, None].expand(-1, data.variants, -1, -1)
+        in_tiles: NDArray[np.int8] = self._tiling.tiled(of_members.reshape(-1, rows.d)).numpy()
         return in_tiles
 
     def _in_parts(self, passes: int, examples: Examples, records: Records) -> None:
         """Have all members learn examples, which takes about so many passes over them, on all threads."""
-        a, arrays = self._halves[0], (self._members, examples, records)
-        threads = torch.get_num_threads() if a.numel() * passes >= WORTH_THREADS else 1
-        self._scratches += [self._scratch() for _ in range(threads - len(self._scratches))]
-        ends = [len(a) * part // threads for part in range(threads + 1)]
+        sums, steps = self._members.sums, len(records.losses)
+        tiles, chunks = sums.shape[:2]
+        threads = torch.get_num_threads() if self._halves[0].numel() * passes >= WORTH_THREADS else 1
+        blocks = range(-(-steps // examples.bits)) if steps else range(-1, 0)
+        self._scratches += [self._scratch() for _ in range(max(threads, 1) - len(self._scratches))]
+
+        def go(scratch: Scratch, tiles: Ends, blocks: Ends, chunks: Ends, learns: bool = True) -> None:
+            blocked_pass(self._members, examples, records, scratch, tiles, blocks, chunks, learns)
+
         if threads == 1:
-            blocked_pass(*arrays, self._scratches[0], *ends)
+            go(self._scratches[0], (0, tiles), (blocks.start, blocks.stop), (0, chunks))
             return
         with ThreadPoolExecutor(threads) as pool:
-            parts = zip(self._scratches, pairwise(ends), strict=False)
-            for part in [pool.submit(blocked_pass, *arrays, scratch, *some) for scratch, some in parts]:
-                part.result()
+            if tiles >= threads or chunks < threads:
+                of_threads = _ends(tiles, threads)
+                for each in [
+                    pool.submit(go, scratch, some, (blocks.start, blocks.stop), (0, chunks))
+                    for scratch, some in zip(self._scratches, of_threads, strict=False)
+                ]:
+                    each.result()
+                return
+            for block in blocks:  # few long vectors: all threads take chunks of the same
+                one, of_threads = (block, block + 1), _ends(chunks, threads)
+                of_tiles = [(scratch, (g, g + 1)) for g, scratch in enumerate(self._scratches[:tiles])]
+                for each in [pool.submit(go, *tile, one, (0, 0)) for tile in of_tiles]:
+                    each.result()
+                for each in [
+                    pool.submit(go, *tile, one, some, learns=False)
+                    for tile in of_tiles
+                    for some in of_threads
+                ]:
+                    each.result()
 
     def _as_arrays(self, multiplicative_step: MultiplicativeStep, rates: NDArray[np.float64]) -> Members:
         """The same memory, as the loops take it."""
         a, *b = self._halves
         a_apart, *b_apart = self._apart
-        tiling = self._tiling
+        tiling, chunks = self._tiling, min(CHUNKS, max(1, self._tiling.rows // PLACES))
         return Members(
             a.numpy(),
             b[0].numpy() if b else None,
@@ -231,7 +257,7 @@ class BlockedPass:
             exponential=multiplicative_step.exponential,
             squared=multiplicative_step.power == 2,
             per_tile=tiling.per_tile,
-            sums=a.new_empty(len(a), KINDS, 1 << tiling.bits, LANES).numpy(),
+            sums=a.new_empty(len(a), chunks, KINDS, 1 << tiling.bits, LANES).numpy(),
         )
 
     def _scratch(self) -> Scratch:
@@ -277,6 +303,11 @@ def arranged(examples: Sylvester, tiling: Tiling, first: int, count: int) -> Exa
     rows, signs = examples.order[:, numbers].numpy(), examples.row_signs[:, numbers].numpy()
     arrange(rows, signs, tiling.rows, found)
     return found
+
+
+def _ends(count: int, threads: int) -> list[Ends]:
+    """Where the shares of threads in so many things begin and end."""
+    return [*pairwise(count * part // threads for part in range(threads + 1))]
 
 
 def _slots(marked: Sequence[bool]) -> NDArray[np.int64]:

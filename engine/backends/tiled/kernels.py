@@ -74,7 +74,10 @@ class Members(NamedTuple):
     per_tile: int
     """Members in a tile; the segments of one of them lie so many lanes apart."""
     sums: Array
-    """[R·G, KINDS, 2^b, LANES], by the patterns of the next b examples, of w, w², v = a + b, wv and v²."""
+    """[R·G, C, KINDS, 2^b, LANES], by the patterns of the next b examples, of w, w², v = a + b, wv and v².
+
+    Parts are in C chunks, each with its sums, so that several threads can take them; C depends on d alone.
+    """
 
 
 class Examples(NamedTuple):
@@ -247,31 +250,27 @@ def arrange(numbers: Array, signs: Array, rows: int, examples: Any) -> None:
 
 
 @part
-def clear(m: Any, b: Any, g: int, bits: int) -> None:
-    """Put 0 in the place of the sums of a tile."""
-    none, first = full(m.a.dtype.type(0)), g * KINDS << bits
-    for row in range(first, first + ((2 if b is None else KINDS) << bits)):
-        store(m.sums, row, none)
-
-
-@part
 def carry(
-    m: Any, b: Any, g: int, examples: Any, r: int, block: int, count: int, f: Any, first: int, last: int
+    m: Any, b: Any, g: int, examples: Any, r: int, block: int, count: int, f: Any, chunk: int, parts: int
 ) -> None:
     """One pass: multiply by the factors of a block's first `count` examples, and sum for the next block.
 
-    Over parts `first` … `last` of a tile. Of the weights of one pattern there are an even number.
+    Over the parts of a chunk. Of the weights of one pattern there are an even number.
     """
+    of_chunk = number((g * m.sums.shape[1] + chunk) * KINDS << examples.bits)
+    none = full(m.a.dtype.type(0))
+    for row in range(of_chunk, of_chunk + ((2 if b is None else KINDS) << examples.bits)):
+        store(m.sums, row, none)
     now, after, kinds = examples.patterns[r, block], block + 1, 1 << examples.bits
     order, begins, sums = examples.order[r, after], examples.begins[r, after], m.sums
     shift, flip, places = count_of(examples.bits - count), count_of((1 << count) - 1), len(now)
-    for part in range(first, last):
+    for part in range(chunk * parts, (chunk + 1) * parts):
         differs, base = count_of(examples.parts[r, block, part]), count_of(g * m.a.shape[1] + part * places)
         for low in range(kinds):
             begin, end = count_of(begins[low]), count_of(begins[low + 1])
             if begin == end:
                 continue
-            to = (g * KINDS << examples.bits) + (low ^ examples.parts[r, after, part])
+            to = of_chunk + (low ^ examples.parts[r, after, part])
             w, ww = load(sums, to), load(sums, to + kinds)
             if b is None:
                 w_, ww_ = full(m.a.dtype.type(0)), full(m.a.dtype.type(0))
@@ -560,42 +559,70 @@ def count_right(
         right[member] = s.products[member - first]
 
 
-@loop
-def blocked_pass(m: Any, examples: Any, records: Any, s: Any, begin: int, end: int) -> None:
-    """Have the members in tiles `begin` … `end` learn K examples; for K = 0 only sum for the first block."""
+@part
+def gather(m: Any, b: Any, g: int, bits: int) -> None:
+    """Add the sums of all chunks of a tile to those of the first."""
+    size, chunks = number(KINDS << bits), m.sums.shape[1]
+    of_first = g * chunks * size
+    for row in range(of_first, of_first + ((2 if b is None else KINDS) << bits)):
+        total = load(m.sums, row)
+        for chunk in range(1, chunks):
+            total = add(total, load(m.sums, row + chunk * size))
+        store(m.sums, row, total)
+
+
+@part
+def advance(m: Any, b: Any, examples: Any, records: Any, g: int, block: int, s: Any) -> int:
+    """Have the members of a tile learn the examples of a block, and say how many; block −1 has none."""
     bits, (steps, replicas, members) = examples.bits, records.losses.shape
-    tiles = len(m.a) // replicas
-    for g in range(begin, end):
-        r, first = g // tiles, g % tiles * m.per_tile
-        last = min(members, first + m.per_tile)
-        block, j = number(-1), number(0)
-        for step in range(steps + 1):
-            counted, kept = records.counted[step], records.slots[step]
-            if counted >= 0 or (kept >= 0 and r == 0):
-                combine(s.factors, s.ups, s.downs, j)
-            if counted >= 0:
-                weigh(m, m.b, g, examples, r, block, j, s.factors, s.weights)
-                count_right(m, m.b, g, first, last, records, s.weights, s, records.right[counted, r])
-            if kept >= 0 and r == 0:
-                for member in range(first, last):
-                    if member % records.stride == 0:
-                        of_member = records.kept[kept, member // records.stride]
-                        assemble(m, m.b, g, member - first, examples, block, j, s.factors, of_member)
-            if j == bits or step == steps:
-                combine(s.factors, s.ups, s.downs, j)
-                clear(m, m.b, g, bits)
-                carry(m, m.b, g, examples, r, block, j, s.factors, 0, examples.parts.shape[2])
-                j = 0
-            if step < steps:
-                block = step // bits
-                if j == 0:
-                    begin_block(m, examples, g, r, block, s)
-                half = 1 << (bits - 1 - j)
-                product(m.sums, g * KINDS << bits, half, s.products)
-                learn(m, m.b, g, j, s)
-                fold(m, m.b, g * KINDS << bits, 1 << bits, half, j, s)
-                over_segments(s.squares, s.products, m.per_tile)
-                losses = records.losses[step, r]
-                for member in range(first, last):
-                    losses[member] = s.losses[member - first] + s.squares[member - first]
-                j += 1
+    tiles, before = len(m.a) // replicas, max(0, block * bits)
+    r, first = g // tiles, g % tiles * m.per_tile
+    last, count = min(members, first + m.per_tile), min(bits, steps - before) if block >= 0 else 0
+    if block >= 0:
+        gather(m, b, g, bits)
+        begin_block(m, examples, g, r, block, s)
+    of_tile = g * m.sums.shape[1] * KINDS << bits
+    for j in range(count + 1):
+        if j > 0:
+            half = 1 << (bits - j)
+            product(m.sums, of_tile, half, s.products)
+            learn(m, b, g, j - 1, s)
+            fold(m, b, of_tile, 1 << bits, half, j - 1, s)
+            over_segments(s.squares, s.products, m.per_tile)
+            losses = records.losses[before + j - 1, r]
+            for member in range(first, last):
+                losses[member] = s.losses[member - first] + s.squares[member - first]
+        elif block >= 0:
+            continue
+        counted, kept = records.counted[before + j], records.slots[before + j] if r == 0 else -1
+        if counted >= 0 or kept >= 0 or j == count:
+            combine(s.factors, s.ups, s.downs, j)
+        if counted >= 0:
+            weigh(m, b, g, examples, r, block, j, s.factors, s.weights)
+            count_right(m, b, g, first, last, records, s.weights, s, records.right[counted, r])
+        if kept >= 0:
+            for member in range(first, last):
+                if member % records.stride == 0:
+                    of_member = records.kept[kept, member // records.stride]
+                    assemble(m, b, g, member - first, examples, block, j, s.factors, of_member)
+    return count
+
+
+@loop
+def blocked_pass(
+    m: Any, examples: Any, records: Any, s: Any, tiles: Any, blocks: Any, chunks: Any, learns: bool
+) -> None:
+    """Have the members of some tiles learn the examples of some blocks, if it `learns` them.
+
+    Then multiply their weights in some chunks, and sum them for the next block: for block −1 that is all.
+    """
+    replicas, parts = records.losses.shape[1], examples.parts.shape[2] // m.sums.shape[1]
+    for g in range(tiles[0], tiles[1]):
+        r = g // (len(m.a) // replicas)
+        for block in range(blocks[0], blocks[1]):
+            if learns:
+                count = advance(m, m.b, examples, records, g, block, s)
+            else:
+                count = min(examples.bits, len(records.losses) - block * examples.bits) if block >= 0 else 0
+            for chunk in range(chunks[0], chunks[1]):
+                carry(m, m.b, g, examples, r, block, count, s.factors, chunk, parts)

@@ -246,6 +246,13 @@ class Matrix(Part, frozen=True, kw_only=True):
             drawn = n * 8 * VECTORS + (n * 3 * d * item if as_matrix else 0)
         return drawn + (8 * d * (ROTATED * d + n) if self.rotate else 0)
 
+    def bytes_kept(self, item: int, as_matrix: bool) -> int:
+        """Bytes that they take once they are drawn."""
+        n, d = self.shape()
+        if self.is_sylvester and not as_matrix:
+            return n * (8 + item)
+        return n * d * item
+
     def rows(self, streams: Streams) -> Rows:
         """The rows, before repetition and rotation, in the order in which they are seen: [R, n, d]."""
         raise NotImplementedError
@@ -273,8 +280,12 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     @property
     def features_made(self) -> int:
-        """How many features there are at once while labels are made of some of them, in `columns_of`."""
-        return self.feature_count()
+        """How many features are made at once while labels are made of some of them, in `columns_of`.
+
+        None where these are the rows themselves.
+        """
+        made = any(getattr(type(self), name) is not getattr(Matrix, name) for name in ("named", "columns_of"))
+        return self.feature_count() if made else 0
 
     def shape(self) -> tuple[int, int]:
         """(n, d): the number of instances and of their entries. Raises BadInput for an unusable file."""

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.core.parts import BadField, Dimension, Values
+from engine.core.parts import BadField, Features, Values
 from engine.core.streams import Streams
 from engine.problems.hadamard_matrices import hadamard, nearest, reached
 from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows, RowSigns
@@ -26,7 +26,7 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
     constant_column: ClassVar[int | None] = 0
     drawn: ClassVar[Values] = "signs"
 
-    d: Annotated[Dimension, Meta(title="d", description="features and rows: 2, or 4, 8, 12, 16, 20 …")] = 128
+    d: Annotated[Features, Meta(title="d", description="features and rows: 2, or 4, 8, 12, 16, 20 …")] = 128
     permute: PermuteRows = True
     row_signs: RowSigns = True
 

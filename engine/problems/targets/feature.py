@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import MOST, BadInput, Values
+from engine.core.parts import MOST_FEATURES, BadInput, Values
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Combination, Target
@@ -23,7 +23,7 @@ class Feature(Target, frozen=True, tag="feature"):
     has_w_star: ClassVar[bool] = True
     linear: ClassVar[bool] = True
 
-    index: Annotated[int, Meta(ge=0, lt=MOST, title="feature i", description="counted from 0")] = 3
+    index: Annotated[int, Meta(ge=0, lt=MOST_FEATURES, title="feature i", description="counted from 0")] = 3
 
     def check(self, matrix: Matrix) -> None:
         d = matrix.feature_count()

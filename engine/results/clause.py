@@ -1,0 +1,83 @@
+"""A part of a caption's sentence, and what captions call the curves and the places of a view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.core.notation import number
+from engine.pictures.view import CurveView, View
+from engine.protocols import CLOCKS
+from engine.results.ranges import known
+
+
+class Clause(NamedTuple):
+    """A part of a sentence, at length and in brief."""
+
+    long: str
+    brief: str
+    of_theory: bool = False
+    """Whether it is for the second sentence, on what theory and claims say."""
+
+    named: bool = True
+    """Whether it begins with a name, which no capital changes."""
+
+    brief_named: bool = True
+    """The same of the brief form."""
+
+    briefer: tuple[str, ...] = ()
+    """Ever shorter forms, all with a name first, for where not even the brief one has room."""
+
+    @property
+    def in_brief(self) -> Clause:
+        """The brief form."""
+        return self._replace(long=self.brief, named=self.brief_named)
+
+
+class Named:
+    """A view with what captions call its curves and places."""
+
+    def __init__(self, view: View, letters: Mapping[str, str]) -> None:
+        self.view, self._letters = view, letters
+        drawn = [curve for curve in view.curves if known(curve).any() and not curve.is_reference]
+        self.learners = [curve for curve in drawn if curve.chosen]
+        """The curves of learners that have values; of several rates that of the best so far."""
+
+    def name(self, curve: CurveView) -> str:
+        """The name of a curve with its letter; without that of its learner where there is no other."""
+        letter, name = self._letters.get(curve.name), self.view.told_apart(curve)
+        return f"{letter} ({name})" if letter else name
+
+    def brief(self, curve: CurveView) -> str:
+        """The name alone; the letter where commas or signs in the name would be taken for the sentence's."""
+        name = self.view.told_apart(curve)
+        return self.letter(curve) if "," in name or "=" in name else name
+
+    def letter(self, curve: CurveView) -> str:
+        """What is least to be said of which curve is meant."""
+        return self._letters.get(curve.name) or self.view.told_apart(curve)
+
+    def at(self, x: float) -> str:
+        """A place on the x-axis, in words."""
+        return f"{self.view.x_name} = {self.place(x)}"
+
+    def place(self, x: float) -> str:
+        """The same without the name of the axis."""
+        return self.view.name_at(x) or number(x)
+
+    @property
+    def along_clock(self) -> bool:
+        """Whether x is the clock of a run."""
+        return self.view.picture.x in CLOCKS and self.view.picture.reading is None
+
+    def follows(self, x: float, before: float) -> bool:
+        """Whether nothing lies between a place and the one before, since x counts."""
+        return self.view.picture.x != "time" and x <= before + 1
+
+    @property
+    def rounding(self) -> float:
+        """What arithmetic may move a value, relative to where the curves start."""
+        starts = [abs(float(curve.y[0])) for curve in self.learners if np.isfinite(curve.y[0])]
+        return self.view.rounding * max(starts, default=0.0)

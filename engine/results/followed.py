@@ -1,0 +1,56 @@
+"""How close curves come to lines that theory says are theirs: exactly, or else in a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from engine.pictures.view import CurveView, LineView, View
+from engine.results.clause import Clause, Named
+from engine.results.gap import Gap
+from engine.results.ranges import known
+from engine.results.standing import is_bound_in_limit
+from engine.results.wording import MOST, grouped, listed, plural
+
+KINDS = {"exact": ("the exact value", "the exact values"), "asymptotic": ("its limit", "their limits")}
+"""What lines of a direction are, of one curve and of several."""
+
+
+def followed(names: Named) -> Iterator[Clause]:
+    """The clause on the lines that are exact, or on limits where none is; nothing where there is neither."""
+    for direction, (of_one, of_several) in KINDS.items():
+        close = [
+            (curve, _gap(curve, line, names.view))
+            for line in names.view.lines
+            if line.direction == direction and not is_bound_in_limit(line)
+            for curve in _own(names, line)
+        ]
+        if not close:
+            continue
+        limits = {line.limit for line in names.view.lines if line.direction == direction}
+        where = f" {next(iter(limits))}" if len(limits) == 1 and any(limits) else ""
+        what = f"{of_several if len(close) > 1 else of_one}{where}"
+        alike = list(grouped((gap.in_words, names.name(curve)) for curve, gap in close).items())
+        told = [f"{listed(those)} {plural(how, those)}" for how, those in alike[:MOST]]
+        left = sum(len(those) for _, those in alike[MOST:])
+        said = ", ".join(told) + (f", and {left} other{'s' if left > 1 else ''}" if left else "")
+        who = names.brief(close[0][0]) if len(close) == 1 else f"{len(close)} curves"
+        near = f"{who} {plural(Gap.widest([gap for _, gap in close]), close)} {what}"
+        yield Clause(f"beside {what} {said}", near, of_theory=True, named=False)
+        return
+
+
+def _own(names: Named, line: LineView) -> list[CurveView]:
+    """The curves that a line is, or tends to: that of which it is made, or those that it binds."""
+    about = [curve for curve in names.learners if line.says(curve)]
+    return [curve for curve in about if line.curve or line.binds(curve)]
+
+
+def _gap(curve: CurveView, line: LineView, view: View) -> Gap:
+    """How far a curve is from a line that is its own."""
+    there = known(curve) & (curve.x >= line.x[0]) & (curve.x <= line.x[-1])
+    theory = np.interp(curve.x[there], line.x, line.y)
+    stderr = None if curve.stderr is None else curve.stderr[there]
+    gap = Gap.between(curve.y[there], theory, stderr, view.rounding, view.y_log)
+    return gap._replace(end=None) if line.direction == "exact" else gap

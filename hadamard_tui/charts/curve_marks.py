@@ -1,0 +1,115 @@
+"""Where the letters of curves stand: at their ends, and on their data where these are few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.charts.spans import Spans
+
+FEW = 8
+"""A curve of at most so many points in sight has its letter at each of them."""
+
+_ROOM = 3  # cells at least between those
+_MARK_PERIOD, _MARK_ROOM = 24, 6  # cells from one letter of a curve to its next, and to that of another curve
+
+
+class MarkAt(NamedTuple):
+    """The letter of a series (its position) in a cell."""
+
+    at: int
+    row: int
+    column: int
+
+
+def curve_marks(
+    series: Sequence[Series],
+    axes: Axes,
+    lines: Spans,
+    groups: Sequence[tuple[int, ...]],
+    shape: tuple[int, int],
+    across: int,
+    down: int,
+) -> list[MarkAt]:
+    """Where each series' letter goes: at its end, or left of there if taken, and where its points are few at
+    these, else now and then along its way, each series at columns of its own, so that no colour is needed.
+
+    Letters stand apart, so that they do not read as a word, where there is room for that.
+
+    Args:
+        groups: the positions of series of which only the first is drawn, wherever it is.
+        shape: the rows and columns of the picture.
+        across, down: how many dots a cell has.
+    """
+    rows, columns = shape
+    cells = lines.centre // down * columns + np.arange(lines.centre.shape[1]) // across
+    for lead, *others in groups:
+        cells[others] = np.where(lines.shown[lead], cells[lead], cells[others])
+    data = [_data(one, axes, lines.shown[at], across) for at, one in enumerate(series)]
+    free = np.ones((2, rows * columns), dtype=bool)  # of letters; of letters and their neighbours
+    marks: list[MarkAt] = []
+
+    def put(index: int, cell: int) -> None:
+        row, column = divmod(cell, columns)
+        free[0, cell] = False
+        free[1, row * columns + max(column - 1, 0) : row * columns + min(column + 2, columns)] = False
+        marks.append(MarkAt(index, row, column))
+
+    def put_last(index: int, places: np.ndarray) -> bool:
+        choice = cells[index, places]
+        apart = choice[free[1, choice]]
+        choice = apart if apart.size else choice[free[0, choice]]
+        if choice.size:
+            put(index, int(choice[-1]))
+        return bool(choice.size)
+
+    marked = [index for index, one in enumerate(series) if one.mark]
+    for index in marked:
+        if not (len(data[index]) and put_last(index, data[index])):
+            put_last(index, np.flatnonzero(lines.shown[index]))
+    for turn in range(FEW):  # curves that run along each other take their common points by turns
+        for index in marked:
+            if turn < len(data[index]):
+                choice = cells[index, data[index]]
+                choice = choice[free[0, choice]]
+                if choice.size:
+                    put(index, int(choice[-1]))
+    for turn, index in enumerate(marked, start=1):
+        if len(data[index]):
+            continue
+        for column in range(turn * _MARK_ROOM, columns, max(_MARK_PERIOD, _MARK_ROOM * len(marked))):
+            cell = cells[index, column * across]
+            if lines.shown[index, column * across] and free[1, cell]:
+                put(index, int(cell))
+    return marks
+
+
+def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iterator[MarkAt]:
+    """At the foot of a logarithmic axis, where curves whose points stand apart are 0 up to rounding."""
+    if not axes.y_log:
+        return
+    across = Scale(axes.x_limits, axes.x_log, columns)
+    for index, one in enumerate(series):
+        there = np.isfinite(one.y) & (one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1])
+        places = np.floor(across.place(one.x[there]) + 0.5).astype(int)
+        if one.mark and (np.abs(np.diff(places)) >= _ROOM).all():
+            for column in places[np.abs(one.y[there]) <= axes.y_rounding].tolist():
+                yield MarkAt(index, rows - 1, column)
+
+
+def _data(one: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:
+    """In which dot columns the points of a series are, increasing; none where they are many, or too dense."""
+    there = np.isfinite(one.y) & (one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1])
+    if axes.y_log:
+        there &= one.y > axes.y_rounding
+    if not 0 < np.count_nonzero(there) <= FEW:
+        return np.empty(0, dtype=int)
+    places = Scale(axes.x_limits, axes.x_log, len(shown)).place(one.x[there])
+    columns = np.sort(np.floor(places + 0.5).clip(0, len(shown) - 1)).astype(int)
+    if (np.diff(columns) < _ROOM * across).any():
+        return np.empty(0, dtype=int)
+    return np.asarray(columns[shown[columns]])
