@@ -118,7 +118,7 @@ async def test_the_words_of_every_stop_stand_whole_beside_the_numbers_over_a_big
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: app.laboratory.session is not None)
         await pilot.press("f")
-        await until(pilot, lambda: "128" in banner(app) and "0.018" in banner(app))
+        await until(pilot, lambda: "64" in banner(app) and "0.023" in banner(app))
         await pilot.pause()
         width = app.laboratory.query_one("#told").size.width
         for stop in stops:
