@@ -28,7 +28,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
-from contest import Outcome, show_rows
 
 SIZE = (120, 40)
 PAINTED = b"r runs it"
@@ -435,6 +434,8 @@ def known(name: str) -> str:
 
 
 def main() -> None:
+    from contest import Outcome, show_rows  # beside this file, which others import without it
+
     parser = argparse.ArgumentParser(description=__doc__)
     names = f"what to measure: {', '.join(BENCHMARKS)}; all of them if none is named"
     parser.add_argument("names", nargs="*", type=known, metavar="NAME", help=names)
