@@ -105,10 +105,10 @@ def of_curve(
     passed = None if until is None else _passed(curve, until)
     ended = curve.diverged == curve.replicas and curve.length < curve.capacity
     end = trace.clocks_at(float(np.max(curve.divergences)), curve) if ended else None
+    if end is not None:
+        end |= dict.fromkeys(measures_in(names), np.nan)
     if measure.is_number:
         values = curve.values(measure.name)
-        if end is not None:
-            end |= dict.fromkeys(measures_in(names), np.nan)
         if values is None:
             return None
         own = {name: times.T[: values.shape[1]] for name, times in curve.own_clocks.items()}
@@ -117,7 +117,7 @@ def of_curve(
     if arrays is None:
         return None
     records = np.searchsorted(curve.x, arrays.x)
-    clocks = {name: times[records] for name, times in curve.clocks.items()}
+    clocks = {name: times[records] for name, times in clocks_of(curve, names).items()}
     values = np.moveaxis(arrays.values, 1, 0)
     own = {name: times[records].T[: len(values)] for name, times in curve.own_clocks.items()}
     passed = None if passed is None else passed[:, records]

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 from building import LLS, experiment, gd, raw
@@ -18,7 +19,7 @@ from engine.results.trace import Curve, TheoryLine, Trace
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.runtime.sweep import sweep
-from engine.spec import reading
+from engine.spec import presets, reading
 from engine.spec.plan import plan
 
 LOSS = catalogue.make("measures", "loss")
@@ -425,3 +426,17 @@ def test_a_picture_along_rates_needs_a_learner_that_tries_several():
     document["pictures"] = [{"x": "rate", "measure": "loss"}]
     with pytest.raises(BadInput, match=r"pictures\[0\]\.x: there is no 'rate'"):
         reading.parse(document)
+
+
+def test_an_array_along_a_measured_clock_is_as_along_that_of_the_run():
+    document = presets.document("norms-diverge", ["protocol.records=20", "protocol.time=5", "claims=[]"])
+    planned = presets.planned("norms-diverge", document)
+    results = sweep(planned)
+    along = next(picture for picture in planned.experiment.pictures if picture.name == "rank")
+    in_time = view(msgspec.structs.replace(along, x="time"), results).curves
+    measured = view(along, results).curves
+    assert [one.name for one in measured] == [one.name for one in in_time] != []
+    for found, other in zip(measured, in_time, strict=True):
+        trained = results.traces[0].curve(found.name).mean("train")
+        np.testing.assert_allclose(found.x, np.sqrt(3 * trained))
+        np.testing.assert_array_equal(found.y, other.y)
