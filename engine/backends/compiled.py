@@ -37,6 +37,7 @@ class Compiled(Backend):
     words: ClassVar[str] = "by a compiled loop over the structure of the instances"
     copies: ClassVar[int] = Backend.copies + SUMS
     in_place: ClassVar[bool] = True
+    predicts: ClassVar[bool] = False
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         update, architecture = learner.update, learner.architecture
