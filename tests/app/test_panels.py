@@ -567,7 +567,7 @@ async def test_the_oracle_tuned_rate_and_its_grid_are_in_the_table(editable: Edi
         curve = trace.curves[0]
         told = f"{curve.rate:.3g}, best of {len(curve.grid)}: {min(curve.grid):.1g}…{max(curve.grid):.1g}"
         assert cells(app).get("rate") == told
-        await pilot.resize_terminal(124, 40)
+        await pilot.resize_terminal(*WIDE)
         await until(pilot, lambda: cells(app).get("rate") == told.partition(":")[0])
         assert cells(app, 1)["rate"] == ""
 
