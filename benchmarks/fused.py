@@ -103,6 +103,29 @@ def _measure(
 
 
 @njit(**OPTIONS)
+def _measure_weights(
+    w: Any,
+    copy: Any,
+    sums: Any,
+    w_t: Any,
+    X: Any,
+    H: Any,
+    k: int,
+    after: int,
+    first: int,
+    found: Any,
+    slopes: Any,
+) -> None:
+    """The same for weights w that stay as they are; `copy` has room for those that are used up."""
+    if not np.isnan(found[1, k]):
+        for i in range(len(w)):
+            store(copy, i, load(w, i))
+    for lane in range(LANES):
+        w_t[lane] = w[first + lane, lane]
+    _measure(copy, sums, w_t, X, H, k, after, first, found, slopes)
+
+
+@njit(**OPTIONS)
 def multiplied(X: Any, H: Any, lr: Any, start: Any, rule: int, found: Any, begin: int, end: int) -> None:
     """w ← w ⊙ (c + x s): EGU (0), private rates (1) and spindly nets as w = u² (2), for some targets."""
     n, d = X.shape
@@ -124,12 +147,7 @@ def multiplied(X: Any, H: Any, lr: Any, start: Any, rule: int, found: Any, begin
                 dots, squares = fma(x, full(X[after, i]), dots), fma(x, x, squares)
             store(sums, 0, dots)
             store(sums, 1, squares)
-            if not np.isnan(found[1, k]):
-                for i in range(d):
-                    store(copy, i, load(w, i))
-            for lane in range(LANES):
-                w_t[lane] = w[first + lane, lane]
-            _measure(copy, sums, w_t, X, H, k, after, first, found, slopes)
+            _measure_weights(w, copy, sums, w_t, X, H, k, after, first, found, slopes)
             for lane in range(LANES):
                 pull = lr * slopes[lane]
                 up, down = ONE - pull, ONE + pull
@@ -202,12 +220,7 @@ def added(X: Any, H: Any, lr: Any, rule: int, found: Any, begin: int, end: int) 
                 dots, squares = fma(x, full(X[after, i]), dots), fma(x, x, squares)
             store(sums, 0, dots)
             store(sums, 1, squares)
-            if not np.isnan(found[1, k]):
-                for i in range(d):
-                    store(copy, i, load(w, i))
-            for lane in range(LANES):
-                w_t[lane] = w[first + lane, lane]
-            _measure(copy, sums, w_t, X, H, k, after, first, found, slopes)
+            _measure_weights(w, copy, sums, w_t, X, H, k, after, first, found, slopes)
             for lane in range(LANES):
                 c = slopes[lane]
                 memory[lane] += c * c
@@ -236,12 +249,7 @@ def with_momentum(X: Any, H: Any, lr: Any, found: Any, begin: int, end: int) -> 
                 dots, squares = fma(x, full(X[after, i]), dots), fma(x, x, squares)
             store(sums, 0, dots)
             store(sums, 1, squares)
-            if not np.isnan(found[1, k]):
-                for i in range(d):
-                    store(copy, i, load(w, i))
-            for lane in range(LANES):
-                w_t[lane] = w[first + lane, lane]
-            _measure(copy, sums, w_t, X, H, k, after, first, found, slopes)
+            _measure_weights(w, copy, sums, w_t, X, H, k, after, first, found, slopes)
             for lane in range(LANES):
                 s[0, lane] = slopes[lane]
 

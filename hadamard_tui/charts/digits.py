@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-MOST_WHOLE = 1e7
-"""Whole numbers below this have all of their digits."""
+from engine.core.notation import WHOLE
 
 DECIMALS, LARGEST = 5, 1e5
 """The decimals of numbers below 10, one less for every digit more; from LARGEST on there are none."""
@@ -16,7 +15,7 @@ def counted(count: float) -> str:
     """A whole number, or a place that was read off, in digits as long as these are few."""
     if abs(count) < 1e5:
         return f"{count:.5g}"
-    return f"{count:.0f}" if abs(count) < MOST_WHOLE else f"{count:.3g}"
+    return f"{count:.0f}" if abs(count) < WHOLE else f"{count:.3g}"
 
 
 def ratio(value: float) -> str:
