@@ -50,7 +50,7 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
             ys.append(drawn)
         fill(lines, members, x, ys, ys, across, up)
         for index in members:
-            if (band := series[index].band) is not None:
+            if (band := drawable_band(series[index], axes)) is not None:
                 low, high = band if order is None else (band[0][order], band[1][order])
                 fill(bands, [index], x, [low], [high], across, up)
     return lines, bands, Hidden(places, values, rounding)
@@ -84,3 +84,11 @@ def drawable(y: np.ndarray, axes: Axes) -> np.ndarray:
     what is 0 but for rounding."""
     keep = np.isfinite(y) & (y > axes.y_rounding) if axes.y_log else np.isfinite(y)
     return y if keep.all() else np.where(keep, y, np.nan)
+
+
+def drawable_band(one: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray] | None:
+    """The borders of a band, NaN where its curve is 0 but for rounding on a logarithmic y-axis."""
+    if one.band is None or not axes.y_log:
+        return one.band
+    low, high = (np.where(np.abs(one.y) <= axes.y_rounding, np.nan, border) for border in one.band)
+    return low, high

@@ -16,7 +16,7 @@ from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.curve_marks import zeros_of
 from hadamard_tui.charts.grid import borders
 from hadamard_tui.charts.heat_map import HeatMap
-from hadamard_tui.charts.layers import drawable, lay
+from hadamard_tui.charts.layers import drawable, drawable_band, lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.series_builder import SMALL_LETTERS, number_of
@@ -229,16 +229,18 @@ def _curve(plot: Any, one: Series, axes: Axes) -> Any:
         markersize=4,
         markevery=(number / 40, 1 / MARKS_PER_CURVE) if one.mark else None,
     )
-    if one.band is not None:
-        plot.fill_between(one.x, *one.band, color=one.colour, alpha=0.2, linewidth=0)
+    if (band := drawable_band(one, axes)) is not None:
+        plot.fill_between(one.x, *band, color=one.colour, alpha=0.2, linewidth=0)
     return line
 
 
 def arrows(plot: Any, one: Series, axes: Axes) -> None:
     """Arrows to the foot of a logarithmic axis where a curve whose points stand apart is 0 up to rounding."""
+    from matplotlib.markers import CARETDOWN
+
     if len(x := zeros_of(one, axes, CELLS)):
-        foot = {"transform": plot.get_xaxis_transform(), "marker": "$↓$", "markersize": 7}
-        plot.plot(x, np.full(len(x), 0.025), color=one.colour, linestyle="", **foot)
+        foot = {"transform": plot.get_xaxis_transform(), "marker": CARETDOWN, "markersize": 7}
+        plot.plot(x, np.zeros(len(x)), color=one.colour, linestyle="", clip_on=False, **foot)
 
 
 def _region(plot: Any, one: Series, axes: Axes) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hadamard_tui.charts.coincidence import drawn_once
 from hadamard_tui.charts.curve_marks import zeros_of
-from hadamard_tui.charts.layers import drawable, lay
+from hadamard_tui.charts.layers import drawable, drawable_band, lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import SMALL_LETTERS, number_of
@@ -81,8 +81,8 @@ def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float =
     ends = []
     for one in drawn_once(series, axes, lines):
         across, down = _pixels(page, axes, one)
-        if one.band is not None:
-            _band(page, axes, one, within)
+        if (band := drawable_band(one, axes)) is not None:
+            _band(page, axes, one, band, within)
         _line(page.area, one, *outline(across, down, within))
         if one.mark is not None:
             shapes = _shapes(page.area, one)
@@ -108,11 +108,10 @@ def _across(page: Page, axes: Axes, one: Series) -> np.ndarray:
     return page.across(axes, np.where(there, one.x, np.nan))
 
 
-def _band(page: Page, axes: Axes, one: Series, within: float) -> None:
+def _band(page: Page, axes: Axes, one: Series, band: tuple[np.ndarray, np.ndarray], within: float) -> None:
     """The region between the borders of a band; on a logarithmic axis what is below 0 is below the axis."""
-    assert one.band is not None, "a curve without a band has none to draw"
     across = _across(page, axes, one)
-    low, high = (page.down(axes, border) for border in one.band)
+    low, high = (page.down(axes, border) for border in band)
     there = ~(np.isnan(across) | np.isnan(low) | np.isnan(high))
     for stretch in np.split(np.arange(len(there)), np.flatnonzero(np.diff(there)) + 1):
         if len(stretch) > 1 and there[stretch[0]]:

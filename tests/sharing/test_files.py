@@ -266,8 +266,10 @@ def test_a_line_with_one_point_is_a_dot() -> None:
 def test_what_is_0_but_for_rounding_is_an_arrow_at_the_foot_of_a_logarithmic_axis_and_no_point() -> None:
     x, y = np.arange(1.0, 6.0), np.array([1.0, 0.5, 0.25, 1e-20, 3e-21])
     axes = Axes("", "", "", (1.0, 5.0), (0.1, 1.0), y_log=True, y_rounding=1e-15)
-    curve = Series("GD", x, y, "#123456", mark="A")
+    curve = Series("GD", x, y, "#123456", mark="A", band=(y / 2, y + 0.1))
     found = list(ElementTree.fromstring(svg([curve], axes)).iter())
+    (band,) = (one.get("d", "") for one in found if one.get("fill-opacity"))
+    assert band.count("l") == 2 * 3 - 1
     arrows = [one for one in found if one.get("d") == ZERO]
     line, *_ = (one.get("d", "") for one in found if one.get("stroke-linejoin"))
     assert len(arrows) == 2
