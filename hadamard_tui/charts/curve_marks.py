@@ -90,15 +90,26 @@ def curve_marks(
 
 def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iterator[MarkAt]:
     """At the foot of a logarithmic axis, where curves whose points stand apart are 0 up to rounding."""
-    if not axes.y_log:
-        return
     across = Scale(axes.x_limits, axes.x_log, columns)
     for index, one in enumerate(series):
-        there = np.isfinite(one.y) & (one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1])
-        places = np.floor(across.place(one.x[there]) + 0.5).astype(int)
-        if one.mark and (np.abs(np.diff(places)) >= _ROOM).all():
-            for column in places[np.abs(one.y[there]) <= axes.y_rounding].tolist():
-                yield MarkAt(index, rows - 1, column)
+        for column in np.floor(across.place(zeros_of(one, axes, columns)) + 0.5).astype(int).tolist():
+            yield MarkAt(index, rows - 1, column)
+
+
+def zeros_of(one: Series, axes: Axes, columns: int) -> np.ndarray:
+    """Where a curve is 0 up to rounding, on a logarithmic y-axis, if its points stand apart: values of x.
+
+    Args:
+        columns: that many cells the chart is wide.
+    """
+    if not (axes.y_log and one.mark):
+        return np.empty(0)
+    there = np.isfinite(one.y) & (one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1])
+    places = np.floor(Scale(axes.x_limits, axes.x_log, columns).place(one.x[there]) + 0.5)
+    if (np.abs(np.diff(places)) < _ROOM).any():
+        return np.empty(0)
+    found: np.ndarray = one.x[there][np.abs(one.y[there]) <= axes.y_rounding]
+    return found
 
 
 def _data(one: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:

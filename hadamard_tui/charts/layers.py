@@ -42,13 +42,15 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
         ys = []
         for index, counts in zip(members, counted, strict=True):
             y = series[index].y if order is None else series[index].y[order]
-            y, lost, rounded = _usable_y(y, axes)
-            values += lost * counts
+            drawn = drawable(y, axes)
+            gone = np.isnan(drawn) & ~np.isnan(y)
+            rounded = int((gone & np.isfinite(y) & (y > 0)).sum())
+            values += (int(gone.sum()) - rounded) * counts
             rounding += rounded * counts
-            ys.append(y)
+            ys.append(drawn)
         fill(lines, members, x, ys, ys, across, up)
         for index in members:
-            if (band := series[index].band) is not None:
+            if (band := drawable_band(series[index], axes)) is not None:
                 low, high = band if order is None else (band[0][order], band[1][order])
                 fill(bands, [index], x, [low], [high], across, up)
     return lines, bands, Hidden(places, values, rounding)
@@ -77,11 +79,16 @@ def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, 
     return x[order], order, len(np.unique(x[~keep & ~np.isnan(x)]))
 
 
-def _usable_y(y: np.ndarray, axes: Axes) -> tuple[np.ndarray, int, int]:
-    """y with NaN for what cannot be drawn, how many of those were not NaN before, and of how many that is
-    for rounding."""
+def drawable(y: np.ndarray, axes: Axes) -> np.ndarray:
+    """y with NaN for what has no place on the y-axis: ±inf, and where that is logarithmic 0 and less, also
+    what is 0 but for rounding."""
     keep = np.isfinite(y) & (y > axes.y_rounding) if axes.y_log else np.isfinite(y)
-    if keep.all():
-        return y, 0, 0
-    rounded = int((~keep & np.isfinite(y) & (y > 0)).sum()) if axes.y_log else 0
-    return np.where(keep, y, np.nan), int((~keep & ~np.isnan(y)).sum()) - rounded, rounded
+    return y if keep.all() else np.where(keep, y, np.nan)
+
+
+def drawable_band(one: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray] | None:
+    """The borders of a band, NaN where its curve is 0 but for rounding on a logarithmic y-axis."""
+    if one.band is None or not axes.y_log:
+        return one.band
+    low, high = (np.where(np.abs(one.y) <= axes.y_rounding, np.nan, border) for border in one.band)
+    return low, high

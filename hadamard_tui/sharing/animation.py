@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hadamard_tui.charts.colour import triplet
+from hadamard_tui.charts.layers import drawable
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.sharing import figure
@@ -67,7 +68,7 @@ def gif(series: Sequence[Series], axes: Axes, caption: str = "") -> bytes:
             for frame in [*frames, *[frames[-1]] * HELD]:
                 for one, line in zip(frame, curves, strict=True):
                     if line is not None and one.mark is not None:
-                        line.set_data(one.x, one.y)
+                        line.set_data(one.x, drawable(one.y, axes))
                 writer.grab_frame()
         return file.read_bytes()
 

@@ -13,9 +13,10 @@ import numpy as np
 
 from hadamard_tui.charts.coincidence import drawn_once
 from hadamard_tui.charts.colour_map import colour_map
+from hadamard_tui.charts.curve_marks import zeros_of
 from hadamard_tui.charts.grid import borders
 from hadamard_tui.charts.heat_map import HeatMap
-from hadamard_tui.charts.layers import lay
+from hadamard_tui.charts.layers import drawable, drawable_band, lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.series_builder import SMALL_LETTERS, number_of
@@ -41,6 +42,8 @@ BOUNDS = ("dashed", "dotted")
 MOST_CELLS = 40_000
 GRID = 720, 480
 """Columns and rows on which it is decided what is on the chart."""
+CELLS = 100
+"""Marks of zeros stand as far apart as on a screen with so many columns."""
 
 SETTINGS: dict[Any, Any] = {
     "font.size": 9,
@@ -63,6 +66,8 @@ def figure(series: Sequence[Series], axes: Axes, kind: str, caption: str = "") -
     """
     with settings():
         sheet, _ = drawn(series, axes, caption)
+        for one in series:
+            arrows(sheet.axes[0], one, axes)
         return _written(sheet, kind)
 
 
@@ -214,7 +219,7 @@ def _curve(plot: Any, one: Series, axes: Axes) -> Any:
     name = " ".join(filter(None, (one.mark, one.name.removesuffix(SMALL_LETTERS))))
     (line,) = plot.plot(
         one.x,
-        one.y,
+        drawable(one.y, axes),
         color=one.colour,
         label=name if one.name else "_unnamed",
         linewidth=0.5 if one.faint else 1.2,
@@ -224,9 +229,18 @@ def _curve(plot: Any, one: Series, axes: Axes) -> Any:
         markersize=4,
         markevery=(number / 40, 1 / MARKS_PER_CURVE) if one.mark else None,
     )
-    if one.band is not None:
-        plot.fill_between(one.x, *one.band, color=one.colour, alpha=0.2, linewidth=0)
+    if (band := drawable_band(one, axes)) is not None:
+        plot.fill_between(one.x, *band, color=one.colour, alpha=0.2, linewidth=0)
     return line
+
+
+def arrows(plot: Any, one: Series, axes: Axes) -> None:
+    """Arrows to the foot of a logarithmic axis where a curve whose points stand apart is 0 up to rounding."""
+    from matplotlib.markers import CARETDOWN
+
+    if len(x := zeros_of(one, axes, CELLS)):
+        foot = {"transform": plot.get_xaxis_transform(), "marker": CARETDOWN, "markersize": 7}
+        plot.plot(x, np.zeros(len(x)), color=one.colour, linestyle="", clip_on=False, **foot)
 
 
 def _region(plot: Any, one: Series, axes: Axes) -> None:
@@ -238,7 +252,7 @@ def _region(plot: Any, one: Series, axes: Axes) -> None:
 
 def _bound(plot: Any, one: Series, once: Series, axes: Axes, number: int) -> None:
     """Draw a bound where no other runs along it, and put its name on it wherever it is."""
-    plot.plot(once.x, once.y, color=one.colour, linewidth=2.4, linestyle=STYLES[one.style])
+    plot.plot(once.x, drawable(once.y, axes), color=one.colour, linewidth=2.4, linestyle=STYLES[one.style])
     inside = np.flatnonzero(
         np.isfinite(one.y)
         & (one.y >= axes.y_limits[0])

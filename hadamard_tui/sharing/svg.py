@@ -9,7 +9,8 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from hadamard_tui.charts.coincidence import drawn_once
-from hadamard_tui.charts.layers import lay
+from hadamard_tui.charts.curve_marks import zeros_of
+from hadamard_tui.charts.layers import drawable, drawable_band, lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import SMALL_LETTERS, number_of
@@ -61,6 +62,12 @@ LETTER, NEAR = 11.0, 11.0
 MOST_LETTERS = 6
 """At the right of the area there is room for so many in a row."""
 
+CELL = 7.0
+"""Pixels; marks of zeros stand as far apart as on a screen with columns of this width."""
+
+ZERO = "M0,-9V-1M-3,-4L0,-1L3,-4"
+"""An arrow to the foot, above 0."""
+
 
 def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float = 0.0) -> bytes:
     """The chart as a file: every curve with its letter and a shape, a legend, and the caption below.
@@ -74,14 +81,15 @@ def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float =
     ends = []
     for one in drawn_once(series, axes, lines):
         across, down = _pixels(page, axes, one)
-        if one.band is not None:
-            _band(page, axes, one, within)
+        if (band := drawable_band(one, axes)) is not None:
+            _band(page, axes, one, band, within)
         _line(page.area, one, *outline(across, down, within))
         if one.mark is not None:
             shapes = _shapes(page.area, one)
             for x, y in _places_of_shapes(across, down, number_of(one.mark)):
                 _shape(shapes, one, x, y)
             ends += _end(page, one, across, down)
+            _zeros(page, axes, one)
     _letters(page.over(), ends)
     elsewhere = left_out(series, lines.shown)
     named = [one for at, one in enumerate(series) if one.name and at not in elsewhere]
@@ -92,20 +100,18 @@ def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float =
 
 def _pixels(page: Page, axes: Axes, one: Series) -> tuple[np.ndarray, np.ndarray]:
     """Where the points of a curve are; NaN where they cannot be drawn, as 0 on a logarithmic axis."""
-    x, y = _drawable(one.x, axes.x_log), _drawable(one.y, axes.y_log)
-    return page.across(axes, x), page.down(axes, y)
+    return _across(page, axes, one), page.down(axes, drawable(one.y, axes))
 
 
-def _drawable(values: np.ndarray, log: bool) -> np.ndarray:
-    drawable = np.isfinite(values) & (values > 0) if log else np.isfinite(values)
-    return np.where(drawable, values, np.nan)
+def _across(page: Page, axes: Axes, one: Series) -> np.ndarray:
+    there = np.isfinite(one.x) & (one.x > 0) if axes.x_log else np.isfinite(one.x)
+    return page.across(axes, np.where(there, one.x, np.nan))
 
 
-def _band(page: Page, axes: Axes, one: Series, within: float) -> None:
+def _band(page: Page, axes: Axes, one: Series, band: tuple[np.ndarray, np.ndarray], within: float) -> None:
     """The region between the borders of a band; on a logarithmic axis what is below 0 is below the axis."""
-    assert one.band is not None, "a curve without a band has none to draw"
-    across = page.across(axes, _drawable(one.x, axes.x_log))
-    low, high = (page.down(axes, border) for border in one.band)
+    across = _across(page, axes, one)
+    low, high = (page.down(axes, border) for border in band)
     there = ~(np.isnan(across) | np.isnan(low) | np.isnan(high))
     for stretch in np.split(np.arange(len(there)), np.flatnonzero(np.diff(there)) + 1):
         if len(stretch) > 1 and there[stretch[0]]:
@@ -164,6 +170,13 @@ def _end(page: Page, one: Series, across: np.ndarray, down: np.ndarray) -> list[
     inside &= (down >= page.top - 1) & (down <= page.bottom + 1)
     last = np.flatnonzero(inside)
     return [(float(across[last[-1]]), float(down[last[-1]]), one)] if len(last) else []
+
+
+def _zeros(page: Page, axes: Axes, one: Series) -> None:
+    """Arrows to the foot of a logarithmic axis where a curve whose points stand apart is 0 up to rounding."""
+    for x in page.across(axes, zeros_of(one, axes, round(WIDTH / CELL))).tolist():
+        how = {"stroke": one.colour, "stroke_width": 1.5, "fill": "none"}
+        put(page.area, "path", d=ZERO, transform=f"translate({x:.2f} {page.bottom:.2f})", **how)
 
 
 def _letters(into: Element, ends: Sequence[tuple[float, float, Series]]) -> None:

@@ -46,7 +46,7 @@ from hadamard_tui.sharing.exporting import (
     export,
     finished,
 )
-from hadamard_tui.sharing.svg import LETTER, svg
+from hadamard_tui.sharing.svg import LETTER, ZERO, svg
 from hadamard_tui.sharing.svg_page import WIDTH, path_of
 
 CHANGES = [
@@ -261,6 +261,25 @@ def test_a_line_with_one_point_is_a_dot() -> None:
     x, axes = np.array([0.5]), Axes("", "", "", (0.0, 1.0), (0.0, 1.0))
     found = ElementTree.fromstring(svg([Series("least norm", x, x, "#123456", "long")], axes)).iter()
     assert [one.get("fill") for one in found if one.tag.endswith("}circle")] == ["#123456"]
+
+
+def test_what_is_0_but_for_rounding_is_an_arrow_at_the_foot_of_a_logarithmic_axis_and_no_point() -> None:
+    x, y = np.arange(1.0, 6.0), np.array([1.0, 0.5, 0.25, 1e-20, 3e-21])
+    axes = Axes("", "", "", (1.0, 5.0), (0.1, 1.0), y_log=True, y_rounding=1e-15)
+    curve = Series("GD", x, y, "#123456", mark="A", band=(y / 2, y + 0.1))
+    found = list(ElementTree.fromstring(svg([curve], axes)).iter())
+    (band,) = (one.get("d", "") for one in found if one.get("fill-opacity"))
+    assert band.count("l") == 2 * 3 - 1
+    arrows = [one for one in found if one.get("d") == ZERO]
+    line, *_ = (one.get("d", "") for one in found if one.get("stroke-linejoin"))
+    assert len(arrows) == 2
+    assert line.count("l") == 2
+    assert "2 points not drawn (0 but for rounding)" in texts(svg([curve], axes))
+    with figure.settings():
+        sheet, (drawn,) = figure.drawn([curve], axes, "")
+        figure.arrows(sheet.axes[0], curve, axes)
+    assert np.isfinite(drawn.get_ydata()).sum() == 3
+    np.testing.assert_array_equal(sheet.axes[0].lines[-1].get_xdata(), x[3:])
 
 
 def test_the_legend_of_a_file_names_no_line_that_is_not_drawn() -> None:
