@@ -10,7 +10,9 @@ from engine.core.notation import number
 from engine.pictures.view import HeatView, View
 from engine.results.arrivals import Arrivals
 from engine.results.clause import Clause, Named
+from engine.results.coinciding import coinciding
 from engine.results.followed import followed
+from engine.results.pairs import compared, pairs
 from engine.results.shapes import FEW, Shapes
 from engine.results.standing import Standing
 from engine.results.wording import listed
@@ -26,10 +28,14 @@ def clauses(view: View, letters: Mapping[str, str]) -> Iterator[Clause]:
     standing = Standing(names, arrivals.height)
     seen = list(arrivals)
     bounds_first = standing.binds_all if seen else len(names.learners) > FEW
-    if not seen and (not close or (not names.along_clock and len(names.learners) == 1)):
+    if (found := pairs(names)) and not arrivals.all_come:
+        seen = list(compared(names, found))
+    elif not seen and (not close or (not names.along_clock and len(names.learners) == 1)):
         shapes = Shapes(names)
         yield from shapes.laws()
         seen = list(shapes.ranges())
+    if not found:
+        seen += coinciding(names)
     yield from [*standing, *seen] if bounds_first else [*seen, *standing]
     yield from _diverged(names)
     yield from _without_value(names)
