@@ -17,6 +17,7 @@ from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import Steps
 from engine.results.trace import Curve, TheoryLine, Trace
+from engine.spec.asked import missing
 from engine.spec.points import Point
 
 Floats = NDArray[np.float64]
@@ -60,6 +61,9 @@ class Gathered(NamedTuple):
 
     divisor: Lines
     """The line of the theory that the picture is relative to, be it drawn or not; empty if it is to none."""
+
+    unmeasured: dict[str, str]
+    """The learners that have begun and of whom the picture's measure is not taken, and where it would be."""
 
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
         """What a curve or line of a picture is divided by: the curve of a learner, or a line of the theory.
@@ -106,7 +110,7 @@ def gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
 
     Along axes a run that goes on has no number yet: its last record so far is not that of the whole run.
     """
-    found = Gathered(defaultdict(list), defaultdict(list), {}, {}, {}, defaultdict(list))
+    found = Gathered(defaultdict(list), defaultdict(list), {}, {}, {}, defaultdict(list), {})
     for number, trace in sorted(results.traces.items()):
         point = results.plan.points[number]
         if not point.is_in(picture):
@@ -126,6 +130,10 @@ def gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
             if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
                 name = results.plan.name(name, picture, apart)
                 found.to_come[key] = _to_come(name, order, apart, (number, point), curve, trace)
+            if samples is None and curve.length and not is_reference(curve, point):
+                (learner,) = (one for one in point.experiment.learners if one.name == curve.learner)
+                if where := missing(picture.measure, point.experiment, learner):
+                    found.unmeasured[curve.learner] = where
             if samples is None or not steps.measured <= samples.clocks.keys():
                 continue
             if _has_ended(curve, trace, steps) or steps.along_records(samples.clocks):

@@ -875,3 +875,14 @@ def test_a_function_goes_no_way_but_has_a_least_and_a_greatest_value():
     assert text.startswith("Along input = -2 to 2: kernel is between -1 at -0.8 and 1 at 0.8, near between")
     assert text.endswith("; near is within 0.01 of kernel."), "and the other is not"
     assert "by way of" in caption(replace(view, curves=[replace(kernel, point=None)])), "of several runs"
+
+
+def test_who_is_not_drawn_is_named_with_where_the_measure_is_taken():
+    where = "the learner says which solution it tends to"
+    view = replace(losses(GD, EGU), unmeasured={"net, 3 layers": where, "perceptron": where})
+    said = "“net, 3 layers” and perceptron are not drawn"
+    assert caption(view).endswith(f"; {said}: this is measured only where {where}.")
+    brief = caption(view, room=Room(100))
+    assert said in brief
+    assert "measured" not in brief
+    assert "drawn" not in caption(replace(losses(), unmeasured={"net": where})), "nobody is"
