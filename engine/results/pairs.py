@@ -12,7 +12,7 @@ from engine.pictures import reductions
 from engine.pictures.view import CurveView
 from engine.results.clause import Clause, Named
 from engine.results.ranges import ERRORS, known
-from engine.results.wording import first_of, grouped, together
+from engine.results.wording import first_of, grouped, listed, plural, together
 
 
 class Pair(NamedTuple):
@@ -69,4 +69,6 @@ def compared(names: Named, found: Sequence[Pair]) -> Iterator[Clause]:
     count = sum(len(those) for _, those in alike[len(told) :])
     what, named = f"{second} against {first}: ", "=" in second
     text = what + together(told, str) + (f", and {count} more differ less" if left else "")
-    yield Clause(text, what + together(told[:1], str), named=named, brief_named=named)
+    how, those = told[0]
+    least = f"{what[0].upper() if not named else what[0]}{what[1:]}{listed(those, 1)} {plural(how, those)}"
+    yield Clause(text, what + together(told[:1], str), named=named, brief_named=named, briefer=(least,))

@@ -847,6 +847,14 @@ def test_values_that_are_numbers_keep_the_name_of_their_axis_as_it_is():
     assert caption(turned(*named)).startswith("c = 1 against c = 0: GD and Adam end at 0.3 instead of 0.5.")
 
 
+def test_pairs_fit_into_a_line():
+    every = [
+        pair(name, value, 0.5 - value / 5) for value in (0, 1) for name in ("GD", "Adam", "Lion", "Muon")
+    ]
+    told = caption(turned(*every), room=Room(68))
+    assert told == "Turned against not turned: GD and 3 more end at 0.3 instead of 0.5."
+
+
 def test_pairs_that_all_come_down_are_told_by_when():
     every = [pair(name, value, 0.01) for value in (0, 1) for name in ("GD", "Adam")]
     assert "below 0.1" in caption(turned(*every))
