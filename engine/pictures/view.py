@@ -329,7 +329,7 @@ class View:
     """Why a line of the theory is not here, by its kind."""
 
     unmeasured: dict[str, str] = field(default_factory=dict)
-    """Of learners without a curve since the measure is not taken of them where it is: "the learner …"."""
+    """Learners without a curve, and where the measure is taken that is not taken of them: "the learner …"."""
 
     places_of: Callable[[View], Floats] = lambda view: view.known_places
     """Where on the x of such a view there is something, or is going to be."""
