@@ -78,7 +78,16 @@ class Architecture(Part, frozen=True):
         )
     )
     shortcuts: ClassVar[frozenset[str]] = frozenset(
-        ("gradient", "weights", "preactivations", "rotated", "through", "edges", "affine_layers")
+        (
+            "gradient",
+            "weights",
+            "signal_weights",
+            "preactivations",
+            "rotated",
+            "through",
+            "edges",
+            "affine_layers",
+        )
     )
 
     @property
@@ -225,6 +234,10 @@ class Architecture(Part, frozen=True):
     def weights(self, params: Params) -> torch.Tensor | None:
         """The vectors w [B, d] with predictions xᵀw, or None if predictions are not linear in x."""
         return None
+
+    def signal_weights(self, params: Params) -> torch.Tensor | None:
+        """The vectors w [B, d] with predictions f(xᵀw), or None if more is seen of x than this number."""
+        return self.weights(params)
 
     def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
         """The net as layers of edges [B, units, units below], from the inputs of these numbers up.

@@ -65,6 +65,9 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
     def weights(self, params: Params) -> torch.Tensor | None:
         return params["w"] if self.activation == "identity" else None
 
+    def signal_weights(self, params: Params) -> torch.Tensor:
+        return params["w"]
+
     def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
         return [params["w"][:, None, inputs]]
 

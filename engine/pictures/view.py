@@ -328,6 +328,9 @@ class View:
     absent: dict[str, str] = field(default_factory=dict)
     """Why a line of the theory is not here, by its kind."""
 
+    unmeasured: dict[str, str] = field(default_factory=dict)
+    """Learners without a curve, and where the measure is taken that is not taken of them: "the learner …"."""
+
     places_of: Callable[[View], Floats] = lambda view: view.known_places
     """Where on the x of such a view there is something, or is going to be."""
 

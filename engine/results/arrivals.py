@@ -63,6 +63,11 @@ class Arrivals:
             yield self._come_down(self.height)
             yield from self._risen()
 
+    @property
+    def all_come(self) -> bool:
+        """Whether there is a tenth, and every curve comes down to it."""
+        return self.height is not None and len(self._there) == len(self._names.learners)
+
     def _threshold(self) -> float | None:
         curves = self._names.learners
         if not self._names.along_clock or not curves:

@@ -50,11 +50,12 @@ def caption(
 ) -> str:
     """One or two sentences on a picture as far as it has come; nothing while it is empty.
 
-    The first says who comes down to a tenth of the start and when, and who does not, or laws and ranges, and
-    who diverged; the second how curves stand to bounds, those that these bind and others, how close they are
-    to exact lines and to limits, what is only conjectured, and how many of the claims hold. Where there is
-    little room the less telling clauses are told in brief, then not at all, and the first by letters or of
-    fewer curves. Where curves have letters, each is called by its name once and by its letter from there on.
+    The first says who comes down to a tenth of the start and when, and who does not, or laws and ranges, or
+    how the same learners end at two values of an axis; who coincides, who diverged, and who is not drawn; the
+    second how curves stand to bounds, those that these bind and others, how close they are to exact lines and
+    to limits, what is only conjectured, and how many of the claims hold. Where there is little room the less
+    telling clauses are told in brief, then not at all, and the first by letters or of fewer curves. Where
+    curves have letters, each is called by its name once and by its letter from there on.
 
     Args:
         outcomes: those of the claims about this picture, once they are judged.

@@ -10,10 +10,12 @@ from engine.core.notation import number
 from engine.pictures.view import HeatView, View
 from engine.results.arrivals import Arrivals
 from engine.results.clause import Clause, Named
+from engine.results.coinciding import coinciding
 from engine.results.followed import followed
+from engine.results.pairs import compared, pairs
 from engine.results.shapes import FEW, Shapes
 from engine.results.standing import Standing
-from engine.results.wording import listed
+from engine.results.wording import grouped, listed, plural
 
 
 def clauses(view: View, letters: Mapping[str, str]) -> Iterator[Clause]:
@@ -26,13 +28,18 @@ def clauses(view: View, letters: Mapping[str, str]) -> Iterator[Clause]:
     standing = Standing(names, arrivals.height)
     seen = list(arrivals)
     bounds_first = standing.binds_all if seen else len(names.learners) > FEW
-    if not seen and (not close or (not names.along_clock and len(names.learners) == 1)):
+    if (found := pairs(names)) and not arrivals.all_come:
+        seen = list(compared(names, found))
+    elif not seen and (not close or (not names.along_clock and len(names.learners) == 1)):
         shapes = Shapes(names)
         yield from shapes.laws()
         seen = list(shapes.ranges())
+    if not found:
+        seen += coinciding(names)
     yield from [*standing, *seen] if bounds_first else [*seen, *standing]
     yield from _diverged(names)
     yield from _without_value(names)
+    yield from _unmeasured(names)
     yield from close
 
 
@@ -79,3 +86,13 @@ def _without_value(names: Named) -> Iterator[Clause]:
         if gone:
             said = f"has no value at {names.view.x_name} = {listed(list(map(names.place, gone)))}"
             yield Clause(f"{names.name(curve)} {said}", f"{names.brief(curve)} {said}")
+
+
+def _unmeasured(names: Named) -> Iterator[Clause]:
+    """Who is not drawn beside others since the measure is not taken of them, and where it would be."""
+    if not names.learners:
+        return
+    for where, those in grouped((why, who) for who, why in names.view.unmeasured.items()).items():
+        told = [f"“{name}”" if "," in name else name for name in those]
+        brief = f"{listed(told)} {plural('is', told)} not drawn"
+        yield Clause(f"{brief}: this is measured only where {where}", brief)

@@ -17,6 +17,7 @@ from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import Steps
 from engine.results.trace import Curve, TheoryLine, Trace
+from engine.spec.asked import missing
 from engine.spec.points import Point
 
 Floats = NDArray[np.float64]
@@ -60,6 +61,9 @@ class Gathered(NamedTuple):
 
     divisor: Lines
     """The line of the theory that the picture is relative to, be it drawn or not; empty if it is to none."""
+
+    unmeasured: dict[str, str]
+    """The learners of whom the picture's measure is nowhere taken though they have begun, and where it is."""
 
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
         """What a curve or line of a picture is divided by: the curve of a learner, or a line of the theory.
@@ -106,7 +110,7 @@ def gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
 
     Along axes a run that goes on has no number yet: its last record so far is not that of the whole run.
     """
-    found = Gathered(defaultdict(list), defaultdict(list), {}, {}, {}, defaultdict(list))
+    found = Gathered(defaultdict(list), defaultdict(list), {}, {}, {}, defaultdict(list), {})
     for number, trace in sorted(results.traces.items()):
         point = results.plan.points[number]
         if not point.is_in(picture):
@@ -126,11 +130,15 @@ def gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
             if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
                 name = results.plan.name(name, picture, apart)
                 found.to_come[key] = _to_come(name, order, apart, (number, point), curve, trace)
+            if samples is None and curve.length and not is_reference(curve, point):
+                found.unmeasured.update(_unmeasured(curve, picture, point))
             if samples is None or not steps.measured <= samples.clocks.keys():
                 continue
             if _has_ended(curve, trace, steps) or steps.along_records(samples.clocks):
                 found.curves[key].append(Stretch(number, here, trace, curve, samples))
         _gather_lines(found, picture, steps, (point, trace), apart)
+    for name in {one.curve.learner for taken in found.curves.values() for one in taken}:
+        found.unmeasured.pop(name, None)
     return found
 
 
@@ -154,6 +162,13 @@ def _gather_lines(
                     lines[line.name or line.kind, whose, apart].append((here, samples, line))
         if not own and len(line.values) and not line.applies_to:
             found.absent[line.kind] = "it binds none of the learners that have the clock of this picture"
+
+
+def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
+    """The learner of a curve, if a picture's measure is not taken of it, and where it is."""
+    own = (one for one in point.experiment.learners if one.name == curve.learner)
+    found = {one.name: missing(picture.measure, point.experiment, one) for one in own}
+    return {name: where for name, where in found.items() if where is not None}
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: Steps) -> bool:

@@ -48,6 +48,7 @@ class Range:
     ) -> None:
         """`place` says of an x in words where that is; values up to `zero` are rounding; `is_log`: change is
         a matter of ratios; `is_named`: places are named, and nothing lies between them."""
+        self._is_course = curve.clock is not None or curve.point is None
         there = known(curve)
         self._curve, self._there = curve, there
         self.x, self.y = curve.x if there.all() else curve.x[there], values_of(curve)
@@ -73,7 +74,11 @@ class Range:
         return self.told()
 
     def told(self, along: str = "", with_turns: bool = False) -> str:
-        """The same, with the places on an axis of this name, and with the values where it turns."""
+        """The same, with the places on an axis of this name, and with the values where it turns.
+
+        What turns along an index of a measure, as a function of an input does, has no way from one end to the
+        other, but a least and a greatest value.
+        """
         if len(self.y) > 1 and (self._is_named or (len(self.y) <= FEW and self._turns)):
             there = grouped((self._value(at), self._place(float(x))) for at, x in enumerate(self.x))
             return "is " + ", ".join(f"{value} at {listed(places)}" for value, places in there.items())
@@ -87,6 +92,10 @@ class Range:
         if self._jumps:
             return f"is {last} after the start"
         way = self._way if with_turns else ""
+        if way and not self._is_course:
+            least, most = int(self.y.argmin()), int(self.y.argmax())
+            where = f"{along} = " if along else ""
+            return f"is between {self._at(least, where)} and {self._at(most)}"
         return f"goes from {first}{begin} to {last}{end}{way}"
 
     @property
@@ -109,8 +118,12 @@ class Range:
             turns = self._extremes
         elif not turns and self._errors is not None:
             turns = [at for at in self._extremes if self._differ(at, 0) and self._differ(at, -1)]
-        told = [f"{self._value(at)} at {self._place(float(self.x[at]))}" for at in turns]
+        told = [self._at(at) for at in turns]
         return f" by way of {listed(told)}" if told else ""
+
+    def _at(self, which: int, where: str = "") -> str:
+        """A value, and where it is."""
+        return f"{self._value(which)} at {where}{self._place(float(self.x[which]))}"
 
     @property
     def _extremes(self) -> list[int]:

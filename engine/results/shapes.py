@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from engine.pictures.view import CurveView
 from engine.results.clause import Clause, Named
 from engine.results.ranges import Range, known, values_of
-from engine.results.wording import first_of, grouped, listed, percent, plural
-
-T = TypeVar("T")
+from engine.results.wording import first_of, grouped, listed, percent, plural, together
 
 Floats = NDArray[np.float64]
 
@@ -142,7 +140,7 @@ class Shapes:
         told, left = first_of(most)
         groups = [(said, some) for said, some in alike.items() if said in told]
         rest = [one for said, some in alike.items() if said not in told for one in some]
-        text = along + _together(groups, names.name)
+        text = along + together(groups, names.name)
         if left:
             ends = sorted((float(every[one.name].y[-1]), one.name) for one in rest)
             least, greatest = (every[name].last for _, name in (ends[0], ends[-1]))
@@ -154,7 +152,7 @@ class Shapes:
         """The ends of a few curves; of more the lowest and the highest of those that go as far as any."""
         if len(ranges) <= FEW:
             alike = grouped((one.going, name) for name, one in ranges)
-            return _together(list(alike.items()), str)
+            return together(list(alike.items()), str)
         at, farthest = "", max(float(one.x[-1]) for _, one in ranges)
         if not self._names.view.along_records:
             ranges = [(name, one) for name, one in ranges if one.x[-1] == farthest]
@@ -167,17 +165,6 @@ class Shapes:
             those = [name for name, _ in ranges]
             return f"{listed(those)} {plural('ends', those)} at {least.last}{at}"
         return f"{low} ends lowest, with {least.last}{at}, {high} highest, with {most.last}"
-
-
-def _together(groups: Sequence[tuple[str, Sequence[T]]], name: Callable[[T], str]) -> str:
-    """Subjects with their predicates; a verb that is the same as before is not told again."""
-    said, before = list[str](), ""
-    for predicate, some in groups:
-        those = [name(one) for one in some]
-        verb, _, tail = plural(predicate, those).partition(" ")
-        said.append(f"{listed(those)} {tail if verb == before else f'{verb} {tail}'}")
-        before = verb
-    return ", ".join(said)
 
 
 def _law(curve: CurveView) -> Law | None:

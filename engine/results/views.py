@@ -61,6 +61,7 @@ def view(picture: Picture, results: Results) -> View:
         marks=marks_of(plan, picture),
         points=_examples(picture, results),
         absent=there.absent,
+        unmeasured=there.unmeasured,
         places_of=lambda found: _places(found, results, steps),
         x_of=lambda number, clock: _x_of(results, steps, number, clock),
         y_of=lambda number: steps.height(plan.points[number]),

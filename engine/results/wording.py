@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -51,3 +51,14 @@ def plural(predicate: str, names: Sequence[object]) -> str:
         return predicate
     verb, space, rest = predicate.partition(" ")
     return f"{PLURALS.get(verb, verb)}{space}{rest}"
+
+
+def together(groups: Sequence[tuple[str, Sequence[T]]], name: Callable[[T], str]) -> str:
+    """Subjects with their predicates; a verb that is the same as before is not told again."""
+    said, before = list[str](), ""
+    for predicate, some in groups:
+        those = [name(one) for one in some]
+        verb, _, tail = plural(predicate, those).partition(" ")
+        said.append(f"{listed(those)} {tail if verb == before else f'{verb} {tail}'}")
+        before = verb
+    return ", ".join(said)

@@ -89,7 +89,8 @@ class Recorder:
         self._keeping = hypothesis if isinstance(hypothesis, Keeping) else None
         weights = hypothesis.weights() if by is None or self._keeping is None else self._keeping.kept()
         self._evaluator = by or evaluator(data, inputs.loss, weights, records, measures, order)
-        self._kept = None if weights is None else kept_records(records, data.instances.d, weights.itemsize)
+        kept = _signal_weights(hypothesis) if weights is None else weights
+        self._kept = None if kept is None else kept_records(records, data.instances.d, kept.itemsize)
         self._loss, self._order = inputs.loss, order
         self._others = [
             measure
@@ -157,7 +158,7 @@ class Recorder:
 
     def _first_weights(self) -> torch.Tensor:
         """The weights of the first replica and target [V, d], for instances as the hypothesis has them."""
-        weights = self._hypothesis.weights()
+        weights = _signal_weights(self._hypothesis)
         assert weights is not None, "only hypotheses that have weights are asked for them"
         some = self._data.variants * self._data.targets
         return weights[: some : self._data.targets].clone()
@@ -196,6 +197,14 @@ class Recorder:
         for record, value in values.items():
             whole[record, : len(value)] = value.numpy()
         return whole
+
+
+def _signal_weights(hypothesis: Weighted) -> torch.Tensor | None:
+    """The vectors w [B, d] with predictions f(xᵀw), whatever f is, or None if there are none."""
+    weights = hypothesis.weights()
+    if weights is None and isinstance(hypothesis, Parametrised):
+        return hypothesis.architecture.signal_weights(hypothesis.tensors)
+    return weights
 
 
 def nothing_measured(data: Data) -> dict[str, NDArray[np.float64]]:

@@ -38,7 +38,7 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
 
 def no_spectrum(curve: Curve) -> str:
     """Why a learner has no spectrum where others may have one."""
-    if curve.length and curve.weights is None:
+    if curve.length:
         return f"{curve.name} is not linear in the instance, so it has no matrix of weights."
     return f"The singular values of {curve.name} are computed at its first evaluation point."
 

@@ -214,7 +214,9 @@ def _of_point(session: Session, look: Look) -> str:
     """The point that is shown, without what tells curves apart, where it is at the place of the numbers."""
     apart = [symbol(name, look.view.words) for name in look.view.picture.told_apart]
     named = [part for part in session.where.split(", ") if part.partition(" = ")[0] not in apart]
-    return ", ".join(named) if {*look.told_in_words.split(", ")} <= {*named} else ""
+    at_x = look.told is not None and look.view.x_of(look.point, session.last) == look.told
+    is_there = at_x and look.y in (None, look.view.y_of(look.point))
+    return ", ".join(named) if is_there or {*look.told_in_words.split(", ")} <= {*named} else ""
 
 
 def _spaced(space: str, *pieces: str) -> str:

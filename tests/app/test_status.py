@@ -159,6 +159,24 @@ async def test_where_nothing_goes_along_a_clock_neither_it_nor_a_pace_is_told() 
             assert not re.search(r"0/0|/s\b", told), told
 
 
+async def test_the_point_is_named_once_where_x_is_made_of_its_axis() -> None:
+    document = presets.document(
+        "criticality", ["run.replicas=2", "axes[0].values=[2,1]", "run.device=cpu", "claims=[]"]
+    )
+    axis = document["axes"][0]["name"]
+    document["pictures"] = [{"x": f"2*{axis}+1", "measure": "loss"}]
+    app = HadamardApp(EditableExperiment(document, None))
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
+        shown = session_of(app).look(1)
+        assert shown.told_in_words.endswith("+ 1 = 3"), "the last of the points is where axis = 1"
+        told = status_text(session_of(app), app.laboratory.editable, Pace(), 20.0, 160, shown).plain
+        assert "(2 of 2)" in told
+        assert re.search(r"at \S+ = 1:", told), told
+        assert "+ 1 = 3" not in told
+
+
 def test_a_loss_that_rounding_has_taken_below_0_has_no_sign() -> None:
     line: Any = SimpleNamespace(direction="lower", kind="ri-signed")
     one = Value("A", "GD", "", "GD", "done", -1e-17, line, 1.0, rounding=1e-11)

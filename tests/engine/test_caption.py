@@ -797,3 +797,100 @@ def test_a_line_says_nothing_where_it_has_no_value():
     )
     promise = replace(half, direction="reference", kind="promise", applies_to=("GD",))
     assert caption(losses(low, lines=(promise,))).endswith("GD stays above the line promise.")
+
+
+def pair(name: str, value: int, end: float, jitter: float = 0.0) -> CurveView:
+    """A learner at one of two values of an axis, of four replicas that end `jitter` apart."""
+    steps = np.arange(11.0)
+    each = np.linspace(1, end, 11) + jitter * np.array([[-1], [1], [-1], [1]]) * (1 if value else -1)
+    return curve(
+        f"{name}, turned = {bool(value)}",
+        steps,
+        each.mean(0),
+        learner=name,
+        apart=(value,),
+        clock=steps,
+        ended=True,
+        replicas=4,
+        stderr=np.full(11, jitter / np.sqrt(3)),
+        over=lambda some: each[list(some)].mean(0),
+    )
+
+
+def turned(*curves: CurveView) -> View:
+    view = losses(*curves)
+    return replace(view, picture=msgspec.structs.replace(view.picture, x="step", curves="turned"))
+
+
+def test_learners_at_two_values_are_compared_with_themselves():
+    every = [
+        pair(name, value, end, jitter)
+        for value in (0, 1)
+        for name, end, jitter in (
+            ("GD", 0.5, 0),
+            ("Adam", 0.6 - 0.2 * value, 0),
+            ("Lion", 0.5 - value / 50, 0.1),
+        )
+    ]
+    assert caption(turned(*every)) == (
+        "Turned against not turned: Adam ends at 0.4 instead of 0.6, Lion the same within standard errors, "
+        "GD is the same to rounding."
+    )
+    assert "against" not in caption(turned(*[replace(one, ended=False) for one in every]))
+    assert "against" not in caption(turned(*every[:-1])), "Lion has no partner"
+
+
+def test_values_that_are_numbers_keep_the_name_of_their_axis_as_it_is():
+    every = [pair(name, value, 0.5 - value / 5) for value in (0, 1) for name in ("GD", "Adam")]
+    named = [replace(one, name=one.name.replace("turned = True", "c = 1")) for one in every]
+    named = [replace(one, name=one.name.replace("turned = False", "c = 0")) for one in named]
+    assert caption(turned(*named)).startswith("c = 1 against c = 0: GD and Adam end at 0.3 instead of 0.5.")
+
+
+def test_pairs_fit_into_a_line():
+    every = [
+        pair(name, value, 0.5 - value / 5) for value in (0, 1) for name in ("GD", "Adam", "Lion", "Muon")
+    ]
+    told = caption(turned(*every), room=Room(68))
+    assert told == "Turned against not turned: GD and 3 more end at 0.3 instead of 0.5."
+
+
+def test_pairs_that_all_come_down_are_told_by_when():
+    every = [pair(name, value, 0.01) for value in (0, 1) for name in ("GD", "Adam")]
+    assert "below 0.1" in caption(turned(*every))
+
+
+def test_curves_that_coincide_off_any_line_are_said_to():
+    along = {"clock": K}
+    first, second = curve("EGU±", K, EGU.y, **along), curve("hypentropy", K, EGU.y + 1e-13, **along)
+    third = curve("GD", K, GD.y, **along)
+    text = caption(losses(first, second, third))
+    assert "; EGU± and hypentropy coincide." in text
+    assert "coincide" not in caption(losses(first, replace(second, y=EGU.y + 1e-3), third))
+    solver = replace(third, name="LLS", learner="LLS")
+    assert "GD and LLS coincide" in caption(losses(third, solver))
+    assert "coincide" not in caption(losses(third, solver, lines=(line(GD.y, applies_to=("GD", "LLS")),)))
+
+
+def test_a_function_goes_no_way_but_has_a_least_and_a_greatest_value():
+    x = np.linspace(-2, 2, 41)
+    kernel = curve("kernel", x, np.sin(2 * x), point=0)
+    near = replace(kernel, name="near", learner="near", y=kernel.y + 0.01)
+    far = replace(kernel, name="far", learner="far", y=kernel.y + 0.2)
+    view = losses(kernel, near, far)
+    view = replace(view, picture=msgspec.structs.replace(view.picture, x="input"))
+    text = caption(view)
+    assert text.startswith("Along input = -2 to 2: kernel is between -1 at -0.8 and 1 at 0.8, near between")
+    assert text.endswith("; near is within 0.01 of kernel."), "and the other is not"
+    assert "by way of" in caption(replace(view, curves=[replace(kernel, point=None)])), "of several runs"
+
+
+def test_who_is_not_drawn_is_named_with_where_the_measure_is_taken():
+    where = "the learner says which solution it tends to"
+    view = replace(losses(GD, EGU), unmeasured={"net, 3 layers": where, "perceptron": where})
+    said = "“net, 3 layers” and perceptron are not drawn"
+    assert caption(view).endswith(f"; {said}: this is measured only where {where}.")
+    brief = caption(view, room=Room(100))
+    assert said in brief
+    assert "measured" not in brief
+    assert "drawn" not in caption(replace(losses(), unmeasured={"net": where})), "nobody is"

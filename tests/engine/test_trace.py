@@ -274,3 +274,16 @@ def test_what_holds_the_results_knows_no_measure_by_name(module):
     words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     assert not named().keys() & {*words, *names}
+
+
+def test_a_neuron_keeps_the_weights_that_its_transfer_function_is_of():
+    neuron = {"kind": "neuron", "activation": "tanh"}
+    described = experiment(
+        "gaussian", learners={"tanh": gd(0.02, **neuron), "linear": gd(0.02)}, d=8, replicas=3
+    )
+    tanh, linear = run(described).curves
+    assert tanh.weights.shape == linear.weights.shape == (len(tanh.x), 8)
+    assert not tanh.weights[0].any()
+    np.testing.assert_allclose(tanh.weights[1], linear.weights[1], rtol=1e-12, err_msg="tanh′(0) = 1")
+    assert not np.allclose(tanh.weights[-1], linear.weights[-1])
+    assert tanh.mean("norm") is None, "measures of weights are of learners that are linear in the instance"

@@ -440,3 +440,15 @@ def test_an_array_along_a_measured_clock_is_as_along_that_of_the_run():
         trained = results.traces[0].curve(found.name).mean("train")
         np.testing.assert_allclose(found.x, np.sqrt(3 * trained))
         np.testing.assert_array_equal(found.y, other.y)
+
+
+def test_learners_of_whom_a_measure_is_not_taken_are_no_curves_and_say_where_it_is():
+    learners = {"GD": {**gd(0.1), "tends_to": "lls"}, "other": gd(0.1), "LLS": {**LLS, "role": "reference"}}
+    described = experiment("gaussian", learners=learners, d=8, replicas=3, measures=[{"kind": "norm-ratio"}])
+    picture = Picture(measure=catalogue.make("measures", "norm-ratio"))
+    seen = view(picture, of_one(described, run(described)))
+    assert [one.name for one in seen.curves] == ["GD"]
+    assert seen.unmeasured == {
+        "other": "the learner says which solution it tends to, and that has a least norm"
+    }, "a reference is none of those that are looked at"
+    assert "other is not drawn" in caption(seen)
