@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal, Self
 
 import msgspec
+import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
 from engine.architectures import Architecture
 from engine.core.groups import SIGNED_PERMUTATIONS
@@ -66,7 +68,7 @@ class Update(Part, frozen=True):
         (
             "invariance",
             "along_gradients",
-            "linear_in_gradients",
+            "response",
             "plain",
             "exponentiated_rate",
             "mirror",
@@ -131,7 +133,15 @@ class Update(Part, frozen=True):
     @property
     def linear_in_gradients(self) -> bool:
         """Whether every step is a sum of the gradients so far, with factors that depend on none of them."""
-        return False
+        return self.response(1) is not None
+
+    def response(self, steps: int) -> NDArray[np.float64] | None:
+        """ρ_1 … ρ_steps, if w after k gradients is w₀ − η Σ_j ρ_(k−j+1) g_j for all of them; else None.
+
+        −η ρ_m is what a single gradient 1 has moved a weight by m steps from its own on. Responses are of
+        rules that treat all times alike, and move nothing without gradients.
+        """
+        return None
 
     def exponentiated_rate(self, architecture: Architecture) -> float | None:
         """η if it multiplies all weights by exp(−η g), or for small η does about that, from w = 1/d on."""

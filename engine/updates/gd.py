@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.architectures import Architecture
 from engine.core.mirror import EUCLIDEAN, Mirror
 from engine.core.parts import Verdict
@@ -25,9 +28,8 @@ class GD(Plain, frozen=True, tag="gd"):
     def along_gradients(self) -> bool:
         return True
 
-    @property
-    def linear_in_gradients(self) -> bool:
-        return True
+    def response(self, steps: int) -> NDArray[np.float64]:
+        return np.ones(steps)
 
     @property
     def mirror(self) -> Mirror:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
+import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -35,9 +37,8 @@ class Momentum(Update, frozen=True, tag="momentum"):
     def along_gradients(self) -> bool:
         return True
 
-    @property
-    def linear_in_gradients(self) -> bool:
-        return True
+    def response(self, steps: int) -> NDArray[np.float64]:
+        return (1 - self.momentum ** np.arange(1.0, steps + 1)) / (1 - self.momentum)
 
     @property
     def stable_up_to(self) -> float:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
+import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
 from engine.core.mirror import EUCLIDEAN, Mirror
 from engine.core.parts import Count, Verdict
@@ -34,9 +36,8 @@ class SGD(Plain, frozen=True, tag="sgd"):
     def along_gradients(self) -> bool:
         return True
 
-    @property
-    def linear_in_gradients(self) -> bool:
-        return True
+    def response(self, steps: int) -> NDArray[np.float64]:
+        return np.ones(steps)
 
     @property
     def mirror(self) -> Mirror:

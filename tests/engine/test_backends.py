@@ -11,7 +11,7 @@ from discovery import GENTLE, crossed_groups, few, in_turns
 from twins import FAST, assert_twins, serving, twins
 
 import engine.backends
-from engine.backends import Backend, backend_of, backends, by_rows, why_not
+from engine.backends import Backend, backend_of, backends, by_responses, by_rows, why_not
 from engine.backends.dense import OnMatrix
 from engine.backends.nets import trained_group
 from engine.core import catalogue
@@ -157,6 +157,40 @@ def test_steps_by_rows_are_those_on_the_matrix(matrix, ahead, words, monkeypatch
             np.testing.assert_allclose(curve.values(measure), twin.values(measure), atol=1e-9)
 
 
+OF_RESPONSES = {name: words for name, words in WITH.items() if name != "replacement"} | {
+    "several rates": {"learners": {"it": {"update": {"kind": "momentum", "lr": [0.001, 0.004]}}}},
+    "one target": {"target": {"kind": "weights", "w": [0.5, -1.5]}},
+}
+
+
+@pytest.mark.parametrize("together", [1, 40, 1 << 18])
+@pytest.mark.parametrize("words", OF_RESPONSES.values(), ids=OF_RESPONSES)
+def test_losses_by_responses_are_those_of_steps_on_the_matrix(words, together, monkeypatch):
+    monkeypatch.setattr(by_responses, "CELLS", together)
+    learners = {"heavy": {"update": {"kind": "momentum", "lr": 0.005, "momentum": 0.7}}, "gd": gd(0.02)}
+    words = {"target": "all", "learners": learners, "noise": 0.2 * ("labels" not in words), **words}
+    for curve, twin in twins("by-responses", d=16, replicas=3, **words):
+        assert_twins(curve, twin)
+        for measure in twin.measures:
+            np.testing.assert_allclose(curve.values(measure), twin.values(measure), atol=1e-9)
+
+
+def test_momentum_on_many_orthogonal_rows_goes_by_its_responses_and_gd_by_single_predictions():
+    learners = {"momentum": {"update": "momentum"}, "GD": gd(1e-4), "Adam": {"update": "adam"}}
+    for d, of_momentum in ((512, "by-responses"), (16, "dense")):
+        described = experiment(d=d, target="all", learners=learners)
+        taken = {learner.name: backend_of(learner, described).name for learner in described.learners}
+        assert taken["momentum"] == of_momentum
+        assert "by-responses" not in (taken["GD"], taken["Adam"])
+
+
+def test_examples_that_may_come_twice_have_no_responses_of_their_own():
+    described = experiment(
+        learners={"it": {"update": "momentum"}}, protocol={"kind": "one-pass", "replacement": True}
+    )
+    assert why_not(by_responses.BACKEND, described.learners[0], described) == "examples may come twice"
+
+
 def test_products_of_rows_are_shared_where_there_are_several_weight_vectors():
     for words, taken in (
         ({"target": "all"}, "by-rows"),
@@ -188,7 +222,9 @@ def test_numpy_takes_the_steps_of_torch_on_any_matrix(matrix, labels):
         assert_twins(curve, twin)
 
 
-@pytest.mark.parametrize(("name", "backends_there"), [("gd linear", 3), ("egu linear", 2)])
+@pytest.mark.parametrize(
+    ("name", "backends_there"), [("gd linear", 4), ("momentum linear", 2), ("egu linear", 2)]
+)
 def test_all_targets_and_rates_are_the_same_on_every_backend(name, backends_there):
     learner = {"update": {"kind": name.split()[0], "lr": [0.001, 0.01]}}
     words = {"target": "all", "learners": {name: learner}, "d": 16, "replicas": 2, "spectrum": True}

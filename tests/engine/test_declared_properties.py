@@ -481,3 +481,35 @@ def test_a_part_that_replaces_what_its_verdict_is_about_has_none(part):
     judged = verdict(learner, described)
     assert judged.group == TRIVIAL
     assert part.kind in judged.reason
+
+
+RULES = [
+    msgspec.convert(words, member)
+    for member in catalogue.members("updates").values()
+    for words in variants(member)
+]
+
+
+def moved_by_single_gradients(rule, times, steps):
+    """What a gradient 1 at each of these times moves a weight of its own by, after every step."""
+    params, state = rule.start({"w": torch.zeros(len(times), 1, dtype=torch.float64)})
+    moved = []
+    for step in range(steps):
+        gradient = (torch.tensor(times) == step).double()[:, None]
+        params, state = rule.step(params, {"w": gradient}, {"w": 0.1}, state)
+        moved.append(params["w"][:, 0].numpy().copy())
+    return np.array(moved)
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if rule.linear_in_gradients], ids=lambda rule: str(rule.kind)
+)
+def test_a_response_is_what_single_gradients_move_at_any_time(rule):
+    moved = moved_by_single_gradients(rule, [0, 3], 9)
+    np.testing.assert_allclose(moved[:, 0], -0.1 * rule.response(9), rtol=1e-14)
+    np.testing.assert_allclose(moved[3:, 1], -0.1 * rule.response(6), rtol=1e-14)
+    assert not moved[:3, 1].any()
+
+
+def test_gradient_descent_alone_and_with_momentum_has_a_response():
+    assert {rule.kind for rule in RULES if rule.linear_in_gradients} == {"gd", "sgd", "momentum"}

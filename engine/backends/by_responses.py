@@ -1,0 +1,191 @@
+"""Orthogonal examples by what each of them has moved so far, for rules that are linear in gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.backends import Backend, why_no_single_pass
+from engine.backends.structured import is_large, rotated, why_not_rotated
+from engine.core.cost import Cost
+from engine.core.lazy import torch
+from engine.core.sizes import CELLS, Sizes
+from engine.hypotheses.hypothesis import Weighted
+from engine.measures import Measure
+from engine.problems.data import Data
+from engine.problems.instances import Instances
+from engine.problems.scaled_identity import ScaledIdentity
+from engine.training.descent import Descent
+from engine.training.evaluators import Measures, asks
+from engine.training.evaluators.by_predictions import ByPredictions
+from engine.training.evaluators.mistakes import Mistakes
+from engine.training.recorder import Recorder
+from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import TrainingRun
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.spec.experiment import Experiment
+
+
+class ByResponses(Backend):
+    """A linear neuron and a rule with a `response`, in one pass over orthogonal examples, each seen once.
+
+    The prediction of an example stays as it was until it is seen, and then moves by the response to its own
+    gradient alone, which is known before the first step. So is the mean square loss after every step.
+    """
+
+    place: ClassVar[int] = 25
+    words: ClassVar[str] = "from the rule's responses to single gradients, since the examples are orthogonal"
+    knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
+    predicts: ClassVar[bool] = False
+    in_place: ClassVar[bool] = True
+
+    def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
+        if reason := why_not_rotated(learner, experiment):
+            return reason
+        rule, net = learner.update, learner.architecture
+        if rule is None or net is None:
+            return "it trains an architecture by an update rule"
+        if rule.response(1) is None or not net.trains_weights:
+            return "its steps are not known to be sums of the gradients so far, of a linear neuron"
+        if experiment.protocol.drawn_independently:
+            return "examples may come twice"
+        return why_no_single_pass(experiment) or super().refuses(learner, experiment)
+
+    def serves(self, measure: Measure) -> bool:
+        return not (measure.of_parameters or measure.of_coordinates or measure.under)
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        """Labels apart: predictions at first and now, what moves them, and those of a record."""
+        return sizes.batch * 4 * sizes.n * sizes.item
+
+    def pays(self, learner: Learner, experiment: Experiment) -> bool:
+        return is_large(learner, experiment)
+
+    def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
+        return experiment.protocol.online_run(rotated(inputs), ResponsesLearner)
+
+
+class Responses:
+    """A linear neuron on n = d orthogonal instances of length √d, by its predictions of them.
+
+    The gradient c x_s of step s moves ŷ_s by −η c d ρ_(k−s+1) until step k, and no other prediction, since
+    x_jᵀx_s = 0. With e_s = ŷ_s − y_s at first and m_s = η c d the squares of all errors after k steps sum to
+    Σ e_s² − 2 Σ_(s≤k) e_s m_s ρ_(k−s+1) + Σ_(s≤k) m_s² ρ²_(k−s+1): a convolution each.
+    """
+
+    def __init__(self, inputs: TrainingInputs, steps: int) -> None:
+        learner, data = inputs.learner, inputs.data
+        assert isinstance(data.instances, ScaledIdentity), "orthogonal instances come as a scaled identity"
+        assert learner.update is not None, "the backend serves no other learner"
+        response = learner.update.response(steps)
+        assert response is not None, "the backend serves no other learner"
+        start = Descent(inputs)
+        rate = next(iter(start.rates.values()))
+        self._data, self._seen = data, 0
+        self._first = start.predict(data.instances)  # [B, n]
+        self._moves = inputs.loss.slope(self._first, data.labels) * (rate * data.instances.d)
+        self._parts = self._first, data.labels, self._moves
+        self._response = response
+        self._backwards = torch.from_numpy(response[::-1].copy()).to(self._first)
+
+    def learn_next(self) -> None:
+        """Go on to the next example."""
+        self._seen += 1
+
+    def squares(self) -> torch.Tensor:
+        """The mean square losses after 0 … k steps for every possible k, [S, R, V] in float64."""
+        steps, together = len(self._response), max(1, CELLS // len(self._data.labels))
+        products: list[torch.Tensor] = []  # e², e m and m² of some rows, [3, rows, R, V]
+        for row in range(0, self._data.instances.n, together):
+            first, labels, moves = (part[:, row : row + together].T.double() for part in self._parts)
+            errors = first - labels
+            three = (errors * errors, errors * moves, moves * moves)
+            products.append(torch.stack([self._data.over_targets(values) for values in three]))
+        own, between, moved = torch.cat(products, 1).cpu().numpy()
+        squares = np.broadcast_to(own.sum(0), (steps + 1, *own.shape[1:])).copy()
+        squares[1:] -= 2 * _convolved(between[:steps], self._response)
+        squares[1:] += _convolved(moved[:steps], self._response**2)
+        return torch.from_numpy(squares.clip(0) / self._data.instances.n).to(self._first.device)
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n]."""
+        if instances is self._data.instances:
+            return self._now(slice(None))
+        return instances.products(self.weights())
+
+    def weights(self) -> torch.Tensor:
+        """The weights [B, d] for instances along the axes: predictions of these over their length."""
+        return self._now(slice(None)) / math.sqrt(self._data.instances.d)
+
+    def kept(self) -> torch.Tensor:
+        """Those of the first replica and target [V, d]."""
+        some = slice(0, self._data.variants * self._data.targets, self._data.targets)
+        return self._now(some) / math.sqrt(self._data.instances.d)
+
+    def _now(self, members: slice) -> torch.Tensor:
+        """What some members of the batch predict after the examples so far."""
+        now, seen = self._first[members].clone(), self._seen
+        if seen:
+            now[:, :seen].addcmul_(self._moves[members, :seen], self._backwards[-seen:], value=-1)
+        return now
+
+
+def _convolved(values: NDArray[np.float64], kernel: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Σ_(s≤k) values_s kernel_(k−s) along the first axis, by fast Fourier transforms."""
+    size = 2 * len(kernel)
+    shaped = kernel.reshape(-1, *(1,) * (values.ndim - 1))
+    spectrum = np.fft.rfft(values, size, axis=0) * np.fft.rfft(shaped, size, axis=0)
+    found: NDArray[np.float64] = np.fft.irfft(spectrum, size, axis=0)[: len(kernel)]
+    return found
+
+
+class ResponsesLearner:
+    """A learner that takes single orthogonal examples in their order."""
+
+    def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
+        assert order is None, "every example is seen once, in the order of the rows"
+        self.hypothesis = Responses(inputs, records - 1)
+        parts = inputs.data, inputs.loss, records, inputs.measures
+        squares = inputs.loss.is_square and not asks(inputs.measures, "train")
+        evaluator = KnownSquares(*parts, self.hypothesis) if squares else ByPredictions(*parts, order)
+        self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
+
+    def learn(self, k: int) -> Iterable[None]:
+        """Learn example number k."""
+        self.hypothesis.learn_next()
+        return ()
+
+
+class KnownSquares:
+    """Mean square losses that are known before the first step."""
+
+    serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
+
+    def __init__(
+        self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...], hypothesis: Responses
+    ) -> None:
+        self._data, self._squares = data, hypothesis.squares()
+        self._mistakes = Mistakes(data, loss, records, measures)
+        self._told = self._taken = 0
+
+    def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
+        self._mistakes.take(lambda: hypothesis.predict(self._data.instances))
+        self._taken += 1
+
+    def looks(self, record: int) -> bool:
+        return self._mistakes.counts(record)
+
+    def measured(self) -> Measures:
+        new = slice(self._told, self._taken)
+        self._told = self._taken
+        losses = {"loss": [self._squares[new]]} if new.start < new.stop else {}
+        return losses | self._mistakes.measured()
+
+
+BACKEND = ByResponses()
