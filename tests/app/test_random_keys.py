@@ -63,6 +63,9 @@ async def test_nothing_random_ends_it(
             await asyncio.sleep(rng.choice((0, 0.01)))
         await until(pilot, app._message_queue.empty)
         assert app.return_code is None
+        app.exit()  # as a person leaves: keys that widgets still hand on are dealt with before the screens go
+        assert app._task is not None
+        await asyncio.wait([app._task])
 
 
 async def test_a_list_without_room_has_no_pages(editable: EditableExperiment):

@@ -132,7 +132,7 @@ def test_measures_of_weights_are_the_same_on_every_backend(name, learner, protoc
     dense, described = recorded(name, learner, **words, path="dense")
     assert np.isfinite(dense[1:]).any()
     found = serving(described)
-    assert len(found) == (2 if protocol == "one-pass" else 1)
+    assert len(found) >= (2 if protocol == "one-pass" else 1)
     for backend in found:
         fast, _ = recorded(name, learner, **words, path=backend)
         np.testing.assert_allclose(fast, dense, rtol=1e-9, atol=1e-12)
