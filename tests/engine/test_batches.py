@@ -180,7 +180,8 @@ def test_losses_by_a_moment_are_those_of_the_predictions_in_double_precision(noi
     monkeypatch.setattr(choice, "AroundZero", lambda *given: chosen.append(given) or choose(*given))
     learners = {"GD": gd(0.005), "lls": LLS}
     matrix = {"kind": "gaussian", "n": 300}
-    described = experiment(matrix, "all", learners, noise=noise, d=20, replicas=2, dtype="float32")
+    words = {"noise": noise, "d": 20, "replicas": 2, "dtype": "float32", "path": "dense"}
+    described = experiment(matrix, "all", learners, **words)
     trace, data = run(described), data_of(described)
     assert len(chosen) == len(learners)
     X, y = data.instances.rows.double().numpy(), data.labels.double().numpy().reshape(2, 20, 300)
