@@ -883,6 +883,30 @@ def test_a_function_goes_no_way_but_has_a_least_and_a_greatest_value():
     assert text.startswith("Along input = -2 to 2: kernel is between -1 at -0.8 and 1 at 0.8, near between")
     assert text.endswith("; near is within 0.01 of kernel."), "and the other is not"
     assert "by way of" in caption(replace(view, curves=[replace(kernel, point=None)])), "of several runs"
+    many = [
+        curve(f"λ = {count}", x, y, point=0, learner="kernel")
+        for count, y in enumerate([np.sin(2 * x) / (1 + count) for count in range(9)])
+    ]
+    several = replace(view, curves=many)
+    assert "and 6 more lie between -0.25 and 0.25." in caption(several), "wherever they end"
+    assert caption(several, room=Room(60)).startswith("9 curves lie between -1 and 1")
+    alone = caption(replace(view, curves=[far]), room=Room(50))
+    assert alone.startswith("far is between -0.8 at "), "in brief, too"
+
+
+def test_where_there_is_a_single_place_nothing_goes_along_it_or_ends():
+    at_init = [curve(name, K[:1], np.array([y])) for name, y in (("GD", 3.0), ("EGU", 2.0), ("net", 1.0))]
+    assert caption(losses(*at_init)) == "At k = 0: GD is 3, EGU 2, net 1."
+    *_, other = at_init
+    five = [*at_init, *(replace(other, name=name, learner=name) for name in ("least squares", "AdaGrad"))]
+    assert caption(losses(*five), room=Room(55)) == "net is lowest, with 1 at k = 0, GD highest, with 3."
+    text = caption(losses(*(replace(one, y=one.y * (1 + 0.1 * at)) for at, one in enumerate(five))))
+    assert text == "At k = 0: GD is 3, EGU 2.2, net 1.2, and 2 more are between 1.3 and 1.4."
+
+
+def test_of_a_single_curve_it_is_told_in_brief_too_where_it_turns():
+    valley = curve("net", K, 1 + np.abs(K - 40) / 100)
+    assert caption(losses(valley), room=Room(50)) == "net goes from 1.4 to 1.88 by way of 1 at 40."
 
 
 def test_who_is_not_drawn_is_named_with_where_the_measure_is_taken():
