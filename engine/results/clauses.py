@@ -11,6 +11,7 @@ from engine.pictures.view import HeatView, View
 from engine.results.arrivals import Arrivals
 from engine.results.clause import Clause, Named
 from engine.results.coinciding import coinciding
+from engine.results.comparisons import comparisons
 from engine.results.followed import followed
 from engine.results.pairs import compared, pairs
 from engine.results.shapes import FEW, Shapes
@@ -41,6 +42,7 @@ def clauses(view: View, letters: Mapping[str, str]) -> Iterator[Clause]:
     yield from _without_value(names)
     yield from _unmeasured(names)
     yield from close
+    yield from comparisons(names)
 
 
 def _range_of_heat(view: View, heat: HeatView) -> Clause:

@@ -69,6 +69,11 @@ class Range:
         return self._value(-1)
 
     @property
+    def about(self) -> str:
+        """Its last value to two digits."""
+        return self._value(-1, 2)
+
+    @property
     def least(self) -> tuple[float, str]:
         """Its least value, as a number and in words."""
         return float(self.y.min()), self._value(int(self.y.argmin()))
@@ -183,10 +188,10 @@ class Range:
         relative = error / max(abs(float(self.y[at])), self._zero) if self._is_log else error
         return max(TURN * self.change, relative)
 
-    def _value(self, place: int) -> str:
+    def _value(self, place: int, digits: int = 3) -> str:
         """The value at a place, 0 where it is no more than rounding."""
         value = float(self.y[place])
-        return "0" if abs(value) <= self._zero else number(value)
+        return "0" if abs(value) <= self._zero else number(value, digits)
 
 
 def _floats(values: Floats) -> Iterator[float]:

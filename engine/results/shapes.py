@@ -170,9 +170,10 @@ class Shapes:
         ends = "ends" if any(len(one.x) > 1 for _, one in ranges) else "is"
         by_end = sorted(ranges, key=lambda one: float(one[1].y[-1]))
         (low, least), (high, most) = by_end[0], by_end[-1]
-        if least.last == most.last:
+        if least.about == most.about:
             those = [name for name, _ in ranges]
-            return f"{listed(those)} {plural(ends, those)} at {least.last}{at}"
+            height = least.last if least.last == most.last else f"about {least.about}"
+            return f"{listed(those)} {plural(ends, those)} at {height}{at}"
         return f"{low} {ends} lowest, with {least.last}{at}, {high} highest, with {most.last}"
 
 

@@ -13,7 +13,7 @@ import pytest
 from engine.claims import Outcome
 from engine.core import catalogue
 from engine.core.groups import ROTATIONS
-from engine.pictures.picture import Picture
+from engine.pictures.picture import Marked, Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
 from engine.results.caption import Room, caption
 
@@ -408,7 +408,7 @@ def test_in_whatever_room_captions_are_sentences_with_verbs(view: View):
         for sentence in said.removesuffix(".").split(". "):
             assert VERB.search(sentence) or sentence.endswith("…"), said
             first = sentence.split()[0]
-            assert not first[0].islower() or first in "abcdef", said
+            assert not first[0].islower() or first.rstrip(",") in "abcdef", said
 
 
 def test_many_bound_learners_are_told_in_brief_as_a_class():
@@ -892,6 +892,55 @@ def test_a_function_goes_no_way_but_has_a_least_and_a_greatest_value():
     assert caption(several, room=Room(60)).startswith("9 curves lie between -1 and 1")
     alone = caption(replace(view, curves=[far]), room=Room(50))
     assert alone.startswith("far is between -0.8 at "), "in brief, too"
+
+
+def beside(y: np.ndarray, *marks: Marked, others: tuple[CurveView, ...] = (), **more: object) -> str:
+    """The second sentence of the caption of a curve over sizes with some marks and other curves."""
+    view = losses(curve("net", SIZES, y, **more), *others)
+    picture = msgspec.structs.replace(view.picture, x="size")
+    return caption(replace(view, picture=picture, marks=marks)).partition(". ")[2]
+
+
+SIZES = np.array([16.0, 32, 64, 128])
+LEVEL = Marked("guessing", y=(0.5,), kind="guessing")
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        ([0.49, 0.51, 0.48, 0.5], "net stays within 4 % of guessing."),
+        ([0.5, 0.5, 0.5, 0.5], "net follows guessing."),
+        ([0.5 + 1e-7, 0.5, 0.5, 0.5], "net stays within 0.01 % of guessing."),
+        ([0.1, 0.3, 0.4, 0.49], "net ends within 2 % of guessing."),
+        ([0.5, 0.3, 0.4, 0.3], "net begins at guessing."),
+        ([0.51, 0.3, 0.3, 0.5], "net begins within 2 % of guessing, net ends at it."),
+        ([0.1, 0.3, 0.3, 0.2], "net stays below guessing."),
+        ([0.8, 0.9, 0.7, 0.7], "net stays above guessing."),
+        ([0.1, 0.9, 0.3, 0.2], ""),
+    ],
+)
+def test_curves_are_set_beside_the_marks_of_a_picture(y: list[float], said: str):
+    assert beside(np.array(y), LEVEL) == said
+
+
+def test_a_mark_is_set_beside_the_curves_whose_own_it_is():
+    other = curve("net, ρ = 2", SIZES, np.full(4, 0.2), learner="net", apart=(1,))
+    own = [Marked(f"1 − ρ, ρ = {at}", (), (y,), "1 − ρ", (at,)) for at, y in enumerate((0.5, 0.25))]
+    text = beside(np.full(4, 0.51), *own, others=(other,), apart=(0,))
+    assert text == "net stays within 2 % of 1 − ρ, ρ = 2 stays below it."
+    through = Marked("2d, of old", tuple(SIZES[::-1]), tuple(2 * SIZES[::-1]), "2d, of old")
+    assert beside(2 * SIZES, through) == "net follows “2d, of old”."
+
+
+def test_curves_are_set_beside_reference_learners():
+    least = curve("least norm", SIZES, np.array([1.0, 1, 2, 2]), is_reference=True)
+    assert beside(np.array([1.5, 1.6, 2.5, 2.01]), others=(least,)) == "net ends within 0.5 % of least norm."
+    assert beside(SIZES, others=(replace(least, missing=np.ones(4, int)),)) == "", "it is not known"
+
+
+def test_of_the_ends_of_curves_that_are_about_the_same_it_is_not_told_which_is_highest():
+    three = [curve(name, K, 1 - K / 256 + at / 1e3) for at, name in enumerate(("GD", "EGU", "net"))]
+    assert caption(losses(*three), room=Room(45)) == "GD, EGU and net end at about 0.5 at k = 128."
 
 
 def test_where_there_is_a_single_place_nothing_goes_along_it_or_ends():
