@@ -160,7 +160,7 @@ class Shapes:
             alike = grouped((one.going, name) for name, one in ranges)
             return together(list(alike.items()), str)
         if any(one.lies for _, one in ranges):
-            return f"{len(ranges)} curves {_lie([one for _, one in ranges])}"
+            return f"{listed([name for name, _ in ranges])} {_lie([one for _, one in ranges])}"
         at, farthest = "", max(float(one.x[-1]) for _, one in ranges)
         if not self._names.view.along_records:
             ranges = [(name, one) for name, one in ranges if one.x[-1] == farthest]

@@ -630,6 +630,13 @@ def test_how_many_other_curves_have_lines_of_their_own():
     assert told == "6 curves are within 0.5 % to 3 % of the exact values."
 
 
+def test_curves_without_a_line_of_their_own_beside_others_with_one_are_told_of():
+    curves = [curve(name, K, 1 + at + GD.y) for at, name in enumerate("ab")]
+    exact = line(curves[0].y, direction="exact", curve="a", group=None)
+    said = caption(losses(*curves, lines=(exact,)))
+    assert said == "b goes from 3 at k = 0 to 2 at 128. Beside the exact value a is the same to rounding."
+
+
 def test_lines_of_one_kind_with_formulas_of_their_own_are_called_by_the_kind():
     curves = [curve(name, K, GD.y / (at + 1)) for at, name in enumerate(("GD", "net"))]
     lines = [
@@ -889,7 +896,7 @@ def test_a_function_goes_no_way_but_has_a_least_and_a_greatest_value():
     ]
     several = replace(view, curves=many)
     assert "and 6 more lie between -0.25 and 0.25." in caption(several), "wherever they end"
-    assert caption(several, room=Room(60)).startswith("9 curves lie between -1 and 1")
+    assert caption(several, room=Room(60)).startswith("λ = 0, λ = 1, λ = 2 and 6 more lie between -1 and 1")
     alone = caption(replace(view, curves=[far]), room=Room(50))
     assert alone.startswith("far is between -0.8 at "), "in brief, too"
 
