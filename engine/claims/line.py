@@ -64,7 +64,7 @@ class Line(Claim, frozen=True, kw_only=True, tag="line"):
         worst = -gap if self.never_below else gap if self.never_above else np.abs(gap)
         at = int(np.argmax(worst - tolerance))
         holds = bool(worst[at] <= tolerance[at])
-        detail = f"{name_of(view)} − {kind} = {gap[at]:.2g} at {where(view, x[at])}"
+        detail = f"{name_of(view)} − {view.line_name(line)} = {gap[at]:.2g} at {where(view, x[at])}"
         detail += f", where ± {number(tolerance[at], 2)} is allowed"
         reached = curve.complete or (not line.grows and bool(line.x[-1] <= x[-1]))
         if not reached:

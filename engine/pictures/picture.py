@@ -124,11 +124,6 @@ class Contour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Text | None = None
     """What the picture calls it; None for the line and its level."""
 
-    @property
-    def title(self) -> str:
-        """What it is called."""
-        return self.name or f"{self.line} = {self.level:g}"
-
 
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A measure against something: curves, or with `y` a heat map. Claims call it by its name.

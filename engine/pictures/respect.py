@@ -19,6 +19,11 @@ class Respect(NamedTuple):
     """Whether a curve respects a bound: None where the run is too small to tell."""
 
     bound: str
+    """The kind of the bound."""
+
+    called: str
+    """What it is called in words."""
+
     holds: bool | None
     detail: str
     exact: bool = False
@@ -45,7 +50,7 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     """
     there = np.flatnonzero(curve.sound & np.isfinite(curve.y))
     if not len(there):
-        return Respect(line.kind, None, "the curve has no evaluation points")
+        return Respect(line.kind, line.called, None, "the curve has no evaluation points")
     sign = -1 if line.direction == "upper" else 1
     x, y = curve.x[there], curve.y[there]
     gap = sign * (y - np.interp(x, line.x, line.y))
@@ -58,8 +63,9 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     outside, least = gap < -rounding, int(gap.argmin())
     if not outside.any():
         exact = bool(np.abs(gap).max() <= rounding)
-        return Respect(line.kind, True, f"closest: {at(_closest(x, line, gap))}{until}", exact)
-    found = Respect(line.kind, False, f"{at(least)}{until}", beyond=-float(gap[least]), at=float(x[least]))
+        return Respect(line.kind, line.called, True, f"closest: {at(_closest(x, line, gap))}{until}", exact)
+    broken = f"{at(least)}{until}"
+    found = Respect(line.kind, line.called, False, broken, beyond=-float(gap[least]), at=float(x[least]))
     if not line.in_expectation:
         return found
     if curve.stderr is None or curve.replicas < ENOUGH:
@@ -89,7 +95,7 @@ def standing(curve: CurveView, line: LineView, place: int) -> str:
     """How a curve of the loss stands to a bound at a place."""
     x = float(curve.x[place])
     gap = float(curve.y[place]) - float(np.interp(x, line.x, line.y))
-    text = f"loss − {line.kind} = {gap:+.2g} at {x:g}"
+    text = f"loss − {line.called} = {gap:+.2g} at {x:g}"
     if curve.stderr is not None and curve.stderr[place] > 0:
         text += f", {gap / float(curve.stderr[place]):+.1f} standard errors"
     return text

@@ -219,7 +219,15 @@ class LineView:
     """A line of the theory in a picture, after the same steps as the curves."""
 
     name: str
+    """What presets call it: its kind, whose own it is, and the values of axes."""
+
     kind: str
+    title: str = ""
+    """What charts and captions call it; empty: its kind."""
+
+    values: str = ""
+    """How its name ends: the values of the axes that tell curves apart."""
+
     apart: Apart = ()
     curve: str = ""
     """The name of the curve whose own it is; empty if it is the same for all."""
@@ -250,7 +258,12 @@ class LineView:
     @property
     def plain_name(self) -> str:
         """Its name without the values of the axes that tell curves apart."""
-        return f"{self.kind} of {self.curve}" if self.curve else self.kind
+        return self.name.removesuffix(self.values)
+
+    @property
+    def called(self) -> str:
+        """What it is called in words."""
+        return self.title or self.kind
 
     def place(self, x: float) -> int | None:
         """The number of the place at x; None if nothing is there."""
@@ -381,9 +394,14 @@ class View:
         return learners.pop() if len(learners) == 1 else None
 
     def line_name(self, line: LineView) -> str:
-        """The name of a line, without that of the learner whose own it is where there is no other."""
-        name = self._in_words(line.name, line.plain_name) if line.apart else line.name
-        return name.replace(line.plain_name, line.kind, 1) if self._only == line.curve else name
+        """The name of a line in words, without that of the only learner whose own it may be."""
+        whose = "" if line.curve in ("", self._only) else f" of {line.curve}"
+        return f"{line.called}{whose}{values_written(line.values, self.words)}"
+
+    def line_in_brief(self, line: LineView) -> str:
+        """The formula of a line, where it says all and is shorter than the name."""
+        name, says_all = self.line_name(line), self.as_measured and not (line.curve or line.apart)
+        return line.formula if says_all and len(line.formula) < len(name) else name
 
     def heat(self, learner: str) -> HeatView:
         """The heat map of a learner. Raises: KeyError."""

@@ -173,6 +173,7 @@ def _curve(curve: CurveView, series: Series) -> dict[str, Any]:
 def _line(line: LineView, source: TheoryLine, series: Series) -> dict[str, Any]:
     return {
         "name": line.name,
+        "title": line.called,
         "kind": line.kind,
         "direction": line.direction,
         "applies_to": list(line.applies_to),

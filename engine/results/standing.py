@@ -209,14 +209,14 @@ class Standing:
     def _what(self, lines: Sequence[LineView], in_brief: bool = False) -> str:
         """What a bound of one kind is called: its formula, where all have the same and it is short."""
         if is_bound_in_limit(lines[0]):
-            return f"{lines[0].kind} ({lines[0].limit})"
-        formulas, kind = {line.formula for line in lines}, lines[0].kind
+            return f"the {lines[0].called} ({lines[0].limit})"
+        formulas, called = {line.formula for line in lines}, f"the {lines[0].called}"
         formula = formulas.pop() if len(formulas) == 1 else ""
         if not formula or len(formula) > LONGEST_FORMULA:
-            return f"the line {kind}"
+            return called
         if self._names.view.as_measured:
             return formula
-        return kind if in_brief else f"{kind}, made of {formula}"
+        return called if in_brief else f"{called}, made of {formula}"
 
     def _kept_out(self, lines: Sequence[LineView]) -> str:
         """How long a lower bound keeps those that it binds from coming down, as far as the places tell at
@@ -273,21 +273,21 @@ class Standing:
         lines = [line for line in self._names.view.lines if line.direction == "reference" and len(line.x)]
         about = [Pair(curve, line) for curve in self._names.learners for line in lines if line.says(curve)]
         beside = grouped(((one.curve, one.line.kind), one) for one in about if one.line.binds(one.curve))
-        alike = grouped(((self._sides(pairs), kind), pairs) for (_, kind), pairs in beside.items())
-        for (side, kind), some in alike.items():
+        alike = grouped((self._sides(pairs), pairs) for pairs in beside.values())
+        for side, some in alike.items():
             if side:
                 callers = (self._names.name, self._names.brief)
                 long, brief = (listed([name(pairs[0].curve) for pairs in some]) for name in callers)
-                said = f"{plural(side, some)} {kind}"
-                by = self._by([pairs[0] for pairs in some]) if side.endswith("the line") else ""
+                said = plural(side, some)
+                by = "" if len(some[0]) > 1 else self._by([pairs[0] for pairs in some])
                 yield Clause(f"{long} {said}{by}", f"{brief} {said}", of_theory=True)
 
     def _sides(self, pairs: Sequence[Pair]) -> str:
-        """How a curve lies to the lines of one kind."""
-        sides = set(map(self._side, pairs))
+        """How a curve lies to the lines of one kind; nothing where it crosses one."""
+        sides, those = set(map(self._side, pairs)), listed([f"the {pair.line.called}" for pair in pairs])
         if sides == {"stays above", "stays below"}:
-            return "stays between the lines"
-        return f"{side} the line" if len(sides) == 1 and (side := sides.pop()) else ""
+            return f"stays between {those}"
+        return f"{side} {those}" if len(sides) == 1 and (side := sides.pop()) else ""
 
     def _side(self, pair: Pair) -> str:
         """On which side of a line a curve stays; empty where it is on both."""
@@ -317,15 +317,15 @@ class Standing:
 
     def _conjectured(self) -> Iterator[Clause]:
         """What is only conjectured, and who falls below it."""
-        for kind, lines in grouped((line.kind, line) for line in self._guesses).items():
+        for lines in grouped((line.kind, line) for line in self._guesses).values():
             pairs = [
                 Pair(curve, line) for curve in self._names.learners for line in lines if line.says(curve)
             ]
             names = [self._names.name(pair.curve) for pair in pairs if self._falls_below(pair)]
-            text = f"{kind} is only conjectured"
+            text = f"the {lines[0].called} is only conjectured"
             if names:
                 text += f", and {listed(names)} {plural('falls', names)} below it"
-            yield Clause(text, text, of_theory=True)
+            yield Clause(text, text, of_theory=True, named=False, brief_named=False)
 
 
 def _beside(pair: Pair) -> Beside:
@@ -369,9 +369,9 @@ def _is_of_rotations(lines: Sequence[LineView]) -> bool:
 
 def _never_below(lines: Sequence[LineView], what: str) -> str:
     """Who never falls below a lower bound."""
-    kind = lines[0].kind
+    called = f"the {lines[0].called}"
     if _is_of_rotations(lines):
         return f"no rotation-invariant learner falls below {what}"
-    if what.endswith(f" {kind}"):
+    if what == called:
         return f"no learner that {what} binds falls below it"
-    return f"no learner that {kind} binds falls below {what}"
+    return f"no learner that {called} binds falls below {what}"

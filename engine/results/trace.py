@@ -308,6 +308,9 @@ class TheoryLine:
     name: str = ""
     """What tells it from others of its kind; empty if there are none."""
 
+    title: str = ""
+    """What charts and captions call it; empty: its kind."""
+
     limit: str = ""
     """Of an asymptotic line where its limit is, in words."""
 
@@ -330,6 +333,11 @@ class TheoryLine:
 
     beyond: Along | None = None
     """What it would be after the last record, where training ends before the theorem does."""
+
+    @property
+    def called(self) -> str:
+        """What it is called in words."""
+        return self.title or self.kind
 
     @property
     def applies_to(self) -> list[str]:

@@ -94,7 +94,9 @@ def view(picture: Picture, results: Results) -> View:
         found.lines.append(
             LineView(
                 name=plan.name(f"{named} of {curve}" if curve else named, picture, apart),
+                values=plan.name("", picture, apart),
                 kind=taken[0][2].kind,
+                title=taken[0][2].title,
                 apart=apart,
                 direction=taken[0][2].direction,
                 formula=taken[0][2].formula,
@@ -252,17 +254,18 @@ def _contour(
     plain = msgspec.structs.replace(picture, running=None, times=None, read=None, relative=None)
     steps = Steps(plain, results.plan.axes)
     found: list[tuple[Point, Samples]] = []
-    direction = ""
+    direction = title = ""
     for one in taken:
         for line in (line for line in one.trace.lines if line.kind == contour.line):
             whole = of_line(line, one.trace, clocks=steps.clocks)
             if (samples := whole.get(one.curve.name, whole.get(""))) is not None:
                 found.append((one.point, samples))
-                direction = line.direction
+                direction, title = line.direction, line.called
     if not found:
         return None
     values = _over(x, y, steps, steps.parts(found), lambda each: reductions.summary(picture.summary, each))
-    return ContourView(contour.title, contour.line, direction, contour.level, values)
+    name = contour.name or f"{title} = {contour.level:g}"
+    return ContourView(name, contour.line, direction, contour.level, values)
 
 
 def _error(how: str, values: Floats) -> Floats:

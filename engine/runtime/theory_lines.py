@@ -97,6 +97,7 @@ def _line(line: Line, at: At, others: Others) -> TheoryLine:
     return TheoryLine(
         kind=line.kind,
         name=line.name,
+        title=line.called,
         direction=line.direction,
         limit=line.limit,
         in_expectation=line.in_expectation,

@@ -196,6 +196,9 @@ class Line(Part, frozen=True):
     running: ClassVar[Literal["mean", "min", "max", "sum"] | None] = None
     """What it is about of all evaluation points so far; None for one about each of them."""
 
+    title: ClassVar[str] = ""
+    """What it is called, in few words that may follow "the" and have no comma; empty: its kind."""
+
     formula: ClassVar[str]
     source: ClassVar[str]
 
@@ -208,6 +211,11 @@ class Line(Part, frozen=True):
     def name(self) -> str:
         """What tells it from the others that are drawn of its kind."""
         return self.kind
+
+    @property
+    def called(self) -> str:
+        """What charts and captions call it."""
+        return self.title or self.kind
 
     @property
     def about(self) -> str | None:

@@ -24,6 +24,7 @@ class Alignment(Line, frozen=True, tag="alignment"):
     theory-symmetry.md §20.
     """
 
+    title: ClassVar[str] = "alignment bound"
     measure: ClassVar[str] = "gradient-alignment"
     direction: ClassVar[Direction] = "upper"
     group: ClassVar[Group | None] = SIGNED_PERMUTATIONS

@@ -19,6 +19,7 @@ class AllPositive(Line, frozen=True, tag="all-positive"):
     Recht 2017; theory-symmetry.md §50.
     """
 
+    title: ClassVar[str] = "error of always +1"
     measure: ClassVar[str] = "test-error"
     direction: ClassVar[Direction] = "reference"
     per_replica: ClassVar[bool] = True

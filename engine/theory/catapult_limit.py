@@ -22,6 +22,7 @@ class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
     Only the last record has it. Source: LBD20; theory-nets.md §31.
     """
 
+    title: ClassVar[str] = "wide limit"
     per_replica: ClassVar[bool] = False
     measure: ClassVar[str] = "relative-sharpness"
     direction: ClassVar[Direction] = "asymptotic"

@@ -92,6 +92,7 @@ class CatapultLoss(TwoLinearLayers, frozen=True, tag="catapult-loss"):
     makes λ fall until γλ < 2. Source: LBD20; theory-nets.md §31.
     """
 
+    title: ClassVar[str] = "loss recursion"
     direction: ClassVar[Direction] = "exact"
     in_expectation: ClassVar[bool] = False
     formula: ClassVar[str] = "r², r′ = r(1 − γλ + γ²qzr), λ′ = λ + γq(γλr² − 4zr), γ = 2η"

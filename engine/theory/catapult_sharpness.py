@@ -15,6 +15,7 @@ class CatapultSharpness(TwoLinearLayers, frozen=True, tag="catapult-sharpness"):
     An identity for every replica, up to the rounding of eigenvalues. Source: LBD20; theory-nets.md §31.
     """
 
+    title: ClassVar[str] = "sharpness recursion"
     measure: ClassVar[str] = "relative-sharpness"
     direction: ClassVar[Direction] = "exact"
     in_expectation: ClassVar[bool] = False

@@ -24,6 +24,7 @@ class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
     is C_w/2 at every depth, and exact at every width. Source: RYH ch. 5; theory-nets.md §24.
     """
 
+    title: ClassVar[str] = "recursion of χ⊥"
     measure: ClassVar[str] = "susceptibility"
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "exact"

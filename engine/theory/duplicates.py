@@ -26,6 +26,7 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     in expectation over the order. Least squares attains both. Source: WKA21 App. A.
     """
 
+    title: ClassVar[str] = "bound on duplicates"
     direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "c(1 − ⌈k/2q⌉/d), drawn independently c(1 − 1/d)^k"
     source: ClassVar[str] = "WKA21 App. A"

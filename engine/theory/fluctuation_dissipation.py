@@ -26,6 +26,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
     Source: Yai18; theory-nets.md §36.
     """
 
+    title: ClassVar[str] = "fluctuation-dissipation relation"
     measure: ClassVar[str] = "weights-dot-gradient"
     direction: ClassVar[Direction] = "asymptotic"
     limit: ClassVar[str] = "in the long run"

@@ -22,6 +22,7 @@ class GPBand(Line, frozen=True, tag="gp-band"):
     Source: theory-nets.md §32.
     """
 
+    title: ClassVar[str] = "posterior edge"
     measure: ClassVar[str] = "function"
     direction: ClassVar[Direction] = "reference"
     in_expectation: ClassVar[bool] = False
@@ -38,7 +39,15 @@ class GPBand(Line, frozen=True, tag="gp-band"):
 
     @property
     def name(self) -> str:
-        return f"{'upper' if self.deviations > 0 else 'lower'} {self.kind}"
+        return f"{self._side} {self.kind}"
+
+    @property
+    def called(self) -> str:
+        return f"{self._side} {self.title}"
+
+    @property
+    def _side(self) -> str:
+        return "upper" if self.deviations > 0 else "lower"
 
     def holds(self, experiment: Setup) -> Finding:
         if (more := only_numbers(experiment)) is not None:

@@ -14,6 +14,7 @@ class HebbLimit(OfSolver, frozen=True, tag="hebb-limit"):
     Source: Vallet 1989; theory-symmetry.md §19.
     """
 
+    title: ClassVar[str] = "limit"
     solver: ClassVar[str] = "hebb"
     formula: ClassVar[str] = "arctan √(π/(2α))/π, α = k/(d − 1)"
     source: ClassVar[str] = "Vallet 1989"

@@ -62,6 +62,7 @@ class InterpolationNorm(OfOneNumber, frozen=True, tag="interpolation-norm"):
     Where an instance comes several times, the mean of its labels counts. Source: SESS19; theory-bias.md §51.
     """
 
+    title: ClassVar[str] = "least interpolating norm"
     measure: ClassVar[str] = "path-norm"
     direction: ClassVar[Direction] = "reference"
     formula: ClassVar[str] = "max(S, (S + T)/2), S = Σ_i |s_{i+1} − s_i|, T = |s_1 + s_{m−1}|"

@@ -33,6 +33,7 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
     which gives M^(−1/4). Source: AS20; theory-bias.md §41.
     """
 
+    title: ClassVar[str] = "junk-flow bound"
     measure: ClassVar[str] = "error"
     direction: ClassVar[Direction] = "lower"
     per_learner: ClassVar[bool] = True

@@ -23,6 +23,7 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
     for square loss. Derived here, we know of no earlier statement. Source: theory-open.md §17.
     """
 
+    title: ClassVar[str] = "F₂-span bound"
     direction: ClassVar[Direction] = "lower"
     per_replica: ClassVar[bool] = True
     formula: ClassVar[str] = "c × the share of tuples outside the F₂-span of those seen"

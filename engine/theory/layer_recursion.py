@@ -28,6 +28,7 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
     §24.
     """
 
+    title: ClassVar[str] = "wide limit"
     measure: ClassVar[str] = "layer-variance"
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "asymptotic"

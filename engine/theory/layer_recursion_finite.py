@@ -31,6 +31,7 @@ class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-fin
     other. Source: RYH ch. 5; theory-nets.md §24.
     """
 
+    title: ClassVar[str] = "typical draw"
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "asymptotic"
     limit: ClassVar[str] = "for wide nets"

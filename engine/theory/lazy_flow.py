@@ -21,6 +21,7 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
     leave it learn features. Source: WGL20; theory-bias.md §34.
     """
 
+    title: ClassVar[str] = "lazy gradient flow"
     direction: ClassVar[Direction] = "asymptotic"
     limit: ClassVar[str] = "for large α"
     in_expectation: ClassVar[bool] = False

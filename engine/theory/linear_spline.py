@@ -18,6 +18,7 @@ class LinearSpline(OfOneNumber, frozen=True, tag="linear-spline"):
     bends to that side costs as much. Source: SESS19; theory-bias.md §51.
     """
 
+    title: ClassVar[str] = "linear spline"
     measure: ClassVar[str] = "function"
     direction: ClassVar[Direction] = "reference"
     formula: ClassVar[str] = "y_i + s_i (x − x_i), s_i = (y_{i+1} − y_i)/(x_{i+1} − x_i)"

@@ -15,6 +15,7 @@ class LLSLimit(OfSolver, frozen=True, tag="lls-limit"):
     the share s = 2/π of a label's variance that is linear in x. Source: theory-symmetry.md §19.
     """
 
+    title: ClassVar[str] = "limit"
     solver: ClassVar[str] = "lls"
     formula: ClassVar[str] = "arccos(R)/π, R² = s/(s + (1 − s)/(α − 1)) for α = k/(d − 1) > 1, s = 2/π"
     source: ClassVar[str] = "theory-symmetry.md §19"

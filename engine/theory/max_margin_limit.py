@@ -15,6 +15,7 @@ class MaxMarginLimit(OfSolver, frozen=True, tag="max-margin-limit"):
     margin κ where the minimum is 0, α = k/(d − 1). Source: theory-symmetry.md §19.
     """
 
+    title: ClassVar[str] = "limit"
     solver: ClassVar[str] = "max-margin"
     formula: ClassVar[str] = "arccos(R)/π, R = argmin g(κ, R), min g = 0, α = k/(d − 1)"
     source: ClassVar[str] = "theory-symmetry.md §19"

@@ -31,6 +31,7 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
     theory-bias.md §49.
     """
 
+    title: ClassVar[str] = "missing-entry bound"
     measure: ClassVar[str] = "norm-max"
     direction: ClassVar[Direction] = "lower"
     in_expectation: ClassVar[bool] = False

@@ -26,6 +26,7 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
     the target, ln d at the start, by at least 1/c of its square loss. Source: AW20 Thms 6–7; theory.md §7.
     """
 
+    title: ClassVar[str] = "multiplicative-update bound"
     direction: ClassVar[Direction] = "upper"
     per_learner: ClassVar[bool] = True
     formula: ClassVar[str] = "min(1, c ln d / k)"

@@ -26,6 +26,7 @@ class Noise(RotationInvariant, frozen=True, tag="noise"):
     Cauchy–Schwarz (d − 1)² ≤ E‖ŵ − w‖² Σ_i E ξ_i².
     """
 
+    title: ClassVar[str] = "bound with label noise"
     direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "(1 − k/n)(σ² + max(1 − k/d, (d−1)σ²/(k + (d−1)σ²)))"
     source: ClassVar[str] = "after NOISE25, by van Trees' inequality"

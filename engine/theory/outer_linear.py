@@ -23,6 +23,7 @@ class OuterLinear(OfFactors, frozen=True, tag="outer-linear"):
     labels, which are pairwise independent with mean 0. An unseen label is uncorrelated with a₀ + Σ_j a_j y_j.
     """
 
+    title: ClassVar[str] = "linear bound on products"
     direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "1 − k/(d₁⋯d_r)"
     source: ClassVar[str] = "derived here, theory-open.md §17"

@@ -25,6 +25,7 @@ class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
     labels. E S² = m, as labels are pairwise independent with mean 0.
     """
 
+    title: ClassVar[str] = "rotation bound on products"
     direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "1 − (k+1)/(d₁⋯d_r)"
     source: ClassVar[str] = "derived here, theory-open.md §17"

@@ -22,6 +22,7 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
     such units; for odd k ≥ 3 both layers see nothing. In expectation over starts. Source: theory-bias.md §41.
     """
 
+    title: ClassVar[str] = "exact initial gradient"
     measure: ClassVar[str] = "label-gradient"
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "exact"

@@ -22,6 +22,7 @@ class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
     theory-bias.md §42.
     """
 
+    title: ClassVar[str] = "least error of any learner"
     measure: ClassVar[str] = "test-error"
     direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "½(1 − E 2^(rank − n)), rank over F₂ of k random vectors"

@@ -17,6 +17,7 @@ class PenalisedNorm(WithPenalty, frozen=True, tag="penalised-norm"):
     different numbers. Source: SESS19; theory-bias.md §51.
     """
 
+    title: ClassVar[str] = "norm of the best function"
     measure: ClassVar[str] = "path-norm"
     direction: ClassVar[Direction] = "reference"
     formula: ClassVar[str] = "R(f), f = argmin (1/m) Σ_i (f(x_i) − y_i)² + λR(f)"

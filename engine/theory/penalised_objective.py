@@ -46,6 +46,7 @@ class PenalisedObjective(WithPenalty, frozen=True, tag="penalised-objective"):
     numbers. Source: SESS19; theory-bias.md §51.
     """
 
+    title: ClassVar[str] = "least penalised objective"
     measure: ClassVar[str] = "objective"
     direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "min_f (1/m) Σ_i (f(x_i) − y_i)² + λR(f)"

@@ -74,6 +74,7 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
     ±1 with probability ½ each, given all that was seen, and costs at least c.
     """
 
+    title: ClassVar[str] = "percolation bound"
     direction: ClassVar[Direction] = "lower"
     per_replica: ClassVar[bool] = True
     formula: ClassVar[str] = "c(1 − Σ_i r_i q_i/(d d′)) over connected components i"

@@ -25,6 +25,7 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
     theory-open.md §17.
     """
 
+    title: ClassVar[str] = "percolation limit"
     direction: ClassVar[Direction] = "asymptotic"
     limit: ClassVar[str] = "for large d"
     formula: ClassVar[str] = "c(1 − ρρ′), ρ = 1 − e^(−kρ′/d), ρ′ = 1 − e^(−kρ/d′)"

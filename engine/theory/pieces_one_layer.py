@@ -23,6 +23,7 @@ class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
     theory-nets.md §39.
     """
 
+    title: ClassVar[str] = "expected pieces of one layer"
     measure: ClassVar[str] = "pieces"
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "exact"

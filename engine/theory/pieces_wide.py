@@ -21,6 +21,7 @@ class PiecesWide(Line, frozen=True, tag="pieces-wide"):
     random start. Source: Kogan, Jananthan, Kepner 2025; theory-nets.md §39.
     """
 
+    title: ClassVar[str] = "expected pieces of wide nets"
     measure: ClassVar[str] = "pieces-of-line"
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "asymptotic"

@@ -33,6 +33,7 @@ class RankDoubling(Line, frozen=True, tag="rank-doubling"):
     one of k. Source: the talk, "rank grows exponentially fast"; theory.md §7.
     """
 
+    title: ClassVar[str] = "doubling bound"
     measure: ClassVar[str] = "rank"
     direction: ClassVar[Direction] = "upper"
     group: ClassVar[Group | None] = PERMUTATIONS

@@ -19,6 +19,7 @@ class RankSpan(Line, frozen=True, tag="rank-span"):
     labels. Source: WKA21 Thm 9; theory.md §7.
     """
 
+    title: ClassVar[str] = "span bound"
     measure: ClassVar[str] = "rank"
     direction: ClassVar[Direction] = "upper"
     in_expectation: ClassVar[bool] = False

@@ -20,6 +20,7 @@ class RankTwoLayer(Line, frozen=True, tag="rank-two-layer"):
     Source: WKA21 Thm 12; theory.md §7.
     """
 
+    title: ClassVar[str] = "two-layer rank bound"
     measure: ClassVar[str] = "rank"
     direction: ClassVar[Direction] = "upper"
     in_expectation: ClassVar[bool] = False

@@ -18,6 +18,7 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
     Least squares has ¼(1 − k/(d−1))(k+2)/(k+1). Source: WKA21 Thm 4.
     """
 
+    title: ClassVar[str] = "bound on 0/1 rows"
     direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "¼(1 − k/(d−1))"
     source: ClassVar[str] = "WKA21 Thm 4"

@@ -72,6 +72,7 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
     be a little below its limit. Source: Györgyi, Tishby 1990; Barbier et al. 2019; theory-symmetry.md §19.
     """
 
+    title: ClassVar[str] = "rotation-invariant Bayes error"
     formula: ClassVar[str] = "arccos(√q)/π, q = 2α ∫ Dξ φ(t)²/Φ(t), t = ξ √(q/(1 − q)), α = k/(d − 1)"
     source: ClassVar[str] = "Györgyi, Tishby 1990; Barbier et al. 2019"
 

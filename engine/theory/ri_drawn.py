@@ -29,6 +29,7 @@ class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
     Gradient descent at η = 1/(2d) is on it for every sequence of draws. Source: WKA21 Thm 3 and App. A.
     """
 
+    title: ClassVar[str] = "bound on rows drawn"
     direction: ClassVar[Direction] = "lower"
     per_replica: ClassVar[bool] = True
     formula: ClassVar[str] = "c(1 − r/d), r different rows drawn"

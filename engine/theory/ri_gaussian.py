@@ -26,6 +26,7 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
     noise it still holds, and `noise` is a stronger bound. Source: WKA21 Thms 6–7.
     """
 
+    title: ClassVar[str] = "bound on Gaussian rows"
     direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "(1 − k/n)(1 − k/d)"
     source: ClassVar[str] = "WKA21 Thms 6–7"

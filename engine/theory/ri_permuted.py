@@ -19,6 +19,7 @@ class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
     about which orthogonal instances say nothing. Source: WKA21 Thm 5.
     """
 
+    title: ClassVar[str] = "bound in random order"
     direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "1 − k/(d−1)"
     source: ClassVar[str] = "WKA21 Thm 5"

@@ -38,6 +38,7 @@ class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
     same: on an unseen row (1/d) E‖x − Σ_j a_j x_j‖² ≥ (1/d) E dist²(x, span of the rows seen) ≥ 1 − k/d.
     """
 
+    title: ClassVar[str] = "linear-in-labels bound"
     direction: ClassVar[Direction] = "lower"
     group: ClassVar[Group | None] = SIGNED_PERMUTATIONS
     formula: ClassVar[str] = "(1 − k/n)(1 − k/d)"

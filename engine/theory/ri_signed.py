@@ -28,6 +28,7 @@ class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
     Source: WKA21 Thm 3.
     """
 
+    title: ClassVar[str] = "rotation-invariant bound"
     direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "c(1 − k/d)"
     source: ClassVar[str] = "WKA21 Thm 3"

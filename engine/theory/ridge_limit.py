@@ -22,6 +22,7 @@ class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):
     and is the best for every k. Source: theory-symmetry.md §19.
     """
 
+    title: ClassVar[str] = "limit"
     solver: ClassVar[str] = "ridge"
     formula: ClassVar[str] = "arccos(√(1 − ρ))/π, ρ = 1/(1 + αq/(1 + qρ)), q = 2/(π − 2), α = k/(d − 1)"
     source: ClassVar[str] = "theory-symmetry.md §19"

@@ -24,6 +24,7 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
     1 − k/d. Source: theory-symmetry.md §65.
     """
 
+    title: ClassVar[str] = "loss of scalar steps"
     direction: ClassVar[Direction] = "exact"
     in_expectation: ClassVar[bool] = False
     per_learner: ClassVar[bool] = True

@@ -18,6 +18,7 @@ class SVD(Line, frozen=True, tag="svd"):
     expectation, and for any feature map; all d Hadamard targets give 1 − k/d. Source: WV05; WKA21 Thm 9.
     """
 
+    title: ClassVar[str] = "singular-value bound"
     direction: ClassVar[Direction] = "lower"
     in_expectation: ClassVar[bool] = False
     formula: ClassVar[str] = "(1/nm) Σ_{i>k} s_i(Y)²"

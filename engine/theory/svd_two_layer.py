@@ -29,6 +29,7 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
     and a start that are made for it: `two-layer-gap`. Source: WKA21 Thm 12.
     """
 
+    title: ClassVar[str] = "two-layer bound"
     direction: ClassVar[Direction] = "lower"
     in_expectation: ClassVar[bool] = False
     formula: ClassVar[str] = "(1/nm) Σ_{i>2k+1} s_i(Y)², 1 − (2k+1)/d on Hadamard"

@@ -25,6 +25,7 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
     attains it. Derived here, we know of no earlier statement. Source: theory-open.md §18b.
     """
 
+    title: ClassVar[str] = "limit"
     direction: ClassVar[Direction] = "asymptotic"
     limit: ClassVar[str] = "for large d"
     formula: ClassVar[str] = "(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z)"

@@ -24,6 +24,7 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
     the rows, it is open. Derived here, we know of no earlier statement. Source: theory-open.md §18.
     """
 
+    title: ClassVar[str] = "reach of two layers"
     direction: ClassVar[Direction] = "asymptotic"
     limit: ClassVar[str] = "as ε, μ, 1/L → 0"
     in_expectation: ClassVar[bool] = False

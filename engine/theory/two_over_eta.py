@@ -20,6 +20,7 @@ class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
     theory-nets.md §30.
     """
 
+    title: ClassVar[str] = "stability threshold"
     measure: ClassVar[str] = "sharpness"
     direction: ClassVar[Direction] = "reference"
     per_learner: ClassVar[bool] = True

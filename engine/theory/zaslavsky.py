@@ -20,6 +20,7 @@ class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
     Source: Zaslavsky 1975; theory-nets.md §39.
     """
 
+    title: ClassVar[str] = "Zaslavsky's count"
     measure: ClassVar[str] = "regions"
     in_expectation: ClassVar[bool] = False
     per_learner: ClassVar[bool] = True

@@ -27,6 +27,12 @@ class Said(Protocol):
     """What says something and has a source: a line of a trace, or a member of the family."""
 
     @property
+    def kind(self) -> str: ...
+
+    @property
+    def called(self) -> str: ...
+
+    @property
     def direction(self) -> str: ...
 
     @property
@@ -44,11 +50,12 @@ class Standing(NamedTuple):
     reason: str
 
 
-def head(line: Said, name: str = "") -> Text:
-    """What a line says, as in "ri-signed: 1 − k/d, lower bound; WKA21 Thm 3", its name where it is given."""
-    named = Text.assemble((name, "bold"), ": ") if name else Text()
-    said = (line.formula, "bold"), f", {DIRECTIONS[line.direction]}", (f"; {line.source}", "dim")
-    return Text.assemble(named, *said)
+def head(line: Said) -> Text:
+    """What a line says, as in "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)", at
+    the end what presets call it."""
+    named = Text.assemble((line.called, "bold"), ": ")
+    said = (line.formula, "bold"), f", {DIRECTIONS[line.direction]}"
+    return Text.assemble(named, *said, (f"; {line.source} ({line.kind})", "dim"))
 
 
 def meaning(kind: str) -> str:

@@ -69,7 +69,7 @@ def line_names(
             continue
         if sum(other.at in group_of.get(index, ()) for other in found) == _MOST:
             continue
-        length, shown = cell_len(one.name), np.flatnonzero(lines.shown[index])
+        length, shown = cell_len(one.brief), np.flatnonzero(lines.shown[index])
         if not len(shown) or length > _WIDEST * columns:
             continue
         centre = lines.centre[index] // down
@@ -79,7 +79,7 @@ def line_names(
             free = not taken[row, max(column - 1, 0) : column + length + 1].any()
             if free and heights.belongs(index, group_of.get(index, ()), row, column, length):
                 taken[row, column : column + length] = True
-                found.append(NameAt(index, row, column, one.name))
+                found.append(NameAt(index, row, column, one.brief))
                 break
     return found
 

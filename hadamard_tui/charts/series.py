@@ -45,6 +45,11 @@ class Series:
     formula: str = ""
     is_region: bool = False
 
+    @property
+    def brief(self) -> str:
+        """What stands beside it in the picture: the formula where that is shorter than the name."""
+        return self.formula if 0 < len(self.formula) < len(self.name) else self.name
+
     def __post_init__(self) -> None:
         for part in (self.y, *(self.band or ())):
             if np.ndim(self.x) != 1 or np.shape(part) != np.shape(self.x):

@@ -54,6 +54,9 @@ class Value:
     curve: CurveView | None = None
     """What it is a value of; None for a heat map."""
 
+    which: str = ""
+    """What the line is called."""
+
     @property
     def ratio(self) -> float | None:
         """Value by line; None where there is none, or where the line is next to nothing beside the value."""
@@ -149,6 +152,7 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str 
         state=_state(look, curve, number, run > 0),
         value=None if np.isnan(y) else y,
         line=line,
+        which="" if line is None else view.line_in_brief(line),
         height=None if line is None else line.at(x),
         binds=line is None or line.binds(curve),
         diverged=curve.lost_by(number),

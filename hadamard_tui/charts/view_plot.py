@@ -151,7 +151,7 @@ def _different(lines: Sequence[LineView]) -> list[LineView]:
     found = []
     for name, (first, *more) in of_name.items():
         alike = more and all(_same(first.x, one.x) and _same(first.y, one.y) for one in more)
-        found += [replace(first, name=name, apart=())] if alike else [first, *more]
+        found += [replace(first, name=name, values="", apart=())] if alike else [first, *more]
     return found
 
 

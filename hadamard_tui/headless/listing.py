@@ -143,4 +143,4 @@ def _facts(member: type[Part]) -> list[str | Text]:
     if getattr(member, "expensive", False):
         return ["expensive: at some of many evaluation points only"]
     line: Any = member
-    return [head(line)] if hasattr(member, "formula") else []
+    return [head(line())] if hasattr(member, "formula") else []

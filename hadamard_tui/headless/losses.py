@@ -119,7 +119,8 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
         height = bound.at(x)
         own = "{}" if bound.binds(curve) else "({})"
         cells["bound"] = own.format(_number(height))
-        cells["which"] = f"{bound.kind}?" if bound.direction == "conjecture" else bound.kind
+        which = run["loss"].line_in_brief(bound)
+        cells["which"] = f"{which}?" if bound.direction == "conjecture" else which
         if loss is not None and height >= ZERO:
             cells["ratio"] = own.format(_number(loss / height))
     return cells

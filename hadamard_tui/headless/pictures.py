@@ -112,10 +112,7 @@ def _table(found: View, width: int) -> Table:
         Text(f"{letter_of(curve)} {found.in_words(curve)}".strip(), colour_of(curve))
         for curve in found.curves
     ]
-    names += [
-        Text(f"{found.line_name(line)}\n{DIRECTIONS.get(line.direction, line.direction)}", "dim")
-        for line in found.lines
-    ]
+    names += [Text(f"{found.line_name(line)}\n{_direction(line)}", "dim") for line in found.lines]
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     if len(ones) * COLUMN <= width:
         table.add_column(found.x_label, justify="right")
@@ -131,6 +128,12 @@ def _table(found: View, width: int) -> Table:
     for name, one in zip(names, ones, strict=True):
         table.add_row(Text(" ").join(name.split()), *(_cell(one, x) for x in places))
     return table
+
+
+def _direction(line: LineView) -> str:
+    """What a line is, without a word that its name has."""
+    said = DIRECTIONS.get(line.direction, line.direction)
+    return said.removesuffix(" bound") if "bound" in line.called else said
 
 
 def _places(found: View, most: int) -> list[float]:

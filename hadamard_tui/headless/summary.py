@@ -107,20 +107,20 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
     for line in lines:
         if not line.on_problem.holds:
             continue
-        yield head(line, line.kind)
+        yield head(line)
         yield _indented(f"holds here: {line.on_problem.reason}")
-        same = next((kind for kind, findings in explained.items() if findings == line.on_learners), None)
+        same = next((name for name, findings in explained.items() if findings == line.on_learners), None)
         if same is not None:
-            yield _indented(f"binds whom {same} binds, for the same reasons")
+            yield _indented(f"binds whom the {same} binds, for the same reasons")
             continue
-        explained[line.kind] = line.on_learners
+        explained[line.called] = line.on_learners
         reasons = Table.grid(padding=(0, 2, 0, 0))
         for finding in line.on_learners.values():
             reasons.add_row("binds" if finding.holds else "does not bind", finding.reason)
         yield Padding(reasons, (0, 0, 0, 2))
     for line in lines:
         if not line.on_problem.holds:
-            yield Text(f"not applicable: {line.kind} {line.on_problem.reason}", "dim")
+            yield Text(f"not applicable: the {line.called} {line.on_problem.reason}", "dim")
 
 
 def _about_claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[Text]:

@@ -42,7 +42,7 @@ def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
             grid.add_row(Text("disagree", "bold red"), Text(judged.conflict, "bold red"))
         for respect in judged.bounds:
             grid.add_row(
-                respect.bound,
+                respect.called,
                 Text.assemble((respect.word, RESPECT_STYLES[respect.holds]), f"  {respect.detail}"),
             )
         if not judged.bounds:

@@ -42,9 +42,7 @@ def _rank(line: TheoryLine, name: str) -> int:
 def _line_text(line: TheoryLine, name: str) -> Text:
     stands = standing(line, name)
     words = f"\n  {meaning(line.kind)}\n  "
-    return Text.assemble(
-        head(line, line.kind), (words, "italic"), (stands.words, stands.style), f": {stands.reason}.\n"
-    )
+    return Text.assemble(head(line), (words, "italic"), (stands.words, stands.style), f": {stands.reason}.\n")
 
 
 def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
@@ -52,7 +50,7 @@ def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
     verb = "lines do" if len(lines) > 1 else "line does"
     text = Text.assemble((f"{len(lines)} {verb} not apply to this set-up", "bold"), "\n")
     for line in lines:
-        text.append(f"  {line.kind}: {line.on_problem.reason}\n", "dim")
+        text.append(f"  {line.called}: {line.on_problem.reason}\n", "dim")
     return text
 
 

@@ -30,7 +30,7 @@ def _learner(context: PanelContext, curve: Curve) -> Text:
     judged = context.measuring.judged.get(curve.learner) if context.measuring is not None else None
     respects = {one.bound: one for one in judged.bounds} if judged is not None and curve.best else {}
     for bound in bounds:
-        text.append(f"  {bound.kind}  ", "dim").append_text(_here(context, drawn, bound))
+        text.append(f"  {bound.called}  ", "dim").append_text(_here(context, drawn, bound))
         if (respect := respects.get(bound.kind)) is not None:
             text.append(f"\n    {respect.word}", RESPECT_STYLES[respect.holds])
             text.append(f" by the whole curve; {respect.detail}")

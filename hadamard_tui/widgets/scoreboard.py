@@ -252,7 +252,7 @@ def row(one: Value, places: int | None) -> dict[str, str]:
         "state": one.state,
         "value": "" if one.value is None else _number(one.value, one, places),
         "line": "" if height is None else height if one.binds else f"({height})",
-        "which": "" if height is None or one.line is None else one.line.kind,
+        "which": "" if height is None else one.which,
         "ratio": ratio,
     }
 

@@ -263,7 +263,7 @@ def test_a_panel_applies_once_its_remedy_is_in_the_set_up(panel: Panel, measures
 
 def test_the_rank_of_gd_is_k_and_lies_on_its_line(many: PanelContext):
     shown = series(rank.show(many))
-    gd, line = shown["GD"], shown["rank-span"]
+    gd, line = shown["GD"], shown["span bound"]
     assert (gd.y == np.minimum(gd.x, 16)).all()
     assert (line.y == gd.y).all()
 
@@ -271,7 +271,7 @@ def test_the_rank_of_gd_is_k_and_lies_on_its_line(many: PanelContext):
 def test_the_rank_of_theory_is_that_of_the_examples_seen_not_of_epochs():
     epochs = 'protocol={kind="epochs", train=5, epochs=20}'
     shown = series(rank.show(context_of("all-targets-128", "run.spectrum=true", epochs)))
-    line = shown["rank-span"]
+    line = shown["span bound"]
     assert (line.y[0], set(line.y[1:])) == (0, {5})
 
 
@@ -359,11 +359,11 @@ def test_theory_tells_what_was_computed_by_structure():
 
 def test_theory_begins_with_the_lines_that_apply_and_explains_them_and_folds_those_that_do_not():
     gd, egu = (words(theory.show(context_of("hadamard-128", learner=number))) for number in (0, 2))
-    assert gd.index("ri-signed: 1 − k/d") < gd.index("junk-flow")
+    assert gd.index("rotation-invariant bound: 1 − k/d") < gd.index("junk-flow")
     assert "No rotation-invariant learner does better on Hadamard rows with random signs." in gd
     assert egu.index("the line to beat") < egu.index("does not apply: ") < egu.index("lines do not apply to")
     junk = next(line for line in gd.splitlines() if "junk-flow" in line)
-    assert junk == "  junk-flow: requires all vectors of ±1 as rows, and the matrix is hadamard"
+    assert junk == "  junk-flow bound: requires all vectors of ±1 as rows, and the matrix is hadamard"
 
 
 def test_theory_gives_the_reason_and_the_rates_tried():
@@ -382,7 +382,7 @@ def test_the_story_has_title_theorem_and_claims():
     context = PanelContext(experiment, trace, trace.curves[2], 128, 64, ChartOptions(), None, None)
     text = words(story.show(context))
     assert experiment.title in text
-    assert "ri-signed: 1 − k/d, lower bound; " in text
+    assert "rotation-invariant bound: 1 − k/d, lower bound; " in text
     assert "does not bind EGU, so it is the line to beat" in text
     assert text.count("not measured yet") == len(experiment.claims)
     judged = replace(context, outcomes=judge(of_one(experiment, trace)))
@@ -395,13 +395,13 @@ def test_the_story_of_other_pictures_than_of_the_loss_says_nothing_of_the_loss()
     text = words(story.show(context))
     assert context.experiment.title in text
     assert context.caption(context.loss.view) not in text
-    assert "ri-signed" not in text
+    assert "rotation-invariant bound" not in text
 
 
 def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(one: PanelContext):
     text = words(verdict.show(replace(one, place=4.0)))
     assert text.count("once the run has finished") == len(one.trace.curves)
-    assert re.search(r"loss − ri-signed = \S+ at 4\n", text)
+    assert re.search(r"loss − rotation-invariant bound = \S+ at 4\n", text)
     assert "none binds this learner here" in text  # EGU, say
     gaussian = context_of("gaussian-128", "run.replicas=3")
     assert gaussian.curve.stderr_of("loss") is not None

@@ -60,7 +60,7 @@ async def test_a_run_ends_finished_with_bounds_and_learners_on_the_screen(
         await until(pilot, lambda: session_of(app).state == "finished")
         await pilot.pause(0.1)
         text = screen_text(app)
-        for word in ("GD", "least squares", "EGU", "spindly", "ri-signed", "finished", "k 16/16"):
+        for word in ("GD", "least squares", "EGU", "spindly", "1 − k/d", "finished", "k 16/16"):
             assert word in text, word
 
 

@@ -51,7 +51,8 @@ def _named(plan: Plan, picture: Picture) -> View:
                 lines.setdefault(
                     name,
                     LineView(
-                        name=name, kind=line.kind, apart=apart, curve=whose, direction=line.direction,
+                        name=name, title=line.called, values=plan.name("", picture, apart), kind=line.kind,
+                        apart=apart, curve=whose, direction=line.direction,
                         formula="", applies_to=(), x=NOTHING, y=NOTHING,
                     ),
                 )  # fmt: skip

@@ -1,15 +1,22 @@
 """What lines of the theory say of themselves, and how they stand to a learner: in the same words wherever."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from looping import looped
 from rich.console import Console
 
 from engine.core import catalogue
 from engine.core.parts import Finding
 from engine.results.trace import TheoryLine
+from engine.theory import Line
 from hadamard_tui.charts.line_heads import head, standing
 from hadamard_tui.headless.listing import members_list
 from hadamard_tui.screens.part_page import about
+
+WIDEST_TITLE = 35
+"""Cells."""
 
 
 def line(direction: str, holds: bool, binds: bool) -> TheoryLine:
@@ -22,8 +29,8 @@ def line(direction: str, holds: bool, binds: bool) -> TheoryLine:
 
 def test_a_line_says_its_name_formula_direction_and_source() -> None:
     one = line("lower", True, True)
-    assert head(one).plain == "1 − k, lower bound; us"
-    assert head(one, one.kind).plain == "it: 1 − k, lower bound; us"
+    assert head(one).plain == "it: 1 − k, lower bound; us (it)"
+    assert head(replace(one, title="bound")).plain == "bound: 1 − k, lower bound; us (it)"
 
 
 @pytest.mark.parametrize(
@@ -41,11 +48,18 @@ def test_a_line_applies_is_there_to_be_beaten_or_neither(one: TheoryLine, words:
     assert (found.words, found.reason) == (words, reason)
 
 
+@looped("line", [one for one in catalogue.defaults("theory") if not one.experimental])
+def test_every_line_is_called_by_few_words(line: Line) -> None:
+    assert line.title, "its name in presets is no word"
+    assert "," not in line.title, "which would be taken for values of axes"
+    assert len(line.title) <= WIDEST_TITLE
+
+
 def test_lists_and_pages_say_the_same_of_every_line() -> None:
     console = Console(width=1000)
     with console.capture() as printed:
         console.print(members_list("theory"))
     for kind, member in catalogue.members("theory").items():
-        said = head(member).plain
+        said = head(member()).plain
         assert said in printed.get()
         assert about("theory", kind).plain.startswith(said)

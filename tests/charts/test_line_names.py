@@ -26,6 +26,13 @@ def test_a_name_stands_near_the_end_of_its_line():
     assert np.abs(cells - (row, column + 8)).sum(1).min() <= 10
 
 
+def test_a_formula_that_is_shorter_than_the_name_stands_for_it():
+    for formula, shown in (("1 − k/d", "1 − k/d"), ("", "the bound"), ("max(0, 1 − k/d)", "the bound")):
+        line = curve(1 - X / 19, X, "the bound", style="dashed", formula=formula)
+        found = "\n".join(text(paint([line], axes(), 60, 20)))
+        assert [name for name in ("1 − k/d", "the bound", "max") if name in found] == [shown]
+
+
 def test_a_line_that_ends_before_the_border_has_its_name_behind_its_end():
     short = curve([0.5, 0.5], [0, 9], "svd", style="dotted")
     [line] = [line for line in text(paint([short], axes(), 60, 20)) if "svd" in line]

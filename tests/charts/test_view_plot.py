@@ -78,7 +78,8 @@ def test_a_name_that_all_curves_share_and_a_line_that_is_the_same_for_all_stand_
     def chart(*heights: float) -> list[str]:
         lines = [
             LineView(
-                name=f"limit, s = {s}", kind="limit", apart=(s,), direction="exact", formula="",
+                name=f"limit, s = {s}", values=f", s = {s}", kind="limit", apart=(s,), direction="exact",
+                formula="",
                 applies_to=("net",), x=RATES, y=height * y,
             )
             for s, height in zip((1, 2), heights, strict=True)
@@ -94,7 +95,8 @@ def test_a_name_that_all_curves_share_and_a_line_that_is_the_same_for_all_stand_
 def test_a_line_is_of_a_learner_by_name_where_another_has_curves_or_is_going_to(others: list[str], shown):
     def own(learner: str, s: int) -> LineView:
         return LineView(
-            name=f"limit of {learner}, s = {s}", kind="limit", curve=learner, apart=(s,), direction="exact",
+            name=f"limit of {learner}, s = {s}", values=f", s = {s}", kind="limit", curve=learner, apart=(s,),
+            direction="exact",
             formula="", applies_to=(learner,), x=RATES, y=s * RATES,
         )  # fmt: skip
 

@@ -40,9 +40,9 @@ def test_a_run_prints_chart_caption_losses_and_claims_and_the_rest_if_asked(smal
     assert "does not bind  " not in out
     assert "--bounds says which lines of theory hold here" in out
     reasons = call("run", "small.toml", "--bounds").out
-    assert "ri-signed: 1 − k/d, lower bound; WKA21 Thm 3" in reasons
+    assert "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)" in reasons
     assert re.search(r"does not bind +EGU is not rotation invariant", reasons)
-    assert "not applicable: ri-gaussian requires Gaussian instances" in reasons
+    assert "not applicable: the bound on Gaussian rows requires Gaussian instances" in reasons
     assert "computed by" not in out
     assert "--notes says how it was computed" in " ".join(out.split())
     assert "--notes" not in call("run", "small.toml", "--notes").out
@@ -202,7 +202,7 @@ def test_a_narrow_terminal_keeps_the_numbers_whole(
 def test_a_wide_terminal_says_which_bound(small: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     out = call("run", "small.toml").out
-    assert re.search(r"A GD +yes +2 +0\.7500 +0\.3750 +0\.7500 +ri-signed +1\.0000", out)
+    assert re.search(r"A GD +yes +2 +0\.7500 +0\.3750 +0\.7500 +1 − k/d +1\.0000", out)
 
 
 def test_what_was_measured_beside_the_loss_has_columns(small: Path, call: Call) -> None:

@@ -17,7 +17,7 @@ def test_every_learner_is_judged(small: Path, call: Call) -> None:
     told = " ".join(out.split())
     assert "GD structure rotation invariant: the weights start at 0" in told
     assert "predictions are unchanged by rotations: max |Δŷ| / max |ŷ| =" in told
-    assert "ri-signed ✓ respected closest: loss − ri-signed = " in told
+    assert "rotation-invariant bound ✓ respected closest: loss − rotation-invariant bound = " in told
     assert "EGU structure not rotation invariant: every weight is multiplied" in told
     assert "bounds none binds this learner here" in told
 

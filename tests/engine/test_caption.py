@@ -54,7 +54,7 @@ def losses(*curves: CurveView, lines: tuple[LineView, ...] = ()) -> View:
 
 GD = curve("GD", K, 1 - K / D)
 EGU = curve("EGU", K, np.exp(-K / 9))  # below 0.1 from k = 9 ln 10 = 20.7 on
-BOUND = line(1 - K / D)
+BOUND = line(1 - K / D, title="rotation bound")
 LETTERS = {"GD": "A", "EGU": "B"}
 
 
@@ -129,7 +129,7 @@ def test_a_curve_above_its_bound_and_a_bound_without_learners():
         " 1 − k/d binds none here, and it falls below it."
     )
     long = replace(BOUND, formula="x" * 41)
-    assert " The line ri-signed binds none here" in caption(losses(EGU, lines=(long,)), room=Room(90))
+    assert " The rotation bound binds none here" in caption(losses(EGU, lines=(long,)), room=Room(90))
     net = replace(above, name="net", learner="net")
     two = caption(losses(EGU, net, lines=(replace(BOUND, applies_to=()),)))
     assert "one of those; EGU, which it does not bind, falls below it, net does not" in two
@@ -148,9 +148,12 @@ def test_a_bound_that_is_0_or_says_nothing_of_these_curves_is_not_told():
 
 def test_each_curve_stands_to_the_bound_that_is_its_own():
     curves = [curve(name, K, GD.y + 0.1 * number) for number, name in enumerate(("GD", "net"))]
-    own = [line(one.y - 0.05, curve=one.name, applies_to=(one.name,), group=None) for one in curves]
-    assert "No learner that ri-signed binds falls below 1 − k/d; GD and net stay above it." in caption(
-        losses(*curves, lines=tuple(own))
+    own = [
+        replace(BOUND, y=one.y - 0.05, curve=one.name, applies_to=(one.name,), group=None) for one in curves
+    ]
+    assert (
+        "No learner that the rotation bound binds falls below 1 − k/d; GD and net stay above it."
+        in caption(losses(*curves, lines=tuple(own)))
     )
     below = replace(own[1], y=own[1].y + 0.1, in_expectation=False)
     assert "; GD stays above it, net is below it" in caption(losses(*curves, lines=(own[0], below)))
@@ -316,7 +319,7 @@ def test_divergence_conjectures_and_claims_are_told():
     guess = line(GD.y, kind="guess", direction="conjecture")
     text = caption(losses(wild, GD, EGU, lines=(BOUND, guess)))
     assert "wild diverged in 3 of 8 replicas at k = 5." in text
-    assert text.endswith("; guess is only conjectured, and EGU falls below it.")
+    assert text.endswith("; the guess is only conjectured, and EGU falls below it.")
 
 
 def test_the_first_claim_that_fails_is_named():
@@ -465,9 +468,9 @@ def test_captions_have_at_most_two_sentences():
 
 def test_a_line_of_what_was_made_of_the_measure_has_a_name_and_the_formula_that_it_is_made_of():
     x = 2.0 ** np.arange(4, 8)
-    bound = line(0.9 * x, x)
+    bound = line(0.9 * x, x, title="rotation bound")
     text = caption(replace(losses(curve("GD", x, 0.9 * x), lines=(bound,)), as_measured=False))
-    assert "falls below ri-signed, made of 1 − k/d; GD follows it exactly" in text
+    assert "falls below the rotation bound, made of 1 − k/d; GD follows it exactly" in text
 
 
 def test_a_median_is_not_compared_with_a_line_about_the_mean():
@@ -481,11 +484,18 @@ def test_a_median_is_not_compared_with_a_line_about_the_mean():
 def test_in_brief_laws_come_before_bounds_and_the_bounds_of_many_curves_before_ranges():
     x = 2.0 ** np.arange(4, 11)
     curves = [curve(name, x, y) for name, y in (("GD", 0.9 * x), ("EGU", np.log(x)), ("EGU±", 1 + np.log(x)))]
-    view = replace(losses(*curves, lines=(line(0.9 * x, x),)), x_log=True, y_log=True, as_measured=False)
+    view = replace(
+        losses(*curves, lines=(line(0.9 * x, x, title="rotation bound"),)),
+        x_log=True,
+        y_log=True,
+        as_measured=False,
+    )
     view = replace(view, picture=msgspec.structs.replace(view.picture, x="size"), x_label="size")
     laws = "GD goes like size^1.00 and EGU and EGU± like log size."
     assert caption(view, room=Room(60)) == laws
-    assert caption(view, room=Room(110)) == f"{laws} GD follows ri-signed; EGU and EGU± fall below it."
+    assert (
+        caption(view, room=Room(120)) == f"{laws} GD follows the rotation bound; EGU and EGU± fall below it."
+    )
 
 
 def flat(name: str, height: float, **more: object) -> CurveView:
@@ -561,7 +571,8 @@ def test_each_curve_is_set_beside_the_strongest_bound_that_binds_it():
         "falls below 1 − k/d, nor below 0.1 before k = 116; GD follows it exactly; net, which it does" in told
     )
     assert (
-        "no learner that svd binds falls below 1 − 2k/d, nor below 0.1 before k = 58; net follows it" in told
+        "no learner that the svd binds falls below 1 − 2k/d, nor below 0.1 before k = 58; net follows it"
+        in told
     )
 
 
@@ -580,7 +591,8 @@ def test_beside_an_expectation_that_a_run_is_below_a_bound_on_every_run_is_told(
     assert "On average no rotation-invariant learner falls below 1 − k/d" in told
     assert "GD is below it by 0.2 at k = 1, as a single run may be" in told
     assert (
-        "no learner that svd binds falls below Σ s², nor below 0.1 before k = 103; GD stays above it" in told
+        "no learner that the svd binds falls below Σ s², nor below 0.1 before k = 103; GD stays above it"
+        in told
     )
     brief = caption(losses(curve("GD", K, y), EGU, lines=(BOUND,)), room=Room(120))
     assert "GD is below 1 − k/d, as a single run may be" in brief
@@ -615,10 +627,10 @@ def test_what_bounds_a_class_in_a_limit_is_not_taken_for_the_limit_of_each():
     bayes = line(GD.y, kind="bayes", direction="asymptotic", applies_to=("GD", "net"), limit="for large d")
     curves = [curve("GD", K, GD.y + 0.1), curve("net", K, GD.y + 0.3), curve("low", K, GD.y - 0.1)]
     told = caption(losses(*curves, lines=(own, bayes)))
-    assert "GD and net stay above bayes (for large d)" in told
+    assert "GD and net stay above the bayes (for large d)" in told
     assert "eside its limit for large d GD is the same to rounding." in told
     near = replace(bayes, applies_to=("low",))
-    assert "low is below bayes (for large d) by at most 0.1" in caption(losses(*curves, lines=(near,)))
+    assert "low is below the bayes (for large d) by at most 0.1" in caption(losses(*curves, lines=(near,)))
 
 
 def test_how_many_other_curves_have_lines_of_their_own():
@@ -643,11 +655,11 @@ def test_lines_of_one_kind_with_formulas_of_their_own_are_called_by_the_kind():
         line(one.y, curve=one.name, group=None, kind="ladder", formula=f"line {one.name}") for one in curves
     ]
     told = caption(losses(*curves, lines=tuple(lines)))
-    assert "No learner that the line ladder binds falls below it; GD and net follow it exactly" in told
+    assert "No learner that the ladder binds falls below it; GD and net follow it exactly" in told
 
 
 def test_a_long_formula_is_told_by_the_name_of_its_line():
-    assert "falls below the line ri-signed" in caption(losses(GD, lines=(replace(BOUND, formula="x" * 41),)))
+    assert "falls below the rotation bound" in caption(losses(GD, lines=(replace(BOUND, formula="x" * 41),)))
 
 
 def test_a_curve_close_above_its_bound_is_told_how_close():
@@ -777,14 +789,14 @@ def test_who_stays_on_one_side_of_a_line_to_compare_with_and_how_close():
 
     loss = curve("GD", K, 1 + K)
     assert caption(losses(loss, lines=(promise(1.01),))).endswith(
-        " GD stays below the line promise by at most 0.99 %."
+        " GD stays below the promise by at most 0.99 %."
     )
     assert caption(losses(loss, lines=(promise(0.5),))).endswith(
-        " GD stays above the line promise by at least 100 %."
+        " GD stays above the promise by at least 100 %."
     )
-    assert caption(losses(loss, lines=(promise(1),))).endswith(" GD follows the line promise.")
-    band = (promise(0.5, name="lower"), promise(2, name="upper"))
-    assert caption(losses(loss, lines=band)).endswith(" GD stays between the lines promise.")
+    assert caption(losses(loss, lines=(promise(1),))).endswith(" GD follows the promise.")
+    band = (promise(0.5, title="lower edge"), promise(2, title="upper edge"))
+    assert caption(losses(loss, lines=band)).endswith(" GD stays between the lower edge and the upper edge.")
     crossed = replace(promise(1), y=np.full(len(K), 60.0))
     assert "promise" not in caption(losses(loss, lines=(crossed,)))
     assert "promise" not in caption(losses(loss, lines=(promise(1, applies_to=("net",)),)))
@@ -803,7 +815,7 @@ def test_a_line_says_nothing_where_it_has_no_value():
         losses(low, curve("net", K, 0 * K + 1), lines=(half,))
     )
     promise = replace(half, direction="reference", kind="promise", applies_to=("GD",))
-    assert caption(losses(low, lines=(promise,))).endswith("GD stays above the line promise.")
+    assert caption(losses(low, lines=(promise,))).endswith("GD stays above the promise.")
 
 
 def pair(name: str, value: int, end: float, jitter: float = 0.0) -> CurveView:

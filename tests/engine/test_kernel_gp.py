@@ -86,6 +86,10 @@ def test_the_band_binds_penalised_kernels_alone_and_is_drawn_as_two_lines():
     assert [band.binds(one, it).holds for one in it.learners] == [True, False, False]
     found = view(it.pictures[0], of_one(it, run(it)))
     assert [line.name for line in found.lines] == ["upper gp-band of K", "lower gp-band of K"]
+    assert [line.called for line in found.lines] == [
+        "upper posterior edge",
+        "lower posterior edge",
+    ]
     middle = (found.lines[0].y + found.lines[1].y) / 2
     np.testing.assert_allclose(middle, found.curve("K").y, atol=1e-10)
     assert (found.lines[0].y > found.lines[1].y).all()
