@@ -377,12 +377,16 @@ def test_a_backend_that_there_is_not_is_refused_with_the_reason():
     ("words", "expected"),
     [
         ({"d": 128}, "numpy"),
-        ({"d": 128, "protocol": {"kind": "one-pass", "average": True}}, "dense"),
+        ({"d": 128, "protocol": {"kind": "one-pass", "average": True}}, "by-blocks"),
         ({"d": 1024, "protocol": {"kind": "one-pass", "examples": 2}}, "one-by-one"),
         ({"d": 1024, "protocol": {"kind": "one-pass", "examples": 2, "batch": 2}}, "structured"),
         ({"d": 16, "learners": {"net": gd(0.01, kind="dense", activation="relu")}}, "structured"),
         ({"matrix": "gaussian", "d": 16}, "numpy"),
-        ({"matrix": "gaussian", "d": 16, "train_loss": True}, "dense"),
+        ({"matrix": "gaussian", "d": 16, "train_loss": True}, "by-blocks"),
+        (
+            {"matrix": "gaussian", "d": 16, "learners": {"M": {"update": "momentum"}}, "train_loss": True},
+            "dense",
+        ),
     ],
 )
 def test_the_backend_is_the_fastest_and_the_report_names_it(words, expected):
