@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.pictures.view import CurveView
 from engine.results.clause import Clause, Named
 from engine.results.ranges import Range, known, values_of
-from engine.results.wording import first_of, grouped, listed, percent, plural, together
+from engine.results.wording import at_most, first_of, grouped, listed, plural, together
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ class Shapes:
             yield Clause(self._told(self._laws, names.name), self._told(self._laws, names.brief))
         if ending:
             far = max(abs(float(values_of(curve)[-1]) - 1) for curve in ending)
-            near = "at" if far <= names.view.rounding else f"within {percent(100 * far)} of"
+            near = "at" if far <= names.view.rounding else f"within {at_most(100 * far)} of"
             yield self._of_all(ending, f"ends {near} {names.view.divisor}")
 
     def ranges(self) -> Iterator[Clause]:
@@ -85,9 +85,12 @@ class Shapes:
 
     def _of_all(self, curves: Sequence[CurveView], predicate: str) -> Clause:
         """What is so of several curves."""
-        long, brief = ([name(curve) for curve in curves] for name in (self._names.name, self._names.brief))
-        said = plural(predicate, curves)
-        return Clause(f"{listed(long)} {said}", f"{listed(brief)} {said}")
+        names, said = self._names, plural(predicate, curves)
+        long, brief, letters = (
+            f"{listed([name(curve) for curve in curves])} {said}"
+            for name in (names.name, names.brief, names.letter)
+        )
+        return Clause(long, brief, briefer=(letters, f"{len(curves)} {said}"))
 
     def _near_divisor(self) -> list[CurveView]:
         """The curves that end near what the picture is relative to."""
@@ -161,12 +164,12 @@ class Shapes:
             return together(list(alike.items()), str)
         if any(one.lies for _, one in ranges):
             return f"{listed([name for name, _ in ranges])} {_lie([one for _, one in ranges])}"
-        at, farthest = "", max(float(one.x[-1]) for _, one in ranges)
+        every, at, farthest = ranges, "", max(float(one.x[-1]) for _, one in ranges)
         if not self._names.view.along_records:
             ranges = [(name, one) for name, one in ranges if one.x[-1] == farthest]
             at = f" at {self._names.at(farthest)}"
         if len(ranges) == 1:
-            return f"{ranges[0][0]} {ranges[0][1].going}"
+            return f"{listed([name for name, _ in every])} {_lie([one for _, one in every])}"
         ends = "ends" if any(len(one.x) > 1 for _, one in ranges) else "is"
         by_end = sorted(ranges, key=lambda one: float(one[1].y[-1]))
         (low, least), (high, most) = by_end[0], by_end[-1]

@@ -13,7 +13,7 @@ from engine.pictures.respect import respect
 from engine.pictures.view import ZERO, CurveView, Floats, LineView
 from engine.results.clause import Clause, Named
 from engine.results.ranges import ERRORS, known
-from engine.results.wording import grouped, listed, percent, plural
+from engine.results.wording import at_most, grouped, listed, percent, plural
 
 ROTATION_INVARIANT = "rotation-invariant learners"
 """What those are called in brief whom a bound on them binds, if their names are longer."""
@@ -186,7 +186,7 @@ class Standing:
             return Stands("follows {} exactly", "follows {}")
         if not found.beyond:
             close = _close(pair)
-            by = "" if close is None else f" by at most {percent(100 * close)}"
+            by = "" if close is None else f" by at most {at_most(100 * close)}"
             return Stands(f"stays {stays} {{}}{by}", f"stays {stays} {{}}")
         if found.holds:
             return Stands(f"stays {stays} {{}} within standard errors", f"stays {stays} {{}}")
@@ -305,7 +305,7 @@ class Standing:
         if heights.min() <= ZERO:
             return ""
         shares = 100 * np.abs(np.concatenate([one.gap for one in beside])) / heights
-        least, most = percent(float(shares.min())), percent(float(shares.max()))
+        least, most = percent(float(shares.min())), at_most(float(shares.max()))
         if shares.max() <= 100 * CLOSE:
             return f" by at most {most}" if shares.max() > 0 else ""
         return f" by at least {least}" if shares.min() > 0 else ""

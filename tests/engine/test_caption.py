@@ -977,6 +977,27 @@ def test_of_a_single_curve_it_is_told_in_brief_too_where_it_turns():
     assert caption(losses(valley), room=Room(50)) == "net goes from 1.4 to 1.88 by way of 1 at 40."
 
 
+def test_many_curves_that_are_0_are_told_in_a_line_with_their_verb():
+    names = [f"a learner with a long name, number {at}" for at in range(6)]
+    quiet = losses(*(curve(name, K, np.zeros(D + 1)) for name in names))
+    letters = dict(zip(names, "ABCDEF", strict=True))
+    assert caption(quiet, letters=letters, room=Room(60)) == "A, B, C and 3 more are 0 but for rounding."
+    assert caption(quiet, letters=letters, room=Room(30)) == "6 are 0 but for rounding."
+
+
+def test_in_brief_the_curve_that_goes_farthest_does_not_stand_for_the_others():
+    x = np.array([1.0, 2, 4, 8, 16])
+    curves = [
+        curve(name, x[:upto], y * x[:upto]) for name, upto, y in (("a", 5, 1), ("b", 4, 2), ("c", 3, 9))
+    ]
+    assert caption(losses(*curves), room=Room(40)) == "a, b and c lie between 1 and 36."
+
+
+def test_a_share_that_is_no_more_than_rounding_is_told_as_a_hundredth_of_a_percent():
+    near = curve("GD", K, 1 + GD.y + 1e-9)
+    assert "GD stays above it by at most 0.01 %" in caption(losses(near, lines=(line(1 + GD.y),)))
+
+
 def test_who_is_not_drawn_is_named_with_where_the_measure_is_taken():
     where = "the learner says which solution it tends to"
     view = replace(losses(GD, EGU), unmeasured={"net, 3 layers": where, "perceptron": where})
