@@ -84,12 +84,12 @@ class SolvedSteps:
         rate = next(iter(start.rates.values()))
         by_variant = data.replicas, data.variants, -1
         self._rates = rate.view(by_variant)[:, :, :1, None] if isinstance(rate, torch.Tensor) else rate
-        self._learnt, self._place = 0, 0
+        self._learnt, self._place, self._count = 0, 0, 1
 
     def learn_next(self) -> None:
         """Go on to the next example."""
         self._place += 1
-        if self._place == len(self._made):
+        if self._place == self._count:
             self._learn_block()
             self._place = 0
 
@@ -110,7 +110,7 @@ class SolvedSteps:
         steps = (self._rates * solved)[..., None, :].expand(-1, -1, -1, instances.n, -1)
         made = before[:, :, :, None] - steps.tril() @ rows[:, None]  # [R, V, T, b, d]
         self._made = made.flatten(0, 2).transpose(0, 1).contiguous()
-        self._learnt += instances.n
+        self._learnt, self._count = self._learnt + instances.n, instances.n
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
