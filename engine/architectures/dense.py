@@ -147,8 +147,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
             raise BadField(missing, f"missing; {given} needs it beside it")
         if self.balanced_signs and not self.output_signs:
             raise BadField("balanced_signs", "it says which signs output weights have; set output_signs too")
-        if self.alternating_biases and self._largest_variance == 0:
-            raise BadField("alternating_biases", "it says how biases start that have a variance; set cb too")
+        if self.alternating_biases and not self.has_biases:
+            raise BadField("alternating_biases", "it says how biases start, and there are none; set cb too")
         if self.scale is not None and self.cw is not None:
             raise BadField("cw", "scale says this too, C_w = s²; give one of them")
         count = len(self.hidden) + 1
@@ -173,12 +173,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     @property
     def has_biases(self) -> bool:
         """Whether units have biases."""
-        return self.biases or self._largest_variance > 0
-
-    @property
-    def _largest_variance(self) -> float:
-        """The largest C_b of a layer."""
-        return max(self.cb) if isinstance(self.cb, tuple) else self.cb
+        return self.biases or (max(self.cb) if isinstance(self.cb, tuple) else self.cb) > 0
 
     @property
     def is_linear(self) -> bool:
