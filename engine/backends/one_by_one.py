@@ -84,15 +84,16 @@ class OrthogonalRows:
         start = Descent(inputs)
         self._scalar_step, self._loss, self._data = scalar_step, inputs.loss, data
         by_row = data.instances.n, data.replicas, -1
-        self._predictions = start.predict(data.instances).T.reshape(by_row).contiguous()
-        self._labels = data.labels.T.reshape(by_row).contiguous()
+        self._predictions = start.predict(data.instances).T.contiguous().view(by_row)
+        self._labels = data.labels.T.contiguous().view(by_row)
         rate = next(iter(start.rates.values()))
         self._rate = rate.view(data.replicas, -1) if isinstance(rate, torch.Tensor) else rate
         self._memory = torch.zeros_like(self._predictions[0])
         self._replicas = torch.arange(data.replicas, device=data.labels.device)
-        self._first = self._predictions[:, 0, :: data.targets].clone()  # [n, V]
+        self._kept = self._kept_of(self._predictions)  # as of the last rows written
         before = self._predictions[:1].clone()
         self.changes, self.place = Changes(self._labels[:1], before, before), 0
+        self._kept_after = self._kept_of(before)
         self._rows: range | torch.Tensor = range(1)
         self._written = 1
 
@@ -113,6 +114,7 @@ class OrthogonalRows:
         slopes = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slopes, self._rate, self._memory)
         self.changes = Changes(labels, before, torch.sub(before, steps, alpha=self._data.instances.d))
+        self._kept_after = self._kept_of(self.changes.after)
 
     def step(self) -> None:
         """Go on to the next of the rows that were learnt ahead."""
@@ -129,14 +131,26 @@ class OrthogonalRows:
         """Put what was learnt since the last call among the predictions of all rows."""
         if self._written <= self.place:
             new = slice(self._written, self.place + 1)
-            places, after = self._places(new), self.changes.after[new]
-            self._predictions[places] = after
-            first = places if isinstance(places, slice) else places[0][:, 0]
-            self._first[first] = after[:, 0, :: self._data.targets]
+            self._predictions[self._places(new)] = self.changes.after[new]
+            self._keep(self._kept, new)
             self._written = self.place + 1
+
+    def _keep(self, kept: torch.Tensor, new: slice) -> None:
+        """Put what was learnt along some rows among the weights that are kept."""
+        places = self._places(new)
+        first = places if isinstance(places, slice) else places[0][:, 0]
+        kept[:, first] = self._kept_after[:, new]
+
+    def _kept_of(self, predictions: torch.Tensor) -> torch.Tensor:
+        """The weights [V, K] of the first replica and target, from predictions [K, R, B / R]."""
+        some = predictions[:, 0, :: self._data.targets].T
+        return some.contiguous() / math.sqrt(self._data.instances.d)
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
+        if instances is self._data.instances:
+            self._write()
+            return self._predictions.flatten(1).T.contiguous()
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
@@ -146,8 +160,10 @@ class OrthogonalRows:
 
     def kept(self) -> torch.Tensor:
         """Those of the first replica and target [V, d]."""
-        self._write()
-        return self._first.T / math.sqrt(self._data.instances.d)
+        kept = self._kept.clone()
+        if self._written <= self.place:
+            self._keep(kept, slice(self._written, self.place + 1))
+        return kept
 
 
 class OrthogonalLearner:
@@ -181,7 +197,7 @@ class ChangeEvaluator:
         self._balance: torch.Tensor | None = None
         if asks(inputs.measures, "error"):
             self._balance = data.over_targets(self._sides(predictions, data.labels).double().sum(1)[None])
-        self._waiting: list[tuple[Changes, int, int]] = []
+        self._waiting: list[tuple[Changes, int, int]] = []  # rows from … to before … of these changes
 
     def _sides(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return sides(predictions, labels, self._data.values, self._loss)

@@ -24,6 +24,13 @@ def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     return several @ rows.mT
 
 
+def moment(rows: torch.Tensor) -> torch.Tensor:
+    """xᵀx [R, d, d] of rows x [R, k, d]. numpy makes half of a symmetric matrix, and takes half as long."""
+    if rows.device.type != "cpu":
+        return rows.mT @ rows
+    return torch.stack([torch.from_numpy(x.T @ x) for x in rows.numpy()])
+
+
 def _is_large(several: torch.Tensor, rows: torch.Tensor) -> bool:
     """Whether these are matrices that oneDNN is worth calling for, and that it takes."""
     (_, k, d), n = several.shape, rows.shape[1]

@@ -99,6 +99,11 @@ class Marked(NamedTuple):
     name: str
     x: tuple[float, ...] = ()
     y: tuple[float, ...] = ()
+    kind: str = ""
+    """Its name without the values of the axes that tell curves apart."""
+
+    apart: tuple[int, ...] | None = None
+    """Which values these are, where it is that of the curves there; None if it is the same for all."""
 
     def between(self, x: Iterable[float], y: Iterable[float]) -> tuple[tuple[float, ...], ...]:
         """x and y of its places, of a straight one from end to end of all that there is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from engine.core.lazy import torch
-from engine.core.products import with_rows
+from engine.core.products import moment, with_rows
 
 CACHE = 8 << 20
 """A matrix of more bytes than a cache holds is better multiplied by several vectors than read for each."""
@@ -146,7 +146,7 @@ class Dense(Instances):
             return None
         several = errors.view(-1, *errors.shape[-2:])
         grouped = self._by_replica(several).double()
-        squares = ((grouped @ self._moment) * grouped).sum(2, keepdim=True)
+        squares = torch.linalg.vecdot(grouped @ self._moment, grouped)[..., None]
         return self._by_record(squares, len(several)).view(errors.shape[:-1])
 
     def products_with(self, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -159,11 +159,10 @@ class Dense(Instances):
     @cached_property
     def _moment(self) -> torch.Tensor:
         """XᵀX/n, [R, d, d], in float64: where columns have means far from 0, sums with it cancel."""
-        moment = self._rows.new_zeros(self.replicas, self.d, self.d, dtype=torch.float64)
+        total = self._rows.new_zeros(self.replicas, self.d, self.d, dtype=torch.float64)
         for some in self._pieces(self._rows, 1):
-            numbers = some.double()
-            moment.baddbmm_(numbers.mT, numbers)
-        return moment / self.n
+            total += moment(some.double())
+        return total / self.n
 
     def _pieces(self, values: torch.Tensor, dimension: int) -> tuple[torch.Tensor, ...]:
         """Values with a dimension of n, for as many rows at a time as have PIECE bytes."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +45,12 @@ class Named:
         drawn = [curve for curve in view.curves if known(curve).any() and not curve.is_reference]
         self.learners = [curve for curve in drawn if curve.chosen]
         """The curves of learners that have values; of several rates that of the best so far."""
+
+    def about(self, learners: Sequence[CurveView]) -> Named:
+        """The same of some of the curves."""
+        some = copy(self)
+        some.learners = [*learners]
+        return some
 
     def name(self, curve: CurveView) -> str:
         """The name of a curve with its letter; without that of its learner where there is no other."""

@@ -11,7 +11,8 @@ from engine.pictures.view import HeatView, View
 from engine.results.arrivals import Arrivals
 from engine.results.clause import Clause, Named
 from engine.results.coinciding import coinciding
-from engine.results.followed import followed
+from engine.results.comparisons import comparisons
+from engine.results.followed import followed, without_line
 from engine.results.pairs import compared, pairs
 from engine.results.shapes import FEW, Shapes
 from engine.results.standing import Standing
@@ -30,8 +31,10 @@ def clauses(view: View, letters: Mapping[str, str]) -> Iterator[Clause]:
     bounds_first = standing.binds_all if seen else len(names.learners) > FEW
     if (found := pairs(names)) and not arrivals.all_come:
         seen = list(compared(names, found))
-    elif not seen and (not close or (not names.along_clock and len(names.learners) == 1)):
-        shapes = Shapes(names)
+    elif not seen and (
+        (others := without_line(names)) or (not names.along_clock and len(names.learners) == 1)
+    ):
+        shapes = Shapes(names.about(others or names.learners))
         yield from shapes.laws()
         seen = list(shapes.ranges())
     if not found:
@@ -41,6 +44,7 @@ def clauses(view: View, letters: Mapping[str, str]) -> Iterator[Clause]:
     yield from _without_value(names)
     yield from _unmeasured(names)
     yield from close
+    yield from comparisons(names)
 
 
 def _range_of_heat(view: View, heat: HeatView) -> Clause:

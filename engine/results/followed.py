@@ -11,7 +11,7 @@ from engine.results.clause import Clause, Named
 from engine.results.gap import Gap
 from engine.results.ranges import known
 from engine.results.standing import is_bound_in_limit
-from engine.results.wording import MOST, grouped, listed, plural
+from engine.results.wording import first_of, grouped, listed, plural
 
 KINDS = {"exact": ("the exact value", "the exact values"), "asymptotic": ("its limit", "their limits")}
 """What lines of a direction are, of one curve and of several."""
@@ -32,13 +32,24 @@ def followed(names: Named) -> Iterator[Clause]:
         where = f" {next(iter(limits))}" if len(limits) == 1 and any(limits) else ""
         what = f"{of_several if len(close) > 1 else of_one}{where}"
         alike = list(grouped((gap.in_words, names.name(curve)) for curve, gap in close).items())
-        told = [f"{listed(those)} {plural(how, those)}" for how, those in alike[:MOST]]
-        left = sum(len(those) for _, those in alike[MOST:])
+        first, _ = first_of(alike)
+        told = [f"{listed(those)} {plural(how, those)}" for how, those in first]
+        left = sum(len(those) for _, those in alike[len(first) :])
         said = ", ".join(told) + (f", and {left} other{'s' if left > 1 else ''}" if left else "")
         who = names.brief(close[0][0]) if len(close) == 1 else f"{len(close)} curves"
         near = f"{who} {plural(Gap.widest([gap for _, gap in close]), close)} {what}"
         yield Clause(f"beside {what} {said}", near, of_theory=True, named=False)
         return
+
+
+def without_line(names: Named) -> list[CurveView]:
+    """The curves of which `followed` says nothing: no line is exact of them, or a limit."""
+    lines = [line for line in names.view.lines if line.direction in KINDS and not is_bound_in_limit(line)]
+    told = next(
+        (one for one in KINDS if any(line.direction == one and _own(names, line) for line in lines)), ""
+    )
+    own = {curve.name for line in lines if line.direction == told for curve in _own(names, line)}
+    return [curve for curve in names.learners if curve.name not in own]
 
 
 def _own(names: Named, line: LineView) -> list[CurveView]:

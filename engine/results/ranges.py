@@ -69,16 +69,33 @@ class Range:
         return self._value(-1)
 
     @property
+    def about(self) -> str:
+        """Its last value to two digits."""
+        return self._value(-1, 2)
+
+    @property
+    def least(self) -> tuple[float, str]:
+        """Its least value, as a number and in words."""
+        return float(self.y.min()), self._value(int(self.y.argmin()))
+
+    @property
+    def greatest(self) -> tuple[float, str]:
+        """Its greatest value, as a number and in words."""
+        return float(self.y.max()), self._value(int(self.y.argmax()))
+
+    @cached_property
+    def lies(self) -> bool:
+        """Whether it turns along an index of a measure, as a function of an input does: then it goes no way
+        from one end to the other, but has a least and a greatest value."""
+        return not self._is_course and bool(self._way)
+
+    @property
     def going(self) -> str:
         """Its first and its last value, with a verb."""
         return self.told()
 
     def told(self, along: str = "", with_turns: bool = False) -> str:
-        """The same, with the places on an axis of this name, and with the values where it turns.
-
-        What turns along an index of a measure, as a function of an input does, has no way from one end to the
-        other, but a least and a greatest value.
-        """
+        """The same, with the places on an axis of this name, and with the values where it turns."""
         if len(self.y) > 1 and (self._is_named or (len(self.y) <= FEW and self._turns)):
             there = grouped((self._value(at), self._place(float(x))) for at, x in enumerate(self.x))
             return "is " + ", ".join(f"{value} at {listed(places)}" for value, places in there.items())
@@ -91,12 +108,12 @@ class Range:
             return f"stays at {number(float(self.y.mean()), 2)}"
         if self._jumps:
             return f"is {last} after the start"
-        way = self._way if with_turns else ""
-        if way and not self._is_course:
-            least, most = int(self.y.argmin()), int(self.y.argmax())
+        if self.lies and not with_turns:
+            return f"is between {self.least[1]} and {self.greatest[1]}"
+        if self.lies:
             where = f"{along} = " if along else ""
-            return f"is between {self._at(least, where)} and {self._at(most)}"
-        return f"goes from {first}{begin} to {last}{end}{way}"
+            return f"is between {self._at(int(self.y.argmin()), where)} and {self._at(int(self.y.argmax()))}"
+        return f"goes from {first}{begin} to {last}{end}{self._way if with_turns else ''}"
 
     @property
     def _stays(self) -> bool:
@@ -171,10 +188,10 @@ class Range:
         relative = error / max(abs(float(self.y[at])), self._zero) if self._is_log else error
         return max(TURN * self.change, relative)
 
-    def _value(self, place: int) -> str:
+    def _value(self, place: int, digits: int = 3) -> str:
         """The value at a place, 0 where it is no more than rounding."""
         value = float(self.y[place])
-        return "0" if abs(value) <= self._zero else number(value)
+        return "0" if abs(value) <= self._zero else number(value, digits)
 
 
 def _floats(values: Floats) -> Iterator[float]:

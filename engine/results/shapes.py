@@ -135,36 +135,51 @@ class Shapes:
         else:
             alike = grouped((every[one.name].told("", True), one) for one in curves)
             begin, end = next(iter(spans))
-            along = f"along {names.at(float(begin))} to {names.place(float(end))}: "
+            to = "" if begin == end else f" to {names.place(float(end))}"
+            along = f"{'along' if to else 'at'} {names.at(float(begin))}{to}: "
         most = sorted(alike, key=lambda said: -every[alike[said][0].name].change)
         told, left = first_of(most)
         groups = [(said, some) for said, some in alike.items() if said in told]
         rest = [one for said, some in alike.items() if said not in told for one in some]
         text = along + together(groups, names.name)
-        if left:
+        if left and any(every[one.name].lies for one in rest):
+            text += f", and {len(rest)} more {_lie([every[one.name] for one in rest])}"
+        elif left:
             ends = sorted((float(every[one.name].y[-1]), one.name) for one in rest)
             least, greatest = (every[name].last for _, name in (ends[0], ends[-1]))
             where = f"at {least}" if least == greatest else f"between {least} and {greatest}"
-            text += f", and {len(rest)} more end {where}"
+            verb = "end" if any(len(one.x) > 1 for one in ranges) else "are"
+            text += f", and {len(rest)} more {verb} {where}"
         return Clause(text, brief, named=not along, briefer=briefer)
 
     def _in_brief(self, ranges: Sequence[tuple[str, Range]]) -> str:
         """The ends of a few curves; of more the lowest and the highest of those that go as far as any."""
+        if len(ranges) == 1:
+            return f"{ranges[0][0]} {ranges[0][1].told(with_turns=True)}"
         if len(ranges) <= FEW:
             alike = grouped((one.going, name) for name, one in ranges)
             return together(list(alike.items()), str)
+        if any(one.lies for _, one in ranges):
+            return f"{listed([name for name, _ in ranges])} {_lie([one for _, one in ranges])}"
         at, farthest = "", max(float(one.x[-1]) for _, one in ranges)
         if not self._names.view.along_records:
             ranges = [(name, one) for name, one in ranges if one.x[-1] == farthest]
             at = f" at {self._names.at(farthest)}"
         if len(ranges) == 1:
             return f"{ranges[0][0]} {ranges[0][1].going}"
+        ends = "ends" if any(len(one.x) > 1 for _, one in ranges) else "is"
         by_end = sorted(ranges, key=lambda one: float(one[1].y[-1]))
         (low, least), (high, most) = by_end[0], by_end[-1]
-        if least.last == most.last:
+        if least.about == most.about:
             those = [name for name, _ in ranges]
-            return f"{listed(those)} {plural('ends', those)} at {least.last}{at}"
-        return f"{low} ends lowest, with {least.last}{at}, {high} highest, with {most.last}"
+            height = least.last if least.last == most.last else f"about {least.about}"
+            return f"{listed(those)} {plural(ends, those)} at {height}{at}"
+        return f"{low} {ends} lowest, with {least.last}{at}, {high} highest, with {most.last}"
+
+
+def _lie(ranges: Sequence[Range]) -> str:
+    """Between which values functions lie, all of them."""
+    return f"lie between {min(one.least for one in ranges)[1]} and {max(one.greatest for one in ranges)[1]}"
 
 
 def _law(curve: CurveView) -> Law | None:

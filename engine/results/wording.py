@@ -9,10 +9,13 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 PLURALS = {
-    "does": "do", "ends": "end", "falls": "fall", "follows": "follow", "goes": "go", "has": "have",
-    "is": "are", "stays": "stay",
+    "begins": "begin", "does": "do", "ends": "end", "falls": "fall", "follows": "follow", "goes": "go",
+    "has": "have", "is": "are", "stays": "stay",
 }  # fmt: skip
 """The verbs of predicates."""
+
+LEAST_SHARE = 0.01
+"""Percent: what differs by less differs by no more than this."""
 
 MOST = 3
 """So many are named in a clause; of more than one more, the first and how many others."""
@@ -43,6 +46,11 @@ def first_of(names: Sequence[T], most: int = MOST) -> tuple[Sequence[T], int]:
 def percent(share: float) -> str:
     """A share in words, of two digits or a whole number of percent."""
     return f"{share:.0f} %" if share >= 10 else f"{share:.2g} %"
+
+
+def at_most(share: float) -> str:
+    """The same of a share that is not exceeded: no less than is worth a digit."""
+    return percent(max(share, LEAST_SHARE))
 
 
 def plural(predicate: str, names: Sequence[object]) -> str:

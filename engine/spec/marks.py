@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from engine.core.expressions import BadExpression, evaluate, names_in
+from engine.core.notation import values_written
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.pictures.picture import Mark, Marked, Picture
@@ -41,15 +42,16 @@ def _along(plan: Plan, picture: Picture, pairs: list[tuple[Point, Mark]], where:
     for group, own in apart.items():
         (_, mark), *others = own
         if all(other == mark for _, other in others):
-            found.append(_straight(plan.name(mark.title, picture, group), mark))
+            one = _straight(mark.title, mark)
         else:
-            name = plan.name(mark.name or "mark", picture, group)
-            found.append(_curve(plan, picture, name, own, where))
+            one = _curve(plan, picture, mark.name or "mark", own, where)
+        values = plan.name("", picture, group)
+        found.append(one._replace(name=one.kind + values_written(values, plan.symbols), apart=group))
     return found
 
 
-def _straight(name: str, mark: Mark) -> Marked:
-    return Marked(name, () if mark.x is None else (mark.x,), () if mark.y is None else (mark.y,))
+def _straight(title: str, mark: Mark) -> Marked:
+    return Marked(title, () if mark.x is None else (mark.x,), () if mark.y is None else (mark.y,), title)
 
 
 def _curve(plan: Plan, picture: Picture, name: str, own: list[tuple[Point, Mark]], where: str) -> Marked:
@@ -68,7 +70,7 @@ def _curve(plan: Plan, picture: Picture, name: str, own: list[tuple[Point, Mark]
             raise BadInput(where, _several(plan.axes, picture, name, at_y))
     places = tuple(sorted(values))
     others = tuple(values[place] for place in places)
-    return Marked(name, places, others) if at_y else Marked(name, others, places)
+    return Marked(name, places, others, name) if at_y else Marked(name, others, places, name)
 
 
 def _several(axes: tuple[Axis, ...], picture: Picture, name: str, at_y: bool) -> str:

@@ -17,11 +17,11 @@ from hadamard_tui.charts.series_builder import others
 STYLE: LineStyle = "pairs"
 
 
-def marks(view: View, series: Sequence[Series]) -> list[Series]:
-    """Marks, straight ones through all that the series show."""
+def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
+    """Marks, straight ones through all that the series show: above 0, where x is logarithmic."""
     xs, ys = (np.concatenate([getattr(one, name) for one in series] or [np.empty(0)]) for name in "xy")
-    ys = ys[np.isfinite(ys)]
-    if not len(ys):
+    xs, ys = xs[xs > 0] if x_log else xs, ys[np.isfinite(ys)]
+    if not (len(xs) and len(ys)):
         return []
     found = []
     for mark in _once(view.marks):

@@ -66,7 +66,8 @@ def view_series(look: Look) -> list[Series]:
         curves += [one for curve in look.view.curves for one in Pen(look).draw(_as_level(curve, look.view))]
     lines = [_line(line, look) for line in _different(look.view.lines)]
     lines += _guessed(look)
-    lines = [*marks(look.view, [*curves, *lines]), *lines, *_points(look.view)]
+    through = marks(look.view, [*curves, *lines], bool(look.resolved.x_log))
+    lines = [*through, *lines, *_points(look.view)]
     faint = [one for one in curves if one.faint]
     return [*faint, *lines, *(one for one in curves if not one.faint)]
 

@@ -107,11 +107,10 @@ class Looking(Running):
         self._leap(1)
 
     def action_first(self) -> None:
-        self._go(0)
+        self._go(to_the_end=False)
 
     def action_latest(self) -> None:
-        if self.session is not None:
-            self._go(self.session.playback.last)
+        self._go(to_the_end=True)
 
     def _leap(self, times: int) -> None:
         if (look := self.look) is not None:
@@ -134,15 +133,15 @@ class Looking(Running):
             )
         self._follow()
 
-    def _go(self, record: int) -> None:
-        """Go to a record of the run; to the first place or the last of what goes along no run."""
+    def _go(self, to_the_end: bool) -> None:
+        """Go to the first record of the run or to the last, or to such a place of what goes along no run."""
         session, look = self.session, self.look
         if session is None or look is None:
             return
         if look.view.along_records:
-            session.go(record)
+            session.go(session.playback.last if to_the_end else 0)
         elif len(look.view.known_places):
-            self._cursor = float(look.view.known_places[-1 if record else 0])
+            self._cursor = float(look.view.known_places[-1 if to_the_end else 0])
         self._follow()
 
     def _follow(self) -> None:

@@ -105,17 +105,11 @@ class Predicting(Looking):
         else:
             self._move(times * max(1, len(self.guesses.places) // LEAPS))
 
-    def _go(self, record: int) -> None:
+    def _go(self, to_the_end: bool) -> None:
         if self.guesses is None:
-            super()._go(record)
+            super()._go(to_the_end)
         else:
-            self._move(-len(self.guesses.places) if not record else len(self.guesses.places))
-
-    def action_latest(self) -> None:
-        if self.guesses is None:
-            super().action_latest()
-        else:
-            self._go(len(self.guesses.places))
+            self._move(len(self.guesses.places) * (1 if to_the_end else -1))
 
     def action_remedy(self) -> None:
         """Take the guess and ask for the next; run once all were asked for."""

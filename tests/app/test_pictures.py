@@ -305,6 +305,9 @@ async def test_where_theory_says_nothing_no_bound_is_told_and_where_it_does_the_
         await until(pilot, lambda: "at layer = 3:  layer variance 0." in status_of(app))
         assert " layer-recursion 0." in status_of(app)
         assert f"ratio {cells(app, 1)['ratio']}" in status_of(app), "the selected learner at the last point"
+        for key, layer in (("home", 1), ("end", 3)):  # though the run has a single record
+            await pilot.press(key)
+            await until(pilot, lambda layer=layer: f"at layer = {layer}:" in status_of(app))
 
 
 async def test_the_cell_of_a_heat_map_that_is_looked_at_is_told() -> None:

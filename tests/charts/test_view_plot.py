@@ -474,6 +474,12 @@ def test_a_mark_at_one_place_goes_from_the_foot_of_the_chart_to_its_top():
     assert tuple(named(list(series), "here").y) == axes.y_limits
 
 
+def test_a_level_goes_from_end_to_end_of_a_logarithmic_axis_of_places_from_0_on():
+    view = replace(of_runs(played("A", 1 - K / 40, 0.1, 0, 0)), marks=[Marked("half", y=(0.5,))])
+    assert named(list(plot(Look(view)).series), "half").x.tolist() == [0, 4]
+    assert named(list(plot(Look(replace(view, x_log=True))).series), "half").x.tolist() == [0.1, 4]
+
+
 def test_an_axis_of_few_places_has_its_ticks_there_and_others_at_round_numbers():
     assert [place for place, _ in plot(Look(along("D = 2"))).axes.x_names] == RATES.tolist()
     assert plot(Look(TWO)).axes.x_names == ()

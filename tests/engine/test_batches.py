@@ -138,6 +138,7 @@ ODD = {
     "one by one, signs": {**ONE_BY_ONE, "loss": "logistic"},
     "by rows": {**BY_ROWS, "noise": 0.7},
     "by rows, signs": {**BY_ROWS, "loss": "logistic", "labels": "sign"},
+    "by blocks": {**BY_ROWS, "path": "by-blocks", "noise": 0.7},
     "epochs": {"protocol": {"kind": "epochs", "epochs": 7}},
     "steps": {"protocol": {"kind": "steps", "steps": 30, "records": 9, "batch": 3}},
 }
@@ -179,7 +180,8 @@ def test_losses_by_a_moment_are_those_of_the_predictions_in_double_precision(noi
     monkeypatch.setattr(choice, "AroundZero", lambda *given: chosen.append(given) or choose(*given))
     learners = {"GD": gd(0.005), "lls": LLS}
     matrix = {"kind": "gaussian", "n": 300}
-    described = experiment(matrix, "all", learners, noise=noise, d=20, replicas=2, dtype="float32")
+    words = {"noise": noise, "d": 20, "replicas": 2, "dtype": "float32", "path": "dense"}
+    described = experiment(matrix, "all", learners, **words)
     trace, data = run(described), data_of(described)
     assert len(chosen) == len(learners)
     X, y = data.instances.rows.double().numpy(), data.labels.double().numpy().reshape(2, 20, 300)

@@ -13,7 +13,7 @@ import pytest
 from engine.claims import Outcome
 from engine.core import catalogue
 from engine.core.groups import ROTATIONS
-from engine.pictures.picture import Picture
+from engine.pictures.picture import Marked, Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
 from engine.results.caption import Room, caption
 
@@ -411,7 +411,7 @@ def test_in_whatever_room_captions_are_sentences_with_verbs(view: View):
         for sentence in said.removesuffix(".").split(". "):
             assert VERB.search(sentence) or sentence.endswith("…"), said
             first = sentence.split()[0]
-            assert not first[0].islower() or first in "abcdef", said
+            assert not first[0].islower() or first.rstrip(",") in "abcdef", said
 
 
 def test_many_bound_learners_are_told_in_brief_as_a_class():
@@ -640,6 +640,13 @@ def test_how_many_other_curves_have_lines_of_their_own():
     assert "and 4 others" in caption(losses(*curves, lines=tuple(lines)))
     told = caption(losses(*curves[1:], lines=tuple(lines)), room=Room(60))
     assert told == "6 curves are within 0.5 % to 3 % of the exact values."
+
+
+def test_curves_without_a_line_of_their_own_beside_others_with_one_are_told_of():
+    curves = [curve(name, K, 1 + at + GD.y) for at, name in enumerate("ab")]
+    exact = line(curves[0].y, direction="exact", curve="a", group=None)
+    said = caption(losses(*curves, lines=(exact,)))
+    assert said == "b goes from 3 at k = 0 to 2 at 128. Beside the exact value a is the same to rounding."
 
 
 def test_lines_of_one_kind_with_formulas_of_their_own_are_called_by_the_kind():
@@ -902,6 +909,79 @@ def test_a_function_goes_no_way_but_has_a_least_and_a_greatest_value():
     assert text.startswith("Along input = -2 to 2: kernel is between -1 at -0.8 and 1 at 0.8, near between")
     assert text.endswith("; near is within 0.01 of kernel."), "and the other is not"
     assert "by way of" in caption(replace(view, curves=[replace(kernel, point=None)])), "of several runs"
+    many = [
+        curve(f"λ = {count}", x, y, point=0, learner="kernel")
+        for count, y in enumerate([np.sin(2 * x) / (1 + count) for count in range(9)])
+    ]
+    several = replace(view, curves=many)
+    assert "and 6 more lie between -0.25 and 0.25." in caption(several), "wherever they end"
+    assert caption(several, room=Room(60)).startswith("λ = 0, λ = 1, λ = 2 and 6 more lie between -1 and 1")
+    alone = caption(replace(view, curves=[far]), room=Room(50))
+    assert alone.startswith("far is between -0.8 at "), "in brief, too"
+
+
+def beside(y: np.ndarray, *marks: Marked, others: tuple[CurveView, ...] = (), **more: object) -> str:
+    """The second sentence of the caption of a curve over sizes with some marks and other curves."""
+    view = losses(curve("net", SIZES, y, **more), *others)
+    picture = msgspec.structs.replace(view.picture, x="size")
+    return caption(replace(view, picture=picture, marks=marks)).partition(". ")[2]
+
+
+SIZES = np.array([16.0, 32, 64, 128])
+LEVEL = Marked("guessing", y=(0.5,), kind="guessing")
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        ([0.49, 0.51, 0.48, 0.5], "net stays within 4 % of guessing."),
+        ([0.5, 0.5, 0.5, 0.5], "net follows guessing."),
+        ([0.5 + 1e-7, 0.5, 0.5, 0.5], "net stays within 0.01 % of guessing."),
+        ([0.1, 0.3, 0.4, 0.49], "net ends within 2 % of guessing."),
+        ([0.5, 0.3, 0.4, 0.3], "net begins at guessing."),
+        ([0.51, 0.3, 0.3, 0.5], "net begins within 2 % of guessing, net ends at it."),
+        ([0.1, 0.3, 0.3, 0.2], "net stays below guessing."),
+        ([0.8, 0.9, 0.7, 0.7], "net stays above guessing."),
+        ([0.1, 0.9, 0.3, 0.2], ""),
+    ],
+)
+def test_curves_are_set_beside_the_marks_of_a_picture(y: list[float], said: str):
+    assert beside(np.array(y), LEVEL) == said
+
+
+def test_a_mark_is_set_beside_the_curves_whose_own_it_is():
+    other = curve("net, ρ = 2", SIZES, np.full(4, 0.2), learner="net", apart=(1,))
+    own = [Marked(f"1 − ρ, ρ = {at}", (), (y,), "1 − ρ", (at,)) for at, y in enumerate((0.5, 0.25))]
+    text = beside(np.full(4, 0.51), *own, others=(other,), apart=(0,))
+    assert text == "net stays within 2 % of 1 − ρ, ρ = 2 stays below it."
+    through = Marked("2d, of old", tuple(SIZES[::-1]), tuple(2 * SIZES[::-1]), "2d, of old")
+    assert beside(2 * SIZES, through) == "net follows “2d, of old”."
+
+
+def test_curves_are_set_beside_reference_learners():
+    least = curve("least norm", SIZES, np.array([1.0, 1, 2, 2]), is_reference=True)
+    assert beside(np.array([1.5, 1.6, 2.5, 2.01]), others=(least,)) == "net ends within 0.5 % of least norm."
+    assert beside(SIZES, others=(replace(least, missing=np.ones(4, int)),)) == "", "it is not known"
+
+
+def test_of_the_ends_of_curves_that_are_about_the_same_it_is_not_told_which_is_highest():
+    three = [curve(name, K, 1 - K / 256 + at / 1e3) for at, name in enumerate(("GD", "EGU", "net"))]
+    assert caption(losses(*three), room=Room(45)) == "GD, EGU and net end at about 0.5 at k = 128."
+
+
+def test_where_there_is_a_single_place_nothing_goes_along_it_or_ends():
+    at_init = [curve(name, K[:1], np.array([y])) for name, y in (("GD", 3.0), ("EGU", 2.0), ("net", 1.0))]
+    assert caption(losses(*at_init)) == "At k = 0: GD is 3, EGU 2, net 1."
+    *_, other = at_init
+    five = [*at_init, *(replace(other, name=name, learner=name) for name in ("least squares", "AdaGrad"))]
+    assert caption(losses(*five), room=Room(55)) == "net is lowest, with 1 at k = 0, GD highest, with 3."
+    text = caption(losses(*(replace(one, y=one.y * (1 + 0.1 * at)) for at, one in enumerate(five))))
+    assert text == "At k = 0: GD is 3, EGU 2.2, net 1.2, and 2 more are between 1.3 and 1.4."
+
+
+def test_of_a_single_curve_it_is_told_in_brief_too_where_it_turns():
+    valley = curve("net", K, 1 + np.abs(K - 40) / 100)
+    assert caption(losses(valley), room=Room(50)) == "net goes from 1.4 to 1.88 by way of 1 at 40."
 
 
 def test_who_is_not_drawn_is_named_with_where_the_measure_is_taken():

@@ -24,34 +24,34 @@ def marks(picture, mark, *axes):
 
 def test_each_curve_has_its_own():
     assert marks({"x": "k", "curves": "eta"}, {"y": "2/eta"}, RATES) == [
-        Marked("it, eta = 0.05", y=(40.0,)),
-        Marked("it, eta = 0.1", y=(20.0,)),
-        Marked("it, eta = 0.2", y=(10.0,)),
+        Marked("it, η = 0.05", (), (40.0,), "it", (0,)),
+        Marked("it, η = 0.1", (), (20.0,), "it", (1,)),
+        Marked("it, η = 0.2", (), (10.0,), "it", (2,)),
     ]
 
 
 def test_along_the_axis_it_is_a_line():
-    assert marks({"x": "eta"}, {"y": "2/eta"}, RATES) == [Marked("it", ETAS, (40.0, 20.0, 10.0))]
+    assert marks({"x": "eta"}, {"y": "2/eta"}, RATES) == [Marked("it", ETAS, (40.0, 20.0, 10.0), "it", ())]
     (squared,) = marks({"x": "eta^2"}, {"y": "2/eta"}, RATES)
     np.testing.assert_allclose(squared.x, np.square(ETAS))
 
 
 def test_one_that_is_the_same_everywhere_is_straight_and_drawn_once():
-    assert marks({"x": "k", "curves": "eta"}, {"y": "d/2"}, RATES) == [Marked("it", y=(2.0,))]
-    assert marks({"x": "eta"}, {"x": 0.1}, RATES) == [Marked("it", x=(0.1,))]
+    assert marks({"x": "k", "curves": "eta"}, {"y": "d/2"}, RATES) == [Marked("it", y=(2.0,), kind="it")]
+    assert marks({"x": "eta"}, {"x": 0.1}, RATES) == [Marked("it", x=(0.1,), kind="it")]
 
 
 def test_over_a_heat_map_it_runs_along_either_axis():
     over = {"x": "eta", "y": "size"}
-    assert marks(over, {"y": "1/eta"}, RATES, SIZES) == [Marked("it", ETAS, (20.0, 10.0, 5.0))]
-    assert marks(over, {"x": "1/size"}, RATES, SIZES) == [Marked("it", (0.25, 0.125), (4.0, 8.0))]
+    assert marks(over, {"y": "1/eta"}, RATES, SIZES) == [Marked("it", ETAS, (20.0, 10.0, 5.0), "it", ())]
+    assert marks(over, {"x": "1/size"}, RATES, SIZES) == [Marked("it", (0.25, 0.125), (4.0, 8.0), "it", ())]
 
 
 def test_along_one_axis_for_every_value_of_another():
     found = marks({"x": "eta", "curves": "size"}, {"y": "size/eta"}, RATES, SIZES)
     assert found == [
-        Marked("it, size = 4", ETAS, (80.0, 40.0, 20.0)),
-        Marked("it, size = 8", ETAS, (160.0, 80.0, 40.0)),
+        Marked("it, size = 4", ETAS, (80.0, 40.0, 20.0), "it", (0,)),
+        Marked("it, size = 8", ETAS, (160.0, 80.0, 40.0), "it", (1,)),
     ]
 
 

@@ -62,7 +62,8 @@ class AroundZero(ByWeights):
         self._products, self._constant = data.instances.products_with(data.labels)
 
     def _values(self, weights: torch.Tensor) -> torch.Tensor:
+        weights = weights.double()
         squares = self._data.instances.mean_square(weights)
         assert squares is not None, "an evaluator is chosen for instances that have a second moment"
-        slopes = (weights.double() * self._products).sum(2)
+        slopes: torch.Tensor = torch.linalg.vecdot(weights, self._products)
         return (squares - 2 * slopes + self._constant).clamp_(min=0)
