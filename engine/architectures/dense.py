@@ -56,7 +56,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
     have +, and one more if their number is odd. Either `scale` says s, or `cw` C_w, one for all layers or one
     for each, the output too. With `biases`, or C_b = `cb` > 0, there are biases b_l, trained, that start as
     N(0, C_b) (once or for each layer, too); a bias is the weight of an input that is always 1, and depends on
-    no coordinates. The output has none with `output_bias = false`.
+    no coordinates. With `alternating_biases` their sizes are uniform on [0, √(3C_b)], and from unit to unit
+    their signs +, −, +, … The output has none with `output_bias = false`.
 
     With `outputs = "m"` one net predicts all m targets: they share its hidden layers, and each has weights of
     its own in the last layer. The loss that it is trained on is the sum of those of its outputs, of which the
@@ -113,6 +114,14 @@ class Dense(Architecture, frozen=True, tag="dense"):
     output_bias: Annotated[
         bool, Meta(title="output bias", description="where units have biases: the output too", extra=SELDOM)
     ] = True
+    alternating_biases: Annotated[
+        bool,
+        Meta(
+            title="alternating biases",
+            description="of sizes U(0, √(3 C_b)), signs in turn; else Gaussian",
+            extra=SELDOM,
+        ),
+    ] = False
     output_signs: Annotated[
         bool,
         Meta(title="output signs", description="output weights start as ±, all of one size", extra=SELDOM),
@@ -138,6 +147,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
             raise BadField(missing, f"missing; {given} needs it beside it")
         if self.balanced_signs and not self.output_signs:
             raise BadField("balanced_signs", "it says which signs output weights have; set output_signs too")
+        if self.alternating_biases and not self.has_biases:
+            raise BadField("alternating_biases", "it says how biases start, and there are none; set cb too")
         if self.scale is not None and self.cw is not None:
             raise BadField("cw", "scale says this too, C_w = s²; give one of them")
         count = len(self.hidden) + 1
@@ -227,7 +238,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def signals(self) -> Signals | None:
-        if self.init != "gaussian" or self.output_signs or self.parametrisation not in ("standard", "ntk"):
+        if self.init != "gaussian" or self.output_signs or self.alternating_biases:
+            return None
+        if self.parametrisation not in ("standard", "ntk"):
             return None
         cw = tuple(size * size for size in self._sizes())
         biased = self._biased
@@ -270,7 +283,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
             self._numbers, self._fans(d), self._each(self.cb), strict=True
         ):
             if number in biased:
-                tensors[f"b{number}"] = math.sqrt(variance) * stream.normal(fan_out, 1)
+                law = _alternating if self.alternating_biases else Stream.normal
+                tensors[f"b{number}"] = math.sqrt(variance) * law(stream, fan_out, 1)
         return tensors
 
     def _layer(
@@ -476,6 +490,13 @@ def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
     """Signs [R, rows, columns] of which half of every row are +, rounded up, in random order."""
     orders = np.stack([stream.permutation(columns) for _ in range(rows)], 1)
     return np.where(orders < (columns + 1) // 2, 1, -1)
+
+
+def _alternating(stream: Stream, units: int, columns: int) -> NDArray[np.float64]:
+    """Numbers [R, units, columns] of sizes U(0, √3), signs +, −, +, … along units; their mean square is 1."""
+    signs = np.where(np.arange(units) % 2 == 0, 1, -1)[:, None]
+    alternating: NDArray[np.float64] = math.sqrt(3) * signs * stream.uniform(units, columns)
+    return alternating
 
 
 def _semi_orthogonal(stream: Stream, rows: int, columns: int) -> NDArray[np.float64]:

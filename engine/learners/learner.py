@@ -102,7 +102,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return all(getattr(self, name) is None for name in STEP_OPTIONS)
 
     def __post_init__(self) -> None:
-        for name in (*STEP_OPTIONS, "tends_to") if self.update is None else ():
+        for name in STEP_OPTIONS if self.update is None else ():
             if getattr(self, name) is not None:
                 raise BadField(name, "this is for learners with an update rule; leave it out")
         if self.update is not None and self.update.weights_of_state:
@@ -117,6 +117,8 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.rate_unit == "start-jacobian" and self.architecture is not None and unlayered:
             what = f"{self.architecture.kind} is not a net of layers, whose Jacobian it takes"
             raise BadField("rate_unit", f"{what}; take start-sharpness")
+        if self.tends_to is not None and self.update is None and self.solver is None:
+            raise BadField("tends_to", "this is for learners with an update rule or a solver; leave it out")
         if self.solver is not None:
             if self.architecture is not None or self.update is not None:
                 raise BadField(

@@ -101,7 +101,9 @@ class Probe:
 
     @property
     def start_weights(self) -> torch.Tensor:
-        """The weights [B, d] at the first record."""
+        """The weights [B, d] at the first record, those of a solver before its first example."""
+        if self.weights is not None and not isinstance(self._hypothesis, Parametrised):
+            return torch.zeros_like(self.weights)
         start = self.architecture.weights({**self.tensors, **self.start})
         assert start is not None, "a measure of weights is asked where there are any"
         return start
@@ -164,19 +166,31 @@ class Probe:
         """A positive multiple of the same gradient, where the loss itself may be too small for a number."""
         return self._curvature(Logarithm(self.loss)).gradient
 
+    @property
+    def weight_gradient(self) -> torch.Tensor:
+        """A positive multiple of ∂L/∂w [B, d], L the mean loss over the rows seen, as `drawn_weights`."""
+        some = self._seen
+        loss, labels = Logarithm(self.loss), self.data.labels[:, some]
+        slopes = loss.slope(self.predictions[:, some], labels) * self.counts[:, some].to(labels.dtype)
+        return self.data.instances.turn_back(self.data.instances.at(some).combine(slopes))
+
     @cached_property
     def curvature(self) -> Curvature:
         """The Hessian of the same loss, of every net."""
         return self._curvature(self.loss)
 
     def _curvature(self, loss: Cost) -> Curvature:
-        rows = int((self.counts > 0).any(0).nonzero().amax()) + 1 if self.counts.any() else 1
-        some = slice(0, rows)
+        some = self._seen
         shares = self.counts[:, some] / self.counts[:, some].sum(1, keepdim=True)
         labels = self.data.labels[:, some]
         instances = self.data.instances.at(some)
         shares = shares.to(labels.dtype)
         return Curvature(self.architecture, self.tensors, instances, labels, shares, loss)
+
+    @property
+    def _seen(self) -> slice:
+        """The rows up to the last that was seen; the first before any was."""
+        return slice(0, int((self.counts > 0).any(0).nonzero().amax()) + 1 if self.counts.any() else 1)
 
     @property
     def _parametrised(self) -> Parametrised:
@@ -237,7 +251,7 @@ class Measure(Part, frozen=True):
     """Whether it needs the Hessian of the loss that a net is trained on."""
 
     of_start: ClassVar[bool] = False
-    """Whether it needs the parameters at the first record."""
+    """Whether it needs the parameters at the first record, of learners that have any."""
 
     @property
     def under(self) -> Group | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.core.lazy import torch
+from engine.core.sizes import DERIVED, Sizes
 from engine.measures import Measure, Probe
 
 if TYPE_CHECKING:
@@ -25,14 +26,13 @@ class Distance(Measure, frozen=True, tag="distance"):
     is_risk: ClassVar[bool] = True
     per_learner: ClassVar[bool] = True
     of_weights: ClassVar[bool] = True
-    of_parameters: ClassVar[bool] = True
     of_start: ClassVar[bool] = True
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         return None if learner.tends_to is not None else "the learner says which solution it tends to"
 
-    def numbers(self, parameters: int, signals: int, batch: int) -> int:
-        return 3 * batch * parameters
+    def bytes_held(self, sizes: Sizes) -> int:
+        return DERIVED * 3 * sizes.batch * sizes.d
 
     def value(self, probe: Probe) -> torch.Tensor:
         weights, limit = probe.weights, probe.limit.double()

@@ -1,14 +1,15 @@
-"""How far the large singular values of a net's Jacobian stand above the others."""
+"""How far the singular values of a net's Jacobian stand above the next."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+import numpy as np
 from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.parts import Count
-from engine.measures import Measure, Probe
+from engine.measures import Index, Measure, Probe
 from engine.measures.jacobian_spectrum import JacobianSpectrum
 
 if TYPE_CHECKING:
@@ -17,32 +18,40 @@ if TYPE_CHECKING:
 
 
 class JacobianGap(Measure, frozen=True, tag="jacobian-gap"):
-    """λ_m/λ_{m+1} of the singular values of J = ∂(predictions of all rows)/∂W₁, largest first.
+    """λ_j/λ_{j+1} of the singular values of J = ∂(predictions of all rows)/∂W₁, largest first.
 
-    On mixtures of K classes of C small clusters each, nets with K outputs have a gap after m = K²C. Averaged
-    over targets where each has a net. Source: OFLS19; theory-bias.md §46.
+    On mixtures of K classes of C small clusters each, nets with K outputs have a gap at j = K²C, and
+    neighbours of it are near 1. Measured at the start and at the end. Averaged over targets where each has a
+    net. Unit: none. Source: OFLS19; theory-bias.md §46.
     """
 
-    label: ClassVar[str] = "gap of the Jacobian's singular values"
+    label: ClassVar[str] = "ratio of a singular value to the next"
     of_parameters: ClassVar[bool] = True
     expensive: ClassVar[bool] = True
 
-    after: Annotated[Count, Meta(title="after m", description="how many singular values are large")] = 1
+    most: Annotated[Count, Meta(title="how many", description="of the largest singular values")] = 50
+
+    @property
+    def ends_only(self) -> bool:
+        return True
+
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        (values,) = self._spectrum.index(learner, problem)
+        return (Index("j", np.arange(1.0, len(values.values))),)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        spectrum = self._spectrum
-        if lack := spectrum.refuses(learner, problem):
+        if lack := self._spectrum.refuses(learner, problem):
             return lack
-        (index,) = spectrum.index(learner, problem)
-        return None if len(index.values) > self.after else f"there are more than {self.after} singular values"
+        (values,) = self._spectrum.index(learner, problem)
+        return None if len(values.values) > 1 else "there are two singular values at least"
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return self._spectrum.numbers(parameters, signals, batch)
 
     def value(self, probe: Probe) -> torch.Tensor:
         values = probe.value(self._spectrum)
-        return values[..., self.after - 1] / values[..., self.after]
+        return values[..., :-1] / values[..., 1:]
 
     @property
     def _spectrum(self) -> JacobianSpectrum:
-        return JacobianSpectrum(most=self.after + 1)
+        return JacobianSpectrum(most=self.most)

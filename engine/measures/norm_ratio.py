@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.core.lazy import torch
+from engine.core.sizes import DERIVED, Sizes
 from engine.measures import Measure, Probe
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
 
     label: ClassVar[str] = "norm, relative to the least"
     of_weights: ClassVar[bool] = True
-    of_parameters: ClassVar[bool] = True
     of_start: ClassVar[bool] = True
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
@@ -33,8 +33,8 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
             None if names_norm else "the learner says which solution it tends to, and that has a least norm"
         )
 
-    def numbers(self, parameters: int, signals: int, batch: int) -> int:
-        return 3 * batch * parameters
+    def bytes_held(self, sizes: Sizes) -> int:
+        return DERIVED * 3 * sizes.batch * sizes.d
 
     def value(self, probe: Probe) -> torch.Tensor:
         weights, solver = probe.weights, probe.solver_of_limit

@@ -112,10 +112,8 @@ class Recorder:
         if self.keeps(self._taken):
             kept = self._first_weights() if self._keeping is None else self._keeping.kept()
             self._weights[self._waiting] = kept
-        if self._taken == 0 and any(one.of_start for one in self._others):
-            assert isinstance(self._hypothesis, Parametrised), (
-                "only learners with parameters are asked for it"
-            )
+        of_start = any(one.of_start for one in self._others)
+        if self._taken == 0 and of_start and isinstance(self._hypothesis, Parametrised):
             self._start = {name: tensor.clone() for name, tensor in self._hypothesis.params.items()}
         self._measure_others(seen)
         self._evaluator.take(self._hypothesis, seen)

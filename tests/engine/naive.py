@@ -1426,13 +1426,31 @@ def excess_risk(w: Array, w_star: Array, second_moment: Array) -> float:
     return sum(gaps[i] * second_moment[i, j] * gaps[j] for i in range(len(gaps)) for j in range(len(gaps)))
 
 
+def fourier(w: Array) -> list[complex]:
+    """The coefficients of the unitary discrete Fourier transform of w, by their definition."""
+    turns = [[cmath.exp(-2j * math.pi * f * i / len(w)) for i in range(len(w))] for f in range(len(w))]
+    return [np.dot(turn, w) / math.sqrt(len(w)) for turn in turns]
+
+
+def norm_angle(w: Array, rows: Array, labels: Array, q: str) -> tuple[float, int]:
+    """1 − cos(ĝ, ŵ|ŵ|^(p−2)) for g = Σ_j y_j x_j e^(−y_j x_jᵀw), of the |ŵ_i| > max|ŵ|/20, and how many."""
+    g = sum((y * math.exp(-y * (x @ w)) * x for x, y in zip(rows, labels, strict=True)), 0 * w)
+    own, against = (fourier(v) if q.startswith("fourier") else list(v) for v in (w, g))
+    power = 2 / 3 if q.endswith("2/3") else {"2": 2, "1": 1, "fourier": 1}[q]
+    pairs = [(a, b) for a, b in zip(own, against, strict=True) if abs(a) > max(map(abs, own)) / 20]
+    slopes = [a * abs(a) ** (power - 2) for a, _ in pairs]
+    product = sum((s.conjugate() * b).real for s, (_, b) in zip(slopes, pairs, strict=True))
+    sizes = math.sqrt(sum(abs(s) ** 2 for s in slopes) * sum(abs(b) ** 2 for _, b in pairs))
+    return (1 - product / sizes if sizes else math.nan), len(pairs)
+
+
 def length(w: Array, p: str) -> float:
-    """‖w‖_p, entry by entry, or the sum of the sizes of its Fourier coefficients, by their definition."""
+    """‖w‖_p, entry by entry, or that of its Fourier coefficients, by their definition."""
     if p == "2/3":
         return sum(abs(x) ** (2 / 3) for x in w) ** 1.5
-    if p == "fourier":
-        turns = [[cmath.exp(-2j * math.pi * f * i / len(w)) for i in range(len(w))] for f in range(len(w))]
-        return sum(abs(np.dot(turn, w)) for turn in turns) / math.sqrt(len(w))
+    if p.startswith("fourier"):
+        power = 2 / 3 if p.endswith("2/3") else 1
+        return sum(abs(c) ** power for c in fourier(w)) ** (1 / power)
     return {"1": sum(map(abs, w)), "2": math.sqrt(sum(x * x for x in w)), "max": max(map(abs, w))}[p]
 
 

@@ -16,8 +16,7 @@ def described(net, measure, matrix=CLUSTERS, **words):
     net = {"kind": "dense", "widths": [5], "activation": "softplus", "outputs": "m", **net}
     settings = {"protocol": "at-init", "replicas": 2, **words}
     whole = raw(matrix, "classes", {"net": {"architecture": net}}, **settings)
-    x = "k" if "gap" in str(measure) else "j"
-    return reading.parse({**whole, "pictures": [{"x": x, "measure": measure}]})
+    return reading.parse({**whole, "pictures": [{"x": "j", "measure": measure}]})
 
 
 def measured(whole):
@@ -73,15 +72,13 @@ def test_of_the_rows_trained_on_it_is_the_jacobian_of_these_alone():
     assert (of_all[:, 0] > found[:, 0]).all()
 
 
-def test_the_gap_is_a_ratio_of_neighbours_where_there_are_such():
-    spectrum = measured(described({}, {"kind": "jacobian-spectrum", "most": 5}))
-    whole = described({}, {"kind": "jacobian-gap", "after": 4})
-    (curve,) = run(whole).curves
-    np.testing.assert_allclose(
-        curve.values(whole.pictures[0].measure.name)[0], spectrum[:, 3] / spectrum[:, 4], rtol=1e-10
+def test_gaps_are_ratios_of_neighbours_where_there_are_such():
+    spectrum, gaps = (
+        measured(described({}, {"kind": kind, "most": 5})) for kind in ("jacobian-spectrum", "jacobian-gap")
     )
-    with pytest.raises(BadInput, match="more than 18 singular values"):
-        described({}, {"kind": "jacobian-gap", "after": 18})
+    np.testing.assert_allclose(gaps, spectrum[:, :-1] / spectrum[:, 1:], rtol=1e-10)
+    with pytest.raises(BadInput, match="two singular values at least"):
+        described({}, {"kind": "jacobian-gap", "most": 1})
 
 
 def test_output_weights_may_start_as_signs():
@@ -100,6 +97,20 @@ def test_half_of_them_may_be_plus_in_every_output_and_replica():
     assert (output[0] != output[1]).any(), "which they are is drawn by every replica"
     with pytest.raises(BadInput, match="set output_signs too"):
         described({"balanced_signs": True}, "jacobian-spectrum")
+
+
+def test_biases_may_be_uniform_with_alternating_signs():
+    biases = {"cb": [0.25, 0], "alternating_biases": True, "widths": [401]}
+    hypothesis, _ = beginning(described(biases, "jacobian-spectrum"))
+    hidden = hypothesis.tensors["b1"][:, :, 0].numpy()
+    sizes, signs = np.abs(hidden), np.where(np.arange(401) % 2 == 0, 1, -1)
+    np.testing.assert_array_equal(np.sign(hidden), np.broadcast_to(signs, hidden.shape))
+    error = np.sqrt(0.75) / np.sqrt(12 * sizes.size)  # of the mean of numbers uniform on [0, √(3 C_b)]
+    assert sizes.max() < np.sqrt(0.75)
+    assert abs(sizes.mean() - np.sqrt(0.75) / 2) < 4 * error
+    assert (hidden[0] != hidden[1]).all(), "they are drawn by every replica"
+    with pytest.raises(BadInput, match="set cb too"):
+        described({"alternating_biases": True}, "jacobian-spectrum")
 
 
 def test_two_classes_may_have_a_target_each():

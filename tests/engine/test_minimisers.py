@@ -17,6 +17,7 @@ from engine.results.views import view
 from engine.runtime.run import run
 from engine.solvers.lp_margin import shortest
 from engine.solvers.min_divergence import Entropy, Power, nearest
+from engine.solvers.min_q import minimiser
 from engine.spec import reading
 
 SEPARABLE = {
@@ -178,6 +179,17 @@ def test_along_a_loss_nothing_is_relative_to_another_learner():
         distances({**gd(0.05), "tends_to": "lls"}, relative="it")
 
 
+def test_solutions_have_distances_and_norms_relative_to_another_one():
+    learner = {"solver": {"kind": "min-q", "alpha": 1}, "tends_to": "lls"}
+    document = raw(**FITTED, learners={"it": learner}, protocol="at-init")
+    document["pictures"] = [{"x": "k", "measure": "distance"}, {"x": "k", "measure": "norm-ratio"}]
+    found, (X, y) = run(reading.parse(document)).curves[0], fitted()
+    w, least = minimiser(X, y, 1.0, 2), np.linalg.pinv(X) @ y
+    length = np.linalg.norm(least)
+    assert found.mean("distance")[-1] == pytest.approx(np.linalg.norm(w - least) / length, rel=1e-9)
+    assert found.mean("norm-ratio")[-1] == pytest.approx(np.linalg.norm(w) / length, rel=1e-12)
+
+
 def test_a_margin_in_the_norm_that_is_tended_to_is_relative_to_the_largest():
     learner = {"architecture": "linear", "update": {"kind": "coordinate", "lr": 0.05}}
     learner["tends_to"] = {"kind": "lp-margin", "q": "1"}
@@ -209,7 +221,10 @@ def test_parameters_that_are_a_combination_of_margins_are_stationary():
 
 
 REFUSED = {
-    "a solver tends to nothing": ({"solver": "lls", "tends_to": "lls"}, "is for learners with an update"),
+    "an untrained net tends to nothing": (
+        {"architecture": "linear", "tends_to": "lls"},
+        "for learners with an update rule or a solver",
+    ),
     "margins need signs": ({**gd(0.1), "tends_to": "max-margin"}, "needs labels"),
 }
 

@@ -7,13 +7,14 @@ import naive
 import numpy as np
 import pytest
 import torch
-from building import beginning, experiment, gd, weights
+from building import beginning, experiment, gd, raw, weights
 from twins import serving
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.measures import Probe, named
 from engine.runtime.run import run
+from engine.spec import reading
 
 D = 8
 OF_WEIGHTS = (
@@ -24,13 +25,17 @@ OF_WEIGHTS = (
     "norm-max",
     "norm-2/3",
     "norm-fourier",
+    "norm-fourier-2/3",
     "margin-1",
     "margin-2",
     "margin-max",
     "margin-2/3",
     "margin-fourier",
+    "margin-fourier-2/3",
+    "norm-angle",
+    "large-coefficients",
 )
-LENGTHS = ("1", "2", "max", "2/3", "fourier")
+LENGTHS = ("1", "2", "max", "2/3", "fourier", "fourier-2/3")
 
 
 @pytest.mark.parametrize("relative", [False, True])
@@ -124,6 +129,37 @@ def test_measures_of_weights_equal_their_naive_twins(learner, target):
             np.testing.assert_allclose(values[k], expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("q", ["1", "2", "2/3", "fourier", "fourier-2/3"])
+@pytest.mark.parametrize("target", ["feature", "all"])
+def test_angles_to_the_least_norm_and_large_coefficients_equal_their_naive_twins(q, target):
+    basis = "fourier" if q.startswith("fourier") else "1"
+    angle, count = {"kind": "norm-angle", "q": q}, {"kind": "large-coefficients", "of": basis}
+    words = {"d": D, "replicas": 2, "labels": "sign", "measures": [angle, count], "loss": "exponential"}
+    described = experiment({"kind": "gaussian", "rotate": True}, target, {"it": gd(0.05)}, **words)
+    ran, found = run(described).curves[0], weights(described)  # [S, B, d]
+    _, data = beginning(described)
+    for k in (0, 1, 5, D):
+        expected = [
+            naive.norm_angle(w, rows[:k], labels[:k], q)
+            for w, labels, rows in zip(
+                found[k],
+                data.labels.numpy(),
+                data.instances.rows.numpy().repeat(data.targets, 0),
+                strict=True,
+            )
+        ]
+        for name, twin in zip((angle, count), np.array(expected).reshape(2, -1, 2).mean(1).T, strict=True):
+            values = ran.values(catalogue.make("measures", **name).name)[k]
+            np.testing.assert_allclose(values, twin, rtol=1e-8, atol=1e-12)
+
+
+def test_no_least_maximum_has_an_angle():
+    document = raw("gaussian", d=D, labels="sign")
+    document["pictures"] = [{"x": "k", "measure": {"kind": "norm-angle", "q": "max"}}]
+    with pytest.raises(BadInput, match="the length has a gradient"):
+        reading.parse(document)
+
+
 @pytest.mark.parametrize("name", ["excess-risk", "norm-1", "norm-max", "margin-2"])
 @pytest.mark.parametrize("learner", [LEARNERS["GD"], LEARNERS["EGU±"]], ids=["GD", "EGU±"])
 @pytest.mark.parametrize("protocol", ["one-pass", {"kind": "erm", "steps": 4}], ids=["one-pass", "erm"])
@@ -199,6 +235,7 @@ REFUSED = [
     ("angle-error", {"matrix": {"kind": "gaussian", "repeat": 1}}, "the matrix declares isotropic"),
     ("angle-error", {"matrix": "threshold"}, "learners see the features"),
     ("margin-2", {"matrix": "gaussian"}, "labels are \\+1 and −1"),
+    ("norm-angle", {"matrix": "gaussian"}, "labels are \\+1 and −1"),
 ]
 
 

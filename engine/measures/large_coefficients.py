@@ -1,0 +1,39 @@
+"""How many coefficients of the weights are large."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.lengths import coefficients
+from engine.measures import Measure, Probe
+
+LARGE = 0.05
+"""Above so large a share of the largest a coefficient counts. Source: theory-bias.md §47."""
+
+
+class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
+    """How many |ŵ_i| are above a twentieth of the largest, averaged over targets.
+
+    ŵ_i are the weights, or the coefficients of their discrete Fourier transform. 0 for w = 0. Unit: none.
+    Source: GLSS18b; theory-bias.md §47.
+    """
+
+    label: ClassVar[str] = "large coefficients"
+    of_weights: ClassVar[bool] = True
+
+    of: Annotated[
+        Literal["1", "fourier"], Meta(title="of", description="1: the weights; or their Fourier transform")
+    ] = "1"
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        found = large(coefficients(probe.drawn_weights, self.of)).sum(1).double()
+        return probe.data.over_targets(found[None])[0]
+
+
+def large(values: torch.Tensor) -> torch.Tensor:
+    """Which of the coefficients [B, d] are large."""
+    sizes = values.abs()
+    return sizes > LARGE * sizes.amax(1, keepdim=True)

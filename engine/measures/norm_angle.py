@@ -1,0 +1,47 @@
+"""How far weights are from a stationary point of a margin problem in a norm, by an angle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.lengths import POWERS, WORDS, Exponent, coefficients
+from engine.measures import Measure, Probe
+from engine.measures.large_coefficients import large
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class NormAngle(Measure, frozen=True, tag="norm-angle"):
+    """1 − cos(ĝ, ŵ|ŵ|^(p−2)), g = −∂L/∂w: 0 at a stationary point of min ‖ŵ‖_p with margins ≥ 1.
+
+    There g, a combination of the examples of least margin, is a multiple of the gradient of ‖ŵ‖_p, for a loss
+    with an exponential tail. ĝ and ŵ are entries, or coefficients of the unitary discrete Fourier transform,
+    and those are compared of which |ŵ_i| is above a twentieth of the largest: where ŵ_i is 0, ĝ_i is free.
+    For labels ±1; L is the loss over the rows seen. None where one of both is 0. Averaged over targets. Unit:
+    none. Source: GLSS18b; theory-bias.md §47.
+    """
+
+    label: ClassVar[str] = "1 − cos(−∇L, ∇‖w‖)"
+    of_weights: ClassVar[bool] = True
+
+    q: Annotated[Exponent, Meta(title="q", description=f"the length that is to be least: {WORDS}")] = "1"
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        if self.q == "max":
+            return "the length has a gradient, as max|w_i| has not"
+        return None if problem.label_values == "signs" else "labels are +1 and −1"
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        own = coefficients(probe.drawn_weights, self.q)
+        against = coefficients(-probe.weight_gradient, self.q)
+        counted = large(own)
+        slopes = torch.where(counted, own * own.abs() ** (POWERS[self.q] - 2), 0.0)
+        against = torch.where(counted, against, 0.0)
+        lengths = torch.linalg.vector_norm(slopes, dim=1) * torch.linalg.vector_norm(against, dim=1)
+        cosine = (slopes.conj() * against).real.sum(1) / lengths
+        return probe.data.over_targets(torch.where(lengths > 0, 1 - cosine, torch.nan)[None])[0]
