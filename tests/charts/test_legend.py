@@ -80,6 +80,12 @@ def test_nothing_leaves_the_width_or_overlaps(width, most):
 PROVED = curve([0], name="ri-signed", formula="c(1 − k/d)", style="dashed")
 
 
+def test_where_not_both_have_room_a_formula_stands_for_a_longer_name():
+    bound = curve([0], name="rotation-invariant bound", formula="1 − k/d", style="dashed")
+    assert lines([bound], 40, 1) == ["0:╌╌╌ rotation-invariant bound 1 − k/d;"]
+    assert lines([bound], 30, 1) == ["0:╌╌╌ 1 − k/d;"]
+
+
 def test_formulas_go_first_where_not_all_has_room():
     series = [*SERIES[:1], PROVED]
     assert lines(series, 40, 1) == ["0:A ─── GD;11:╌╌╌ ri-signed c(1 − k/d);"]
