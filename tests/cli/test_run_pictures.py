@@ -225,7 +225,7 @@ def test_numbers_of_a_table_are_not_broken_and_errors_have_no_power_of_ten_below
             replicas=3, over=lambda some: x, missing=np.zeros(12, int), diverged=0, diverged_at=None,
             complete=True,
         )
-        for n, error in enumerate((62.0, 0.00612, 0.00612, 0.00612, 0.00612, 0.00612))
+        for n, error in enumerate((62.3, 0.00612, 0.00612, 0.00612, 0.00612, 0.00612))
     ]  # fmt: skip
     view = View(picture, "k", "loss", False, False, 1e-11, curves=curves)
     console = Console(width=90)
