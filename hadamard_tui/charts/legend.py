@@ -57,14 +57,15 @@ class Part(NamedTuple):
     @property
     def text(self) -> str:
         """All of it with the brief name alone."""
-        return self._said(self.brief)
+        return self.named(self.brief)
 
     @property
     def whole(self) -> str:
         """All of it."""
-        return self._said(f"{self.name} {self.formula}".rstrip())
+        return self.named(f"{self.name} {self.formula}".rstrip())
 
-    def _said(self, name: str) -> str:
+    def named(self, name: str) -> str:
+        """With another name."""
         return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
@@ -98,7 +99,8 @@ def legend(
 
     Where not all fits, formulas go, the longest first, or names with a shorter formula; then the
     names that stand in the picture, too; then there are more lines, `most` at most; then names say what they
-    have in common once, then their words are cut ever shorter, and of curves with a letter this is left.
+    have in common once, then their words are cut ever shorter, and of curves with a letter this is left; in
+    the end lines that differ by the values of axes alone are told once.
 
     Args:
         groups: positions of series that run along each other; they are one entry.
@@ -160,7 +162,8 @@ def wrapped(
     note = elided(note, width)
     names = [[(part.text, part.at) for part in one.parts] for one in entries]
     here = [texts for texts, one in zip(names, entries, strict=True) if not one.elsewhere]
-    shorter = _shorter([one.parts for one in entries if not one.elsewhere])
+    left = [one.parts for one in entries if not one.elsewhere]
+    shorter = (*_shorter(left), _folded(left))
     told = ((texts, lines) for texts in _with_formulas(entries, width))
     tried = ((names, lines), (here, lines), (here, most))
     for texts, count in (*told, *tried, *((texts, most) for texts in shorter)):
@@ -199,6 +202,22 @@ def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str,
     marks = [part.mark for parts in once for part in parts]
     bare = [["" if mark else name for mark, name in zip(marks, some, strict=True)] for some in cut]
     yield from _called(once, bare)
+
+
+def _folded(entries: Sequence[Sequence[Part]]) -> list[list[tuple[str, int]]]:
+    """The letters of curves, and of lines that differ by the values of axes alone what they are, once."""
+    told: set[str] = set()
+    found = []
+    for parts in entries:
+        kept: list[tuple[str, int]] = []
+        for part in parts:
+            name = "" if part.mark else part.brief.partition(", ")[0]
+            if part.mark or name not in told:
+                first = part if kept else part._replace(relation="")
+                kept.append((first.called(name) if part.mark else first.named(name), part.at))
+                told.add(name)
+        found += [kept] if kept else []
+    return found
 
 
 def _called(
