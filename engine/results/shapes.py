@@ -111,7 +111,7 @@ class Shapes:
     def _told(self, laws: Sequence[tuple[CurveView, Law]], name: Callable[[CurveView], str]) -> str:
         """What curves are like, those together that are like the same: powers to the first decimal."""
         x, said = self._names.view.x_name, list[str]()
-        base = f"({x})" if " " in x else x
+        base = x if x.isidentifier() else f"({x})"
         for _, some in grouped((one.kind, (curve, one)) for curve, one in laws).items():
             those, exponent = [name(curve) for curve, _ in some], some[0][1].exponent
             power = f"{base}^{exponent:.{2 if len(some) == 1 else 1}f}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -461,14 +462,16 @@ def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
         label = f"{over} until {label} {sign} {threshold:g}"
     if how is not None and how.until is not None:
         label = f"{label}, where {how.until.words}"
-    if picture.times is not None:
+    if picture.times is not None and (picture.relative is None or how is not None):  # else it cancels
         label = f"{label} × {written(picture.times, words)}"
     return label if picture.relative is None else f"{label}, relative to {_divisor(picture)}"
 
 
 def _divisor(picture: Picture) -> str:
-    """What a picture is relative to: a learner by its name, a line of the theory by its formula."""
-    if picture.relative is None:
-        return ""
-    formula = getattr(catalogue.members("theory").get(picture.relative), "formula", None)
-    return formula.partition(", ")[0] if isinstance(formula, str) else picture.relative
+    """What a picture is relative to: a learner by its name, a line of the theory by its formula or title, the
+    shorter of both."""
+    line: Any = catalogue.members("theory").get(picture.relative or "")
+    if line is None:
+        return picture.relative or ""
+    formula, title = line.formula.partition(", ")[0], line.title or line().kind
+    return formula if len(formula) < len(title) else f"the {title}"

@@ -65,7 +65,7 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
     sharp). At the start it is the loss. Source: Bernstein et al. 2023; theory-symmetry.md §22.
     """
 
-    title: ClassVar[str] = "majoriser of the step before"
+    title: ClassVar[str] = "AGD majoriser"
     measure: ClassVar[str] = "loss"
     formula: ClassVar[str] = "2(ℓ − ηG + ½(e^η − 1)²), ℓ and G of half the mean square at the step before"
 

@@ -20,7 +20,7 @@ class AGDRate(ByDerivation, frozen=True, tag="agd-rate"):
     Source: Bernstein et al. 2023; theory-symmetry.md §22.
     """
 
-    title: ClassVar[str] = "convergence rate of AGD"
+    title: ClassVar[str] = "AGD convergence rate"
     measure: ClassVar[str] = "gradient-summary"
     running: ClassVar[Literal["mean", "min", "max", "sum"] | None] = "min"
     formula: ClassVar[str] = "22 ℓ′/t, ℓ′ the mean square at the start, t = step + 1"

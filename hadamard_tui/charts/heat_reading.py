@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from engine.core.notation import number
 from hadamard_tui.charts.heat_map import HeatMap
 
 _PLAIN = (1e-4, 1e6)
@@ -43,6 +44,6 @@ def with_error(value: float, stderr: float) -> str:
     if not (math.isfinite(stderr) and stderr > 0):
         return f"{value:.3g}"
     if not _PLAIN[0] <= max(abs(value), stderr) < _PLAIN[1]:
-        return f"{value:.3g} ± {stderr:.1g}"
+        return f"{value:.3g} ± {number(stderr, 1)}"
     decimals = max(-math.floor(math.log10(stderr)), 0)
     return f"{value:.{decimals}f} ± {stderr:.{decimals}f}"

@@ -32,7 +32,7 @@ def remark(series: Sequence[Series], axes: Axes, hidden: Hidden) -> str:
     below: dict[str, None] = {}
     low, high = axes.y_limits
     for one in series:
-        called = one.mark or (one.name if is_line(one) else "")
+        called = one.mark or (one.name.partition(", ")[0] if is_line(one) else "")
         y = one.y[(one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1]) & np.isfinite(one.y)]
         if called and (y > high).any():
             above[called] = None

@@ -50,14 +50,23 @@ class Part(NamedTuple):
     """How it stands to the first of those that it runs along."""
 
     @property
+    def brief(self) -> str:
+        """The name, or the formula where that is shorter."""
+        return self.formula if 0 < len(self.formula) < len(self.name) else self.name
+
+    @property
     def text(self) -> str:
-        """All but the formula."""
-        return self.relation + " ".join(filter(None, (self.mark, self.sample, self.name)))
+        """All of it with the brief name alone."""
+        return self.named(self.brief)
 
     @property
     def whole(self) -> str:
         """All of it."""
-        return f"{self.text} {self.formula}".rstrip()
+        return self.named(f"{self.name} {self.formula}".rstrip())
+
+    def named(self, name: str) -> str:
+        """With another name."""
+        return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
         """With another name, or none, and the sample only where there is no letter."""
@@ -88,10 +97,10 @@ def legend(
 ) -> tuple[tuple[Piece, ...], ...]:
     """What fits into `lines` lines, series with a mark first; the note ends the last line.
 
-    Where not all fits, formulas go, the longest first, then the names that stand in the picture, too; then
-    there are more lines,
-    `most` at most; then names say what they have in common once, then their words are cut ever
-    shorter, and of curves with a letter this is left.
+    Where not all fits, formulas go, the longest first, or names with a shorter formula; then the
+    names that stand in the picture, too; then there are more lines, `most` at most; then names say what they
+    have in common once, then their words are cut ever shorter, and of curves with a letter this is left; in
+    the end lines that differ by the values of axes alone are told once.
 
     Args:
         groups: positions of series that run along each other; they are one entry.
@@ -153,7 +162,8 @@ def wrapped(
     note = elided(note, width)
     names = [[(part.text, part.at) for part in one.parts] for one in entries]
     here = [texts for texts, one in zip(names, entries, strict=True) if not one.elsewhere]
-    shorter = _shorter([one.parts for one in entries if not one.elsewhere])
+    left = [one.parts for one in entries if not one.elsewhere]
+    shorter = (*_shorter(left), _folded(left))
     told = ((texts, lines) for texts in _with_formulas(entries, width))
     tried = ((names, lines), (here, lines), (here, most))
     for texts, count in (*told, *tried, *((texts, most) for texts in shorter)):
@@ -185,13 +195,29 @@ def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str,
     every = [part for parts in entries for part in parts]
     repeated = {part.at for number, part in enumerate(every) if _is_repeated(part, every[:number])}
     once = [[part for part in parts if part.at not in repeated] for parts in entries]
-    whole = _called(entries, ever_shorter(["" if part.at in repeated else part.name for part in every]))
-    names, *cut = ever_shorter([part.name for parts in once for part in parts])
+    whole = _called(entries, ever_shorter(["" if part.at in repeated else part.brief for part in every]))
+    names, *cut = ever_shorter([part.brief for parts in once for part in parts])
     yield from whole
     yield from _called(once, [names, *cut])
     marks = [part.mark for parts in once for part in parts]
     bare = [["" if mark else name for mark, name in zip(marks, some, strict=True)] for some in cut]
     yield from _called(once, bare)
+
+
+def _folded(entries: Sequence[Sequence[Part]]) -> list[list[tuple[str, int]]]:
+    """The letters of curves, and of lines that differ by the values of axes alone what they are, once."""
+    told: set[str] = set()
+    found = []
+    for parts in entries:
+        kept: list[tuple[str, int]] = []
+        for part in parts:
+            name = "" if part.mark else part.brief.partition(", ")[0]
+            if part.mark or name not in told:
+                first = part if kept else part._replace(relation="")
+                kept.append((first.called(name) if part.mark else first.named(name), part.at))
+                told.add(name)
+        found += [kept] if kept else []
+    return found
 
 
 def _called(

@@ -13,7 +13,14 @@ from hadamard_tui.charts.curve_marks import FEW
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, Limits, Series, are_whole, limits
 from hadamard_tui.charts.ticks import Tick, at_places
-from hadamard_tui.charts.y_limits import log_limits, risk_limits, rounded_off, still_limits, y_limits
+from hadamard_tui.charts.y_limits import (
+    far_below,
+    log_limits,
+    risk_limits,
+    rounded_off,
+    still_limits,
+    y_limits,
+)
 
 
 def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
@@ -40,9 +47,11 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
     most, refused = twice_the_start(view), ""
     if options.y_log or options.window is not None or most == np.inf:
         ys = [_finite(one, x_axis) for one in series]
-        rounding = rounded_off([y for one, y in zip(series, ys, strict=True) if one.mark], view.rounding)
+        curves = [y for one, y in zip(series, ys, strict=True) if one.mark]
+        rounding = rounded_off(curves, view.rounding)
         values = np.concatenate([*ys, np.empty(0)])
-        y_axis, refused = y_limits(values[(values > rounding) | (values <= 0)], look.options, view.y_log)
+        seen = (values > max(rounding, far_below(curves, rounding))) | (values <= 0)
+        y_axis, refused = y_limits(values[seen], look.options, view.y_log)
         if y_axis is not None:
             return axes(y_limits=y_axis, y_log=True, y_rounding=rounding), ""
     if most < np.inf and options.window is None:

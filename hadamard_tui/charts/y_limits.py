@@ -15,7 +15,7 @@ STEPS = 8
 
 DECADES = 8
 """A logarithmic axis that a person asks for reaches so far below its top; one that a picture has of its own
-holds all but rounding."""
+holds all of curves but rounding, and of lines no more than so far below these."""
 
 PEAK = 4
 """Of a risk, so many times the highest start are shown at most."""
@@ -50,6 +50,17 @@ def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
     tiny = (values[:-1] <= rounding * values[-1:]) & (values[1:] > GAP * values[:-1])
     least = min((float(y.max()) for y in above if len(y)), default=0.0)
     return max((value for value in values[:-1][tiny].tolist() if value < least), default=0.0)
+
+
+def far_below(curves: Sequence[np.ndarray], rounding: float) -> float:
+    """What a logarithmic axis does not follow lines of the theory to: DECADES below all that curves show.
+
+    Args:
+        curves: what is to be seen of each, finite.
+        rounding: what stands for 0, and all below it.
+    """
+    above = [y[y > rounding] for y in curves]
+    return min((float(y.min()) for y in above if len(y)), default=0.0) * 10.0**-DECADES
 
 
 def log_limits(values: np.ndarray, decades: float) -> Limits:

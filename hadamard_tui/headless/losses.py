@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.backends import backends
+from engine.core.notation import number
 from engine.pictures.view import ZERO, CurveView, View
 from engine.results.results import of_one
 from engine.results.trace import Trace
@@ -111,7 +112,7 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
     elif curve.stderr is None:
         cells["loss"] = _number(loss)
     else:
-        cells["loss"] = f"{_number(loss)} ± {curve.stderr[curve.place(x)]:.1g}"
+        cells["loss"] = f"{_number(loss)} ± {number(float(curve.stderr[curve.place(x)]), 1)}"
     for name in MEASURES:
         value = _at(run[name], curve.name, x)
         cells[name] = NOTHING if value is None else f"{value:g}" if name == "rank" else f"{value:.4f}"

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console, ConsoleRenderable, Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from engine.claims import Outcome
+from engine.core.notation import number
 from engine.pictures.view import CurveView, LineView, View
 from engine.results.caption import caption
 from engine.results.outcomes import divided
@@ -40,6 +42,9 @@ MOST_ROWS = 12
 COLUMN, WIDEST_NAME = 14, 34
 """Cells that a number with its error takes, and those left to the names of curves that stand in rows."""
 
+WORD, GAP = 5, 2
+"""Cells that a column has at least, and those between two of them."""
+
 NOTHING = "—"
 
 
@@ -62,7 +67,7 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
             yield Text.from_ansi(text, no_wrap=True, overflow="crop")
         yield said_of(found, own, others)
         if picture.y is None:
-            yield Padding(_table(found, console.width), (1, 0, 0, 0))
+            yield Padding(table(found, console.width), (1, 0, 0, 0))
         yield from claims([one for one in own if id(one) not in told])
         told.update(map(id, own))
     if words := skipped(results):
@@ -105,7 +110,7 @@ def chart(found: View, console: Console) -> Text:
     return Text.from_ansi(text, no_wrap=True, overflow="crop")
 
 
-def _table(found: View, width: int) -> Table:
+def table(found: View, width: int) -> Table:
     """A row per place on the x-axis and a column per curve and line, or where these are too many a row."""
     ones: list[CurveView | LineView] = [*found.curves, *found.lines]
     names = [
@@ -113,21 +118,25 @@ def _table(found: View, width: int) -> Table:
         for curve in found.curves
     ]
     names += [Text(f"{found.line_name(line)}\n{_direction(line)}", "dim") for line in found.lines]
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    if len(ones) * COLUMN <= width:
-        table.add_column(found.x_label, justify="right")
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    rows = [
+        [found.name_at(x) or _number(x), *(_cell(one, x) for one in ones)] for x in _places(found, MOST_ROWS)
+    ]
+    widest = (max((cell_len(cell) for cell in column), default=0) for column in zip(*rows, strict=True))
+    if len(ones) * COLUMN <= width and sum(max(WORD, one) + GAP for one in widest) <= width:
+        made.add_column(found.x_label, justify="right")
         for name in names:
-            table.add_column(name, justify="right")
-        for x in _places(found, MOST_ROWS):
-            table.add_row(found.name_at(x) or _number(x), *(_cell(one, x) for one in ones))
-        return table
+            made.add_column(name, justify="right")
+        for row in rows:
+            made.add_row(*row)
+        return made
     places = _places(found, max(2, (width - WIDEST_NAME) // COLUMN))
-    table.add_column(f"at {found.x_label} =")
+    made.add_column(f"at {found.x_label} =")
     for x in places:
-        table.add_column(found.name_at(x) or _number(x), justify="right")
+        made.add_column(found.name_at(x) or _number(x), justify="right")
     for name, one in zip(names, ones, strict=True):
-        table.add_row(Text(" ").join(name.split()), *(_cell(one, x) for x in places))
-    return table
+        made.add_row(Text(" ").join(name.split()), *(_cell(one, x) for x in places))
+    return made
 
 
 def _direction(line: LineView) -> str:
@@ -156,7 +165,9 @@ def _cell(one: CurveView | LineView, x: float) -> str:
     stderr = one.stderr if isinstance(one, CurveView) else None
     if np.isinf(y):
         return "never" if y > 0 else NOTHING
-    error = "" if stderr is None or not np.isfinite(stderr[place]) else f" ± {stderr[place]:.1g}"
+    error = (
+        "" if stderr is None or not np.isfinite(stderr[place]) else f" ± {number(float(stderr[place]), 1)}"
+    )
     return f"{_number(y)}{error}"
 
 

@@ -252,7 +252,7 @@ def line_forms(found: Value) -> tuple[str, ...]:
     """
     if found.line is None or found.height is None:
         return 4 * ("",)
-    line = "bound" if found.line.direction in FROM_BELOW else found.which
+    line = "bound" if found.line.direction in FROM_BELOW else "line"
     ratio = "" if found.ratio is None else f"ratio {digits.ratio(found.ratio)}"
     heights = (_fixed(found.height, decimals, found) for decimals in (4, 3))
     four, three = (height if found.binds else f"({height})" for height in heights)

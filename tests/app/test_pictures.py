@@ -303,7 +303,7 @@ async def test_where_theory_says_nothing_no_bound_is_told_and_where_it_does_the_
         assert not {"bound", "line", "ratio"} & {*cells(app)}
         await pilot.press("i")
         await until(pilot, lambda: "at layer = 3:  layer variance 0." in status_of(app))
-        assert "  wide limit, cw = 2 0." in status_of(app)
+        assert " line 0." in status_of(app)
         assert f"ratio {cells(app, 1)['ratio']}" in status_of(app), "the selected learner at the last point"
         for key, layer in (("home", 1), ("end", 3)):  # though the run has a single record
             await pilot.press(key)

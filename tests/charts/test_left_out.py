@@ -60,6 +60,8 @@ def test_lines_and_marks_that_leave_the_chart_are_named_as_curves_are():
     assert remark(curve(Y, mark="A"), bound) == "above the chart: least ‖w‖∞"
     on = {"y_limits": (0.2, 1), "y_log": True}
     assert remark(curve(Y, name="bound", style="dashed"), **on) == "below the chart: bound"
+    each = [curve(Y / n, name=f"bound, n = {n}", style="dashed") for n in (1, 2)]
+    assert remark(*each, **on) == "below the chart: bound"
 
 
 def test_what_is_0_but_for_rounding_is_a_gap_and_counted_apart():

@@ -153,6 +153,20 @@ def test_what_lies_along_an_axis_is_not_smoothed_and_has_room_at_its_ends():
     assert axes.x_limits[0] < 0.001 < 1.0 < axes.x_limits[1]
 
 
+def test_a_logarithmic_axis_follows_lines_no_more_than_eight_decades_below_all_curves():
+    y = np.geomspace(1, 1e-6, len(RATES))
+
+    def foot(last: float) -> float:
+        line = LineView(
+            name="limit", kind="limit", direction="exact", formula="", applies_to=(), x=RATES,
+            y=np.geomspace(1, last, len(RATES)),
+        )  # fmt: skip
+        return plot(Look(replace(along("D = 2", y=y), lines=[line]))).axes.y_limits[0]
+
+    assert foot(1e-9) < 1e-9
+    assert foot(1e-200) > 1e-15
+
+
 def test_axes_are_as_the_picture_says_until_a_person_says_otherwise():
     assert not plot(Look(along("D = 2"), options=ChartOptions(x_log=False, y_log=False))).axes.y_log
     assert not plot(Look(along("D = 2"), options=ChartOptions(x_log=False))).axes.x_log

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from engine.core import catalogue
+from engine.pictures.picture import Picture
+from engine.pictures.view import CurveView, View
 from engine.runtime.sweep import sweep
 from engine.spec import plan, reading
-from hadamard_tui.headless import outcome
+from hadamard_tui.headless import outcome, pictures
 
 SIZES = """
 title = "Examples needed"
@@ -208,3 +212,24 @@ def test_a_document_with_axes_keeps_its_expressions_and_its_learners(file):
     assert [learner["name"] for learner in full["learners"]] == ["GD", "LLS"]
     assert full["learners"][0]["update"]["lr"] == "1/(2d)"
     assert plan.plan(full).points[2].experiment == plan.plan(raw).points[2].experiment
+
+
+def test_numbers_of_a_table_are_not_broken_and_errors_have_no_power_of_ten_below_a_million(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    picture = Picture(measure=catalogue.make("measures", "loss"))
+    x = np.arange(12.0)
+    curves = [
+        CurveView(
+            name=f"learner {n}", number=n, learner=f"learner {n}", x=x, y=x + 255.1234, stderr=0 * x + error,
+            replicas=3, over=lambda some: x, missing=np.zeros(12, int), diverged=0, diverged_at=None,
+            complete=True,
+        )
+        for n, error in enumerate((62.3, 0.00612, 0.00612, 0.00612, 0.00612, 0.00612))
+    ]  # fmt: skip
+    view = View(picture, "k", "loss", False, False, 1e-11, curves=curves)
+    console = Console(width=90)
+    console.print(pictures.table(view, 90))
+    printed = capsys.readouterr().out
+    assert "255.1 ± 60" in printed
+    assert "255.1 ± 0.006" in printed

@@ -742,6 +742,13 @@ def test_a_slope_with_a_floor_is_no_power_law():
     assert "floor goes from 1 " in told
 
 
+def test_a_power_of_what_is_no_single_name_is_in_parentheses():
+    x = 2.0 ** np.arange(4, 11)
+    view = along_rows(curve("a", x, x**-2), x_log=True, y_log=True)
+    view = replace(view, picture=msgspec.structs.replace(view.picture, x="1/alpha"))
+    assert caption(view) == "a goes like (1/α)^-2.00."
+
+
 def test_power_laws_with_about_the_same_exponent_are_told_together():
     x = 2.0 ** np.arange(4, 11)
     curves = [curve(name, x, x**power) for name, power in (("a", 0.48), ("b", 0.5), ("c", 1.0))]

@@ -397,7 +397,10 @@ def test_charts_call_axes_and_measures_by_their_symbols_and_labels():
     assert trained.x_name == "√(3·loss on seen rows)"
     along = seen(x="size", curves="turned", times="1/sqrt(size)", relative="two-over-eta", at={"k": 4})
     assert along.x_label == "d"
-    assert along.y_label == "average square loss × 1/√d, relative to 2/η"
+    assert along.y_label == "average square loss, relative to 2/η", "the factor is one of both"
+    assert seen(x="size", curves="turned", times="1/sqrt(size)", at={"k": 4}).y_label.endswith(" × 1/√d")
+    long = seen(x="k", curves=("turned", "size"), relative="agd-majoriser")
+    assert long.y_label == "average square loss, relative to the AGD majoriser"
 
 
 def test_the_rates_of_a_learner_are_an_axis_of_its_own():
