@@ -30,6 +30,11 @@ def number(value: float, digits: int = 3) -> str:
     return f"{told:.0f}" if told == int(told) and abs(told) >= 1 else f"{told:.{digits}g}"
 
 
+def briefer(name: str, formula: str) -> str:
+    """The formula of what has a name, where there is one and it is shorter."""
+    return formula if 0 < len(formula) < len(name) else name
+
+
 def symbol(name: str, words: Mapping[str, str]) -> str:
     """What stands for a name: the words for it, a Greek letter, or the name."""
     return words.get(name) or GREEK.get(name) or name.replace("_", " ")

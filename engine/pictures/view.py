@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.groups import Group
-from engine.core.notation import values_written, written
+from engine.core.notation import briefer, values_written, written
 from engine.core.parts import Verdict
 from engine.pictures.bound_class import FROM_BELOW, BoundClass
 from engine.pictures.picture import Marked, Picture
@@ -401,7 +401,7 @@ class View:
     def line_in_brief(self, line: LineView) -> str:
         """The formula of a line, where it says all and is shorter than the name."""
         name, says_all = self.line_name(line), self.as_measured and not (line.curve or line.apart)
-        return line.formula if says_all and len(line.formula) < len(name) else name
+        return briefer(name, line.formula) if says_all else name
 
     def heat(self, learner: str) -> HeatView:
         """The heat map of a learner. Raises: KeyError."""

@@ -19,37 +19,38 @@ KINDS = {"exact": ("the exact value", "the exact values"), "asymptotic": ("its l
 
 def followed(names: Named) -> Iterator[Clause]:
     """The clause on the lines that are exact, or on limits where none is; nothing where there is neither."""
-    for direction, (of_one, of_several) in KINDS.items():
-        close = [
-            (curve, _gap(curve, line, names.view))
-            for line in names.view.lines
-            if line.direction == direction and not is_bound_in_limit(line)
-            for curve in _own(names, line)
-        ]
-        if not close:
-            continue
-        limits = {line.limit for line in names.view.lines if line.direction == direction}
-        where = f" {next(iter(limits))}" if len(limits) == 1 and any(limits) else ""
-        what = f"{of_several if len(close) > 1 else of_one}{where}"
-        alike = list(grouped((gap.in_words, names.name(curve)) for curve, gap in close).items())
-        first, _ = first_of(alike)
-        told = [f"{listed(those)} {plural(how, those)}" for how, those in first]
-        left = sum(len(those) for _, those in alike[len(first) :])
-        said = ", ".join(told) + (f", and {left} other{'s' if left > 1 else ''}" if left else "")
-        who = names.brief(close[0][0]) if len(close) == 1 else f"{len(close)} curves"
-        near = f"{who} {plural(Gap.widest([gap for _, gap in close]), close)} {what}"
-        yield Clause(f"beside {what} {said}", near, of_theory=True, named=False)
+    direction, pairs = _with_lines(names)
+    if not pairs:
         return
+    close = [(curve, _gap(curve, line, names.view)) for curve, line in pairs]
+    limits = {line.limit for line in names.view.lines if line.direction == direction}
+    where = f" {next(iter(limits))}" if len(limits) == 1 and any(limits) else ""
+    of_one, of_several = KINDS[direction]
+    what = f"{of_several if len(close) > 1 else of_one}{where}"
+    alike = list(grouped((gap.in_words, names.name(curve)) for curve, gap in close).items())
+    first, _ = first_of(alike)
+    told = [f"{listed(those)} {plural(how, those)}" for how, those in first]
+    left = sum(len(those) for _, those in alike[len(first) :])
+    said = ", ".join(told) + (f", and {left} other{'s' if left > 1 else ''}" if left else "")
+    who = names.brief(close[0][0]) if len(close) == 1 else f"{len(close)} curves"
+    near = f"{who} {plural(Gap.widest([gap for _, gap in close]), close)} {what}"
+    yield Clause(f"beside {what} {said}", near, of_theory=True, named=False)
 
 
 def without_line(names: Named) -> list[CurveView]:
     """The curves of which `followed` says nothing: no line is exact of them, or a limit."""
-    lines = [line for line in names.view.lines if line.direction in KINDS and not is_bound_in_limit(line)]
-    told = next(
-        (one for one in KINDS if any(line.direction == one and _own(names, line) for line in lines)), ""
-    )
-    own = {curve.name for line in lines if line.direction == told for curve in _own(names, line)}
+    own = {curve.name for curve, _ in _with_lines(names)[1]}
     return [curve for curve in names.learners if curve.name not in own]
+
+
+def _with_lines(names: Named) -> tuple[str, list[tuple[CurveView, LineView]]]:
+    """The first direction of which curves have lines, and these curves with them."""
+    lines = [line for line in names.view.lines if not is_bound_in_limit(line)]
+    for direction in KINDS:
+        own = [line for line in lines if line.direction == direction]
+        if pairs := [(curve, line) for line in own for curve in _own(names, line)]:
+            return direction, pairs
+    return "", []
 
 
 def _own(names: Named, line: LineView) -> list[CurveView]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
+from engine.core.notation import briefer
 from hadamard_tui.charts.abbreviations import ever_shorter
 from hadamard_tui.charts.coincidence import are_equal
 from hadamard_tui.charts.series import LineStyle, Series
@@ -52,7 +53,7 @@ class Part(NamedTuple):
     @property
     def brief(self) -> str:
         """The name, or the formula where that is shorter."""
-        return self.formula if 0 < len(self.formula) < len(self.name) else self.name
+        return briefer(self.name, self.formula)
 
     @property
     def text(self) -> str:

@@ -8,6 +8,8 @@ from typing import Literal
 
 import numpy as np
 
+from engine.core.notation import briefer
+
 LineStyle = Literal["solid", "dashed", "dotted", "dash-dot", "sparse", "long", "pairs", "points"]
 Limits = tuple[float, float]
 
@@ -48,7 +50,7 @@ class Series:
     @property
     def brief(self) -> str:
         """What stands beside it in the picture: the formula where that is shorter than the name."""
-        return self.formula if 0 < len(self.formula) < len(self.name) else self.name
+        return briefer(self.name, self.formula)
 
     def __post_init__(self) -> None:
         for part in (self.y, *(self.band or ())):

@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.claims import Outcome
-from engine.core.parts import Finding
 from engine.results.outcomes import divided, expected_to_diverge
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.spec.experiment import Experiment
@@ -103,17 +102,17 @@ def _more(bounds: bool, notes: bool) -> Iterator[Text]:
 def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
     """Every line of theory: whom it binds, and why; then those that do not hold here, and why not."""
     yield Text("\nTheory", "bold")
-    explained: dict[str, dict[str, Finding]] = {}
+    explained: list[TheoryLine] = []
     for line in lines:
         if not line.on_problem.holds:
             continue
         yield head(line)
         yield _indented(f"holds here: {line.on_problem.reason}")
-        same = next((name for name, findings in explained.items() if findings == line.on_learners), None)
+        same = next((other for other in explained if other.on_learners == line.on_learners), None)
         if same is not None:
-            yield _indented(f"binds whom the {same} binds, for the same reasons")
+            yield _indented(f"binds whom the {same.called} binds, for the same reasons")
             continue
-        explained[line.called] = line.on_learners
+        explained.append(line)
         reasons = Table.grid(padding=(0, 2, 0, 0))
         for finding in line.on_learners.values():
             reasons.add_row("binds" if finding.holds else "does not bind", finding.reason)

@@ -24,10 +24,10 @@ def lacks(experiment: Experiment) -> Lack | None:
         for line in catalogue.defaults("theory")
         if line.measure == "loss" and line.direction in FROM_BELOW
     ]
-    findings = {bound.called: bound.holds(experiment) for bound in bounds}
-    if any(finding.holds for finding in findings.values()):
+    findings = [(bound.called, bound.holds(experiment)) for bound in bounds]
+    if any(finding.holds for _, finding in findings):
         return None
-    reasons = "".join(f"\n{name}: {finding.reason}." for name, finding in findings.items())
+    reasons = "".join(f"\n{name}: {finding.reason}." for name, finding in findings)
     return Lack(f"No lower bound speaks of this problem, so there is no gap to show.\n{reasons}")
 
 
