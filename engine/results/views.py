@@ -125,7 +125,7 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
-    """The points of a picture with these values of the axes that tell its curves apart, by number."""
+    """The points of a picture with these values of the axes that its curves are split by, by number."""
     plan = results.plan
     return {
         number: point
