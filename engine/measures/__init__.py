@@ -236,6 +236,9 @@ class Measure(Part, frozen=True):
     whole: ClassVar[bool] = False
     """Whether it is a whole number, which rounding leaves as it is."""
 
+    negligible: ClassVar[float] = 0.0
+    """Up to this its values count as 0, as what steps make of rounding."""
+
     of_weights: ClassVar[bool] = False
     """Whether it needs predictions that are linear in the instance, with their weights."""
 
@@ -347,6 +350,10 @@ class OfLayers(Measure, frozen=True):
         return 3 * batch * parameters
 
 
+OF_ROWS = {"all": "", "train": " on seen rows", "test": " on unseen rows"}
+"""What labels say of the rows of a measure."""
+
+
 class OfRows(Measure, frozen=True):
     """A measure of all rows, of those seen or of those never seen."""
 
@@ -365,6 +372,9 @@ class OfRows(Measure, frozen=True):
     @property
     def name(self) -> str:
         return self.names[self.rows]
+
+    def label_with(self, loss: str) -> str:
+        return f"{self.label}{OF_ROWS[self.rows]}"
 
     @property
     def of_rows_seen(self) -> bool:

@@ -79,11 +79,11 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.clock is not None and self.above is None:
             raise BadField("below", "a clock passes a value from below; take above")
 
-    @property
-    def words(self) -> str:
-        """When it is passed, as in train-error < 0.01."""
+    def in_words(self, loss: str) -> str:
+        """When it is passed where wrong predictions cost this loss, as in "0/1 error on seen rows < 0.01"."""
         sign, value = ("<", self.below) if self.below is not None else (">", self.above)
-        return f"{self.clock or self.measure} {sign} {value:g}"
+        what = self.clock if self.measure is None else named()[self.measure].label_with(loss)
+        return f"{what} {sign} {value:g}"
 
     def passed(self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats]) -> NDArray[np.bool_]:
         """At which records a value was passed, in every replica [S, R] or in all at once [S, 1].

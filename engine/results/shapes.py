@@ -102,11 +102,15 @@ class Shapes:
     @property
     def _rounding(self) -> float:
         """What is 0 but for rounding: of the greatest value what arithmetic may move; its square where only a
-        logarithmic axis shows values that are so small, unless they say how far two runs are apart."""
+        logarithmic axis shows values that are so small, unless they say how far two runs are apart. Of a
+        measure as it stands it is no less than what counts as 0 of that."""
         view = self._names.view
-        squares = view.y_log and view.picture.measure.under is None
+        picture = view.picture
+        squares = view.y_log and picture.measure.under is None
         share = view.rounding ** (2 if squares else 1)
-        return share * max((float(np.abs(values_of(one)).max()) for one in self._names.learners), default=0.0)
+        greatest = max((float(np.abs(values_of(one)).max()) for one in self._names.learners), default=0.0)
+        as_it_stands = picture.times is None and picture.relative is None
+        return max(share * greatest, picture.measure.negligible if as_it_stands else 0.0)
 
     def _law_text(self, laws: Sequence[tuple[CurveView, Law]], name: Callable[[CurveView], str]) -> str:
         """What curves are like, those together that are like the same: powers to the first decimal."""
