@@ -613,7 +613,9 @@ def heat(shown: object) -> HeatMap:
     ('protocol={kind="steps",steps=8,train=12,batch=1}', 0.0, 2 * ["0 of 16 rows seen"]),
 ])  # fmt: skip
 def test_the_rows_lit_are_those_that_the_selected_learner_knows(protocol, place, titles):
-    learners = 'learners=[{name="lls",solver="lls"},{name="GD",architecture="linear",update={kind="gd",lr=0.1}}]'
+    learners = (
+        'learners=[{name="lls",solver="lls"},{name="GD",architecture="linear",update={kind="gd",lr=0.1}}]'
+    )
     found = [
         heat(instances.show(replace(context, place=place)))
         for context in (
