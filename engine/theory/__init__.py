@@ -212,6 +212,9 @@ class Line(Part, frozen=True):
         """What distinguishes it from the others that are drawn of its kind."""
         return self.kind
 
+    of: ClassVar[str] = ""
+    """What lists of lines say after a title that others have, too: "limit of ridge regression"."""
+
     @property
     def called(self) -> str:
         """What charts and captions call it."""
