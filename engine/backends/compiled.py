@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import msgspec
+
 from engine.backends import Backend, weight_vectors, why_no_single_pass
+from engine.backends.tiled.code import code_of
 from engine.backends.tiled.tiles import LEAST
 from engine.core import catalogue
 from engine.core import device as devices
@@ -13,6 +16,7 @@ from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:
+    from engine.core.compiled_code import CompiledCode
     from engine.learners.learner import Learner
     from engine.spec.experiment import Experiment
 
@@ -28,6 +32,9 @@ Measured for 2⁷ to 2²⁰ features and 1 to 1024 weight vectors: 0.08 to 0.1 m
 
 SUMS = 4
 """What a compiled pass sums of its weights takes at most so much as these."""
+
+SAMPLE = 64
+"""Features of a small run."""
 
 
 class Compiled(Backend):
@@ -67,6 +74,17 @@ class Compiled(Backend):
         steps = experiment.protocol.record_count(n) - 1
         changes = weight_vectors(learner, experiment) * d
         return steps * (changes * CHANGE - STEP) >= LOADING
+
+    def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
+        return code_of(learner, experiment.dtype)
+
+    def sample(self, learner: Learner, experiment: Experiment) -> dict[str, object]:
+        return {
+            "problem": {"matrix": {"kind": "hadamard", "d": SAMPLE}, "target": {"kind": "feature"}},
+            "protocol": {"kind": "one-pass"},
+            "learners": [msgspec.to_builtins(learner)],
+            "run": {"path": self.name, "device": "cpu", "dtype": experiment.dtype},
+        }
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
         from engine.backends.tiled.blocked_pass import BlockedLearner  # which needs numba

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from engine.training.evaluators.by_predictions import seen_counts
 from engine.training.evaluators.choice import evaluator
 from engine.training.kept_weights import kept_records
 from engine.training.training_inputs import TrainingInputs
+
+Values = TypeVar("Values")
 
 
 class Block(NamedTuple):
@@ -50,6 +52,20 @@ class Block(NamedTuple):
     def loss(self) -> NDArray[np.float64]:
         """The average loss over rows and targets, [S, R, V]."""
         return self.measures["loss"]
+
+    def after(self, count: int) -> Block:
+        """The same without the first so many records."""
+        return Block(
+            {name: times[count:] for name, times in self.clocks.items()},
+            {name: values[count:] for name, values in self.measures.items()},
+            _later(self.weights, count),
+            {name: _later(values, count) for name, values in self.arrays.items()},
+        )
+
+
+def _later(by_record: dict[int, Values], count: int) -> dict[int, Values]:
+    """What there is of the records from number `count` on, counted from there."""
+    return {record - count: values for record, values in by_record.items() if record >= count}
 
 
 Time = float | NDArray[np.float64]

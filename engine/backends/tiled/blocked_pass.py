@@ -12,6 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.backends.loops import kept_at
+from engine.backends.tiled.code import code_of
 from engine.backends.tiled.kernels import (
     KINDS,
     PLACES,
@@ -106,6 +108,8 @@ class BlockedPass:
         self._sides = self._labels() if counts else np.empty((0, 0, LANES), np.int8)
         self.to_come: deque[Reached] = deque()
         _, _, right = self._learn([False], [counts])
+        dtype = str(weights.dtype).removeprefix("torch.")
+        code_of(learner, dtype).note(*kept_at(arrange), *kept_at(blocked_pass))
         self.reached = Reached(losses, weights[: data.variants], right[0] if counts else None)
 
     def _where_w_star_is(self, vectors: torch.Tensor) -> torch.Tensor:
