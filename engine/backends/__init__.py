@@ -16,7 +16,7 @@ import msgspec
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.sizes import Sizes
-from engine.spec.asked import asked
+from engine.spec.recorded import recorded_measures
 from engine.training.descent import rates_of
 
 if TYPE_CHECKING:
@@ -164,7 +164,9 @@ def why_not(backend: Backend, learner: Learner, experiment: Experiment) -> str |
     """Why a backend cannot serve a learner with what is measured of it, in one sentence; None if it can."""
     if reason := backend.refuses(learner, experiment):
         return reason
-    lacking = (measure.name for measure in asked(experiment, learner) if not backend.serves(measure))
+    lacking = (
+        measure.name for measure in recorded_measures(experiment, learner) if not backend.serves(measure)
+    )
     return next((f"it does not measure {name}" for name in lacking), None)
 
 

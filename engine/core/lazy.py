@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 LARGE_PAGES = "THP_MEM_ALLOC_ENABLE"
-"""Has torch ask the system for pages of 2 MB, where there are such, when it is loaded.
+"""Has torch request pages of 2 MB, where there are such, when it is loaded.
 
 New tensors of 64 MB cost more than the arithmetic on them otherwise, and a run on 4096 targets twice as much.
 """
@@ -65,7 +65,7 @@ def load_torch(threads: int | None = None) -> None:
 
 @cache
 def _keep_freed_memory() -> None:
-    """Have the C library keep KEPT bytes, if it is one that can be told so, as glibc."""
+    """Have the C library keep KEPT bytes, if it has a setting for that, as glibc."""
     trim_threshold, mmap_threshold = -1, -3
     with suppress(AttributeError, OSError, TypeError):
         library = ctypes.CDLL(None)

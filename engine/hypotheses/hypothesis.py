@@ -1,4 +1,4 @@
-"""What a hypothesis is asked for, however it came about: predictions, weights, to take in examples."""
+"""What a hypothesis provides, however it came about: predictions, weights, to take in examples."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Solved(Protocol):
     """A hypothesis that is solved for once its examples are complete, member by member of the batch."""
 
     def solving(self) -> Iterator[None]:
-        """Solve for what is asked for next; yields between members."""
+        """Solve for what is needed next; yields between members."""
 
 
 @runtime_checkable

@@ -181,10 +181,10 @@ class Steps(Protocol, frozen=True, tag="steps"):
         rows = self.rows(n)
         return min(self.last(n) * (self.batch or rows), rows)
 
-    def tells_solvers_ahead(self, n: int) -> bool:
+    def solvers_look_ahead(self, n: int) -> bool:
         return 0 < self.drawn_rows(n) < self.rows(n)
 
-    def examples_told(self, n: int) -> int:
+    def examples_given(self, n: int) -> int:
         return self.rows(n)
 
     def rows_seen(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:

@@ -40,9 +40,9 @@ from engine.runtime.other_runs import other_runs
 from engine.runtime.pacing import MOST
 from engine.runtime.store import Store
 from engine.runtime.theory_lines import theory_lines
-from engine.spec.asked import asked
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
+from engine.spec.recorded import recorded_measures
 from engine.training.descent import curve_name, rates_of
 from engine.training.kept_weights import kept_records
 from engine.training.recorder import Block
@@ -71,7 +71,7 @@ class Loaded:
 class Diverged:
     """The loss of a learner is not finite or far above where it started.
 
-    It is told of when the first of its replicas diverges, and when the last does: then the learner has ended.
+    An event says when the first of its replicas diverges, and when the last does: then the learner has ended.
     """
 
     learner: str
@@ -99,7 +99,7 @@ class NotKept:
 
 Event = Loaded | Diverged | NotKept | Finished
 Gate = Callable[[], int]
-"""Asked before every round; says for how many records each learner may work, 0 to stop the run."""
+"""Called before every round; returns for how many records each learner may work, 0 to stop the run."""
 
 
 def run(
@@ -119,7 +119,7 @@ def run(
     from there, and those that end are kept in it. Where `data` come from, runs that have the same share them.
 
     Raises: BadInput for an experiment that cannot be run here, before anything large is allocated, and for
-    one that memory was not enough for after all; the curves so far are in the trace that was told of. Stopped
+    one that memory was not enough for after all; the curves so far are in the trace of `Loaded`. Stopped
     where that is what `data` says while the numbers for the start are drawn.
     """
     small = memory_estimate.fits(experiment, SMALL)
@@ -169,7 +169,7 @@ def run(
 
 
 def needs_torch(experiment: Experiment) -> bool:
-    """Whether a run, or one that a line of it asks for, is computed with torch."""
+    """Whether a run, or one that a line of it needs, is computed with torch."""
     runs = (experiment, *other_runs(experiment).experiments)
     return not all(backend_of(learner, one).without_torch for one in runs for learner in one.learners)
 
@@ -326,7 +326,7 @@ def _begun(
     store: Store | None,
 ) -> LearnerRun:
     """A learner at its start, or what a store has of it."""
-    measures = asked(experiment, learner)
+    measures = recorded_measures(experiment, learner)
     records = experiment.protocol.record_count(experiment.problem.matrix.shape()[0])
     backend = backend_of(learner, experiment)
     curves, shown = _curves(learner, measures, records, experiment, backend)

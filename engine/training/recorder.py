@@ -143,7 +143,7 @@ class Recorder:
         return self._kept is not None and record in self._kept
 
     def looks(self, record: int) -> bool:
-        """Whether more than the loss and the first weights will be asked of the hypothesis at a record."""
+        """Whether more than the loss and the first weights will be needed of the hypothesis at a record."""
         return any(self._due(one, record) for one in self._others) or self._evaluator.looks(record)
 
     def _measure_others(self, seen: int | torch.Tensor) -> None:
@@ -173,7 +173,7 @@ class Recorder:
     def _first_weights(self) -> torch.Tensor:
         """The weights of the first replica and target [V, d], for instances as the hypothesis has them."""
         weights = _signal_weights(self._hypothesis)
-        assert weights is not None, "only hypotheses that have weights are asked for them"
+        assert weights is not None, "only hypotheses that have weights are recorded with them"
         some = self._data.variants * self._data.targets
         return weights[: some : self._data.targets].clone()
 

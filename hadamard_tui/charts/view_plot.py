@@ -144,7 +144,7 @@ def _guessed(look: Look) -> list[Series]:
 
 
 def _different(lines: Sequence[LineView]) -> list[LineView]:
-    """The lines to draw: those that are the same whatever tells curves apart are one, named by its kind."""
+    """The lines to draw: those that are the same whatever splits the curves are one, named by its kind."""
     of_name: dict[str, list[LineView]] = {}
     for line in lines:
         of_name.setdefault(line.plain_name, []).append(line)

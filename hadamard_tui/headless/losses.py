@@ -43,7 +43,7 @@ NOTHING = "—"
 
 
 def views(experiment: Experiment, trace: Trace) -> dict[str, View]:
-    """What the table tells of a run, by measure."""
+    """What the table shows of a run, by measure."""
     results = of_one(experiment, trace)
     return {name: view(of_run(experiment, name), results) for name in ("loss", *MEASURES)}
 

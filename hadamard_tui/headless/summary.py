@@ -91,12 +91,12 @@ def _diverged(curve: Curve, clock: str) -> str:
 
 def _more(bounds: bool, notes: bool) -> Iterator[Text]:
     """What other options say."""
-    told = {
+    options = {
         "--bounds says which lines of theory hold here, whom they bind, and why": not bounds,
         "--notes says how it was computed": not notes,
     }
-    if any(told.values()):
-        yield Text(f"\n{'; '.join(words for words, wanted in told.items() if wanted)}", "dim")
+    if any(options.values()):
+        yield Text(f"\n{'; '.join(words for words, wanted in options.items() if wanted)}", "dim")
 
 
 def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:

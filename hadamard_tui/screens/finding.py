@@ -33,9 +33,9 @@ class ActionProvider(SystemCommandsProvider):
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for name, told, act, *_ in self.app.get_system_commands(self.screen):
-            if score := matcher.match(name) or BY_SUMMARY * has_words(query, told, ""):
-                yield Hit(score, matcher.highlight(name), act, help=told)
+        for name, summary, act, *_ in self.app.get_system_commands(self.screen):
+            if score := matcher.match(name) or BY_SUMMARY * has_words(query, summary, ""):
+                yield Hit(score, matcher.highlight(name), act, help=summary)
 
 
 class PresetProvider(Provider):

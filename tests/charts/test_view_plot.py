@@ -243,7 +243,7 @@ def test_once_all_points_are_there_numbers_are_told_at_the_last_place_that_most_
     look = Look(replace(view, curves=[short[0], b]), point=2, whole=True)
     assert look.x == 0.01
     look = Look(replace(view, curves=[*short, late]), point=0, whole=True)
-    assert (look.x, look.told_in_words) == (0.01, "α = 0.01")
+    assert (look.x, look.shown_at_in_words) == (0.01, "α = 0.01")
     assert [one.state for one in values(look)][2] == "from 0.1"
     assert [one.state for one in values(replace(look, cursor=1.0))] == ["to 0.01", "to 0.01", "learning"]
 
@@ -261,7 +261,7 @@ def bounded(end: float, moved: bool = False, place: float = np.inf) -> Look:
 
 def test_at_the_end_of_a_run_whose_bound_is_0_there_numbers_are_told_where_it_was_half():
     look = bounded(0.0)
-    assert (look.x, look.told, look.told_in_words) == (40, 20, "η·step = 20")
+    assert (look.x, look.shown_at, look.shown_at_in_words) == (40, 20, "η·step = 20")
     gd, net = values(look)
     assert (gd.value, gd.height, gd.ratio, gd.binds) == (0.5, 0.5, 1.0, True)
     assert (net.value, net.binds) == (0.05, False)
@@ -273,19 +273,19 @@ def test_at_the_end_of_a_run_whose_bound_is_0_there_numbers_are_told_where_it_wa
 
 @pytest.mark.parametrize("look", [bounded(0.0, moved=True), bounded(0.02)])
 def test_where_a_person_looks_or_the_bound_still_says_something_numbers_are_told_at_the_end(look: Look):
-    assert look.told == look.x == 40
-    assert not look.told_in_words
+    assert look.shown_at == look.x == 40
+    assert not look.shown_at_in_words
     assert values(look)[0].value == pytest.approx(look.view.lines[0].y[-1])
 
 
 def test_along_an_axis_numbers_are_told_at_the_place_that_is_looked_at_whatever_bounds_do():
     bound = lower("ri", np.array([1.0, 0.8, 0.1, 0.0]), "GD")
     view = replace(along("GD"), lines=[bound], x_of=lambda point, clock: 1.0)
-    assert Look(view, whole=True).told == Look(view).told == 1.0
+    assert Look(view, whole=True).shown_at == Look(view).shown_at == 1.0
 
 
 def test_a_looked_back_at_place_is_where_numbers_are_told():
-    assert bounded(0.0, place=7.0).told == 7
+    assert bounded(0.0, place=7.0).shown_at == 7
 
 
 def test_learners_that_have_nothing_in_common_to_make_small_have_no_best_and_only_equals_are_told_together():

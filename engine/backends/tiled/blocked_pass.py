@@ -179,12 +179,12 @@ class BlockedPass:
 
     def kept(self) -> torch.Tensor:
         """The weights of the first replica and target [V, d]."""
-        assert self.reached.kept is not None, "it is said before where these will be asked for"
+        assert self.reached.kept is not None, "it is declared before where these will be needed"
         return self.reached.kept
 
     def weights(self) -> torch.Tensor:
         """The weights [B, d]."""
-        assert self.exhausted, "examples are learnt ahead up to where these will be asked for"
+        assert self.exhausted, "examples are learnt ahead up to where these will be needed"
         a, *b = map(self._tiling.vectors, self._halves)
         a_apart, *b_apart = self._apart
         weights, apart = (a - b[0], a_apart - b_apart[0]) if b else (a, a_apart)
@@ -196,7 +196,7 @@ class BlockedPass:
 
     def right(self) -> torch.Tensor:
         """How many of all rows are predicted on the side of their ±1 labels, less those on the other, [B]."""
-        assert self.reached.right is not None, "it is said before where this will be asked for"
+        assert self.reached.right is not None, "it is declared before where this will be needed"
         return self.reached.right
 
     def _labels(self) -> NDArray[np.int8]:
@@ -354,7 +354,7 @@ class BlockedLearner:
         self._records = records
 
     def learn(self, k: int) -> Iterable[None]:
-        """Go on to example number k; where it was not learnt ahead, learn up to what is asked for next."""
+        """Go on to example number k; where it was not learnt ahead, learn up to what is needed next."""
         if self.hypothesis.exhausted:
             end = min(self._records, k + self.hypothesis.at_once)
             last = next((record for record in range(k, end) if self.recorder.looks(record)), end - 1)

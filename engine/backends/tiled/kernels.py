@@ -1,6 +1,6 @@
 """What is compiled: passes over the weights that take several examples of ±1 at once.
 
-Examples x₁ … x_b tell features apart by 2^b patterns of signs, and multiply all weights of one pattern alike.
+Examples x₁ … x_b separate features by 2^b patterns of signs, and multiply all weights of one pattern alike.
 The sums of w and of w² over each pattern are therefore all it takes to know every prediction and every loss
 among them. One pass multiplies each weight by the product of its factors in the last b examples, and sums the
 weights by the patterns of the next b, pattern by pattern, so that sums stay in registers. It reads tiles of
