@@ -11,6 +11,7 @@ from engine.backends.tiled.code import code_of
 from engine.backends.tiled.tiles import LEAST
 from engine.core import catalogue
 from engine.core import device as devices
+from engine.core.sizes import Sizes
 from engine.measures import Measure
 from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
@@ -30,8 +31,11 @@ Measured for 2⁷ to 2²⁰ features and 1 to 1024 weight vectors: 0.08 to 0.1 m
 1.1 to 2.1 ns in many.
 """
 
-SUMS = 4
-"""What a compiled pass sums of its weights takes at most so much as these."""
+LEARNING, STARTING = 5, 6
+"""Numbers held at once for every weight of a vector that learns, and for those of a start that targets share.
+
+The first are both halves, what is summed of them, labels and a copy.
+"""
 
 SAMPLE = 64
 """Features of a small run."""
@@ -42,7 +46,6 @@ class Compiled(Backend):
 
     place: ClassVar[int] = 10
     words: ClassVar[str] = "by a compiled loop over the structure of the instances"
-    copies: ClassVar[int] = Backend.copies + SUMS
     in_place: ClassVar[bool] = True
     predicts: ClassVar[bool] = False
 
@@ -68,6 +71,10 @@ class Compiled(Backend):
 
     def serves(self, measure: Measure) -> bool:
         return not (measure.of_parameters or measure.of_rows_seen or measure.under)
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        starts = sizes.batch // sizes.targets
+        return (sizes.batch * LEARNING + starts * STARTING) * sizes.d * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         n, d = experiment.problem.matrix.shape()

@@ -128,10 +128,8 @@ class Recorder:
         if self.keeps(self._taken):
             kept = self._first_weights() if self._keeping is None else self._keeping.kept()
             self._weights[self._waiting] = kept
-        of_start = any(one.of_start for one in self._others)
-        if self._taken == 0 and of_start and isinstance(self._hypothesis, Parametrised):
-            self._start = {name: tensor.clone() for name, tensor in self._hypothesis.params.items()}
-        self._measure_others(seen)
+        if self._others:
+            self._measure_others(seen)
         self._evaluator.take(self._hypothesis, seen)
         for name, time in clocks.items():
             self._clocks[name].append(time)
@@ -148,6 +146,9 @@ class Recorder:
 
     def _measure_others(self, seen: int | torch.Tensor) -> None:
         """What the measures say that the evaluator does not have, at records where it is their turn."""
+        of_start = self._taken == 0 and any(one.of_start for one in self._others)
+        if of_start and isinstance(self._hypothesis, Parametrised):
+            self._start = {name: tensor.clone() for name, tensor in self._hypothesis.params.items()}
         due = [measure for measure in self._others if self._due(measure, self._taken)]
         if due:
             probe = Probe(
