@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 LOADING = 0.4
 """CPU seconds that a process takes once to load the compiled loop, and numba for it."""
 
-STEP, CHANGE = 1e-4, 2.5e-9
-"""By how many CPU seconds a step takes longer than in torch, and the change of each of its weights less.
+STEP, ALONE, AMONG = 1e-4, 6e-9, 2.4e-9
+"""CPU seconds that are saved by a step, and by each change of a weight of a single vector, or of many.
 
-Measured for 2⁷ to 2²⁰ features and 1 to 1024 weight vectors: 0.08 to 0.1 ms; 3.3 to 5 ns in single vectors,
-1.1 to 2.1 ns in many.
+Measured for 2⁷ to 2²⁰ features and 1 to 1024 weight vectors: steps 0.1 to 0.2 ms; changes of single long
+vectors 5.8 to 7, of eight or more 2.3 to 4.7 ns.
 """
 
 LEARNING, STARTING = 5, 6
@@ -79,8 +79,9 @@ class Compiled(Backend):
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         n, d = experiment.problem.matrix.shape()
         steps = experiment.protocol.record_count(n) - 1
-        changes = weight_vectors(learner, experiment) * d
-        return steps * (changes * CHANGE - STEP) >= LOADING
+        vectors = weight_vectors(learner, experiment)
+        change = ALONE if vectors == 1 else AMONG
+        return steps * (STEP + vectors * d * change) >= LOADING
 
     def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
         return code_of(learner, experiment.dtype)
