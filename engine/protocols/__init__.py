@@ -314,6 +314,10 @@ class Protocol(Part, frozen=True):
         order = self.order(n, streams)
         return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
 
+    def rows_given(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:
+        """Which of n rows a solver of the first replica has been given where the clock says k, [n]."""
+        return self.rows_seen(n, k, streams)
+
     def clocks_beyond(self, n: int) -> dict[str, Floats]:
         """What the clocks would say after the last record if training went on; empty where it cannot."""
         return {}

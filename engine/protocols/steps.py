@@ -201,6 +201,9 @@ class Steps(Protocol, frozen=True, tag="steps"):
                 break
         return seen
 
+    def rows_given(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:
+        return np.arange(n) < (self.rows(n) if k else 0)
+
     def training_run(self, inputs: TrainingInputs) -> Stepping:
         return Stepping(self, inputs)
 

@@ -27,12 +27,14 @@ def heading(axes: Axes, width: int, height: int, centre: int) -> Heading:
     """The words around a chart of width × height cells: the title goes before the label of y.
 
     They share a line where both have room there. Else the label has one of its own, or is beside that of x,
-    or is cut.
+    or is cut. A label that is the title is not repeated.
 
     Args:
         centre: the column that the title and the label of x stand around, where they can.
     """
     title, x_label, y_label = (" ".join(text.split()) for text in (axes.title, axes.x_label, axes.y_label))
+    if y_label.casefold() == title.casefold():
+        y_label = ""
     above: tuple[str, ...] = ()
     if height >= _TITLE_HEIGHT and title:
         above, labelled = _above(title, y_label, width, height, centre)

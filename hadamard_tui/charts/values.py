@@ -169,7 +169,9 @@ def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:
         where = f" at {curve.diverged_at:g}" if curve.clock is not None else ""
         return f"diverged{where}" + (f": {lost}/{curve.replicas}" if lost < curve.replicas else "")
     at_last = number == len(curve.x) - 1
-    if pinned or (curve.ended and (at_last or not look.is_played(curve))):
+    looks_back = curve.clock is not None and look.place < look.shown
+    over = pinned or (curve.ended and (at_last or not look.is_played(curve)))
+    if over and (at_last or not looks_back):
         return "done"
     if look.is_played(curve) and look.at_end:
         return "done"

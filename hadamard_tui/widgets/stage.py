@@ -75,7 +75,8 @@ class PanelWords(Words):
         self._mark()
 
     def _mark(self) -> None:
-        self.set_class(self.scroll_y < self.max_scroll_y, "-cut")
+        fits = self.virtual_size.height <= self.outer_size.height  # without the line of the key itself
+        self.set_class(not fits and self.scroll_y < self.max_scroll_y, "-cut")
 
 
 class PanelView(ContentSwitcher):

@@ -607,6 +607,27 @@ def heat(shown: object) -> HeatMap:
     return shown
 
 
+@pytest.mark.parametrize(("protocol", "place", "titles"), [
+    ('protocol={kind="at-init"}', 0.0, ["16 of 16 rows seen", "0 of 16 rows seen"]),
+    ('protocol={kind="steps",steps=8,train=12,batch=1}', 1.0, ["12 of 16 rows seen", "1 of 16 rows seen"]),
+    ('protocol={kind="steps",steps=8,train=12,batch=1}', 0.0, 2 * ["0 of 16 rows seen"]),
+])  # fmt: skip
+def test_the_rows_lit_are_those_that_the_selected_learner_knows(protocol, place, titles):
+    learners = (
+        'learners=[{name="lls",solver="lls"},{name="GD",architecture="linear",update={kind="gd",lr=0.1}}]'
+    )
+    found = [
+        heat(instances.show(replace(context, place=place)))
+        for context in (
+            context_of("gaussian-128", learners, protocol, "claims=[]", learner=at) for at in (0, 1)
+        )
+    ]
+    assert [one.title.removeprefix("Instances: ") for one in found] == titles
+    for one in found:
+        assert one.unlit is not None
+        assert np.count_nonzero(~one.unlit) == int(one.title.split()[1])
+
+
 def test_the_rows_of_the_instance_matrix_seen_so_far_are_lit_and_the_target_is_marked(one: PanelContext):
     shown = heat(instances.show(replace(one, place=5.0)))
     assert (shown.z.shape, set(np.unique(shown.z))) == ((16, 16), {-1.0, 1.0})

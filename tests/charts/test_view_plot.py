@@ -326,6 +326,30 @@ def test_values_are_those_at_the_same_x_for_all_runs_of_a_picture():
     assert chosen.name == "eta = 0.2", "a measure that is no risk has no best"
 
 
+def test_where_a_person_looks_back_every_learner_is_in_the_state_of_that_place():
+    both = of_runs(*(replace(one, ended=True) for one in (FIRST, SECOND)))
+    pinned = Look(both, point=1, shown=20.0, place=10.0, pinned=[("before", both)])
+    assert [one.state for one in values(pinned)] == 4 * ["learning"]
+    assert values(replace(pinned, place=20.0))[0].state == "done", "its run ended before"
+    assert [one.state for one in values(Look(both, point=1))] == 2 * ["done"]
+
+
+def test_a_reference_that_is_the_same_at_every_value_of_an_axis_is_drawn_once_without_them():
+    y = np.linspace(1, 0.1, RECORDS)
+
+    def reference(at: int, y: np.ndarray) -> CurveView:
+        more = {"apart": (at,), "is_reference": True, "learner": "flow"}
+        return replace(played(f"flow, eta = {at}", y, 0.1, at, 2 + at), **more)
+
+    nets = [replace(FIRST, apart=(0,)), replace(SECOND, apart=(1,))]
+
+    def names(*flows: CurveView) -> list[str]:
+        return [one.name for one in plot(Look(of_runs(*nets, *flows))).series if one.name]
+
+    assert names(reference(0, y), reference(1, y[:5])) == ["eta = 0.1", "eta = 0.2", "flow"]
+    assert names(reference(0, y), reference(1, 2 * y))[2:] == ["flow, η = 0", "flow, η = 1"]
+
+
 def test_a_place_of_an_axis_is_done_once_its_run_has_ended_and_says_who_diverged_there():
     some = curve("GD", RATES, RATES, missing=np.array([0, 0, 1, 4]), ended=True, complete=False)
     at_work = curve("net", K[:3], K[:3], ended=False, complete=False)
