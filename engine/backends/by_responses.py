@@ -152,7 +152,7 @@ class ResponsesLearner:
         assert order is None, "every example is seen once, in the order of the rows"
         self.hypothesis = Responses(inputs, records - 1)
         parts = inputs.data, inputs.loss, records, inputs.measures
-        squares = inputs.loss.is_square and not includes(inputs.measures, "train")
+        squares = inputs.loss.is_square and not includes(inputs.measures, "train", "unseen")
         evaluator = KnownSquares(*parts, self.hypothesis) if squares else ByPredictions(*parts, order)
         self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
 

@@ -210,7 +210,7 @@ class RowsLearner:
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         self.hypothesis = Predictions(inputs, order)
         parts = inputs.data, inputs.loss, records, inputs.measures
-        squares = inputs.loss.is_square and not includes(inputs.measures, "train")
+        squares = inputs.loss.is_square and not includes(inputs.measures, "train", "unseen")
         evaluator = SquaresEvaluator(*parts) if squares else ByPredictions(*parts, order)
         self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
 

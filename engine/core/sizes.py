@@ -27,6 +27,9 @@ class Sizes(NamedTuple):
     batch: int
     """Weight vectors that learn side by side: one for every replica, rate and target."""
 
+    targets: int = 1
+    """Of these so many, one for every target, are the same at the start."""
+
     examples: int = 0
     """Examples that solvers are given at most."""
 

@@ -105,6 +105,7 @@ def _sizes(learner: Learner, experiment: Experiment) -> Sizes:
         item=_item(experiment),
         replicas=experiment.run.replicas,
         batch=weight_vectors(learner, experiment),
+        targets=experiment.problem.target.columns(experiment.problem.matrix),
         examples=experiment.protocol.examples_given(n),
         one_hot=experiment.problem.one_hot,
     )

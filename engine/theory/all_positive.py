@@ -10,21 +10,10 @@ from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line
 
 
-class AllPositive(Line, frozen=True, tag="all-positive"):
-    """The share of −1 among the rows never seen: the error of those who take them all for +1.
+class OfUnseen(Line, frozen=True):
+    """A line on what is measured on rows with private entries that are never seen, of every draw."""
 
-    On `wilson` with five private entries X sign(Xᵀy) = 4y if more of the rows seen are +1 than −1. From 0
-    AdaGrad, RMSProp, Adam (ε = 0) and sign descent then move along τ = sign(Xᵀy) alone, to τ/4 in the end,
-    where an unseen row scores (y + 2)/4 > 0: they take all for +1. Source: Wilson, Roelofs, Stern, Srebro,
-    Recht 2017; theory-symmetry.md §50.
-    """
-
-    title: ClassVar[str] = "error of always +1"
-    measure: ClassVar[str] = "test-error"
-    direction: ClassVar[Direction] = "reference"
     per_replica: ClassVar[bool] = True
-    formula: ClassVar[str] = "the share of −1 among the rows never seen"
-    source: ClassVar[str] = "after WRSSR17"
 
     def holds(self, experiment: Setup) -> Finding:
         problem, protocol = experiment.problem, experiment.protocol
@@ -38,6 +27,30 @@ class AllPositive(Line, frozen=True, tag="all-positive"):
             return Finding(False, "requires steps along the gradient of some of the rows, as with train")
         return Finding(True, "instances have private entries, by which no unseen row is known")
 
+    def labels(self, at: At) -> tuple[Floats, Floats]:
+        """The labels [R, ·] of the rows seen and of those never seen."""
+        n, _ = at.experiment.problem.matrix.shape()
+        seen = at.experiment.protocol.most_examples(n)
+        data = at.drawn.data
+        labels: Floats = data.labels.view(data.replicas, -1).double().cpu().numpy()
+        return labels[:, :seen], labels[:, seen:]
+
+
+class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
+    """The share of −1 among the rows never seen: the error of those who take them all for +1.
+
+    On `wilson` with five private entries X sign(Xᵀy) = 4y if more of the rows seen are +1 than −1. From 0
+    AdaGrad, RMSProp, Adam (ε = 0) and sign descent then move along τ = sign(Xᵀy) alone, to τ/4 in the end,
+    where an unseen row scores (y + 2)/4 > 0: they take all for +1. Source: Wilson, Roelofs, Stern, Srebro,
+    Recht 2017; theory-symmetry.md §50.
+    """
+
+    title: ClassVar[str] = "error of always +1"
+    measure: ClassVar[str] = "test-error"
+    direction: ClassVar[Direction] = "reference"
+    formula: ClassVar[str] = "the share of −1 among the rows never seen"
+    source: ClassVar[str] = "after WRSSR17"
+
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, net = learner.name, learner.architecture
         if net is None or learner.update is None or net.linear_layers != 1 or not net.starts_at_zero:
@@ -45,9 +58,6 @@ class AllPositive(Line, frozen=True, tag="all-positive"):
         return Finding(True, f"{name} can be compared with the constant prediction +1 on unseen rows")
 
     def value(self, at: At) -> Floats:
-        n, _ = at.experiment.problem.matrix.shape()
-        seen = at.experiment.protocol.most_examples(n)
-        data = at.drawn.data
-        unseen = data.labels.view(data.replicas, -1)[:, seen:]
-        found: Floats = (unseen < 0).double().mean(1, keepdim=True).cpu().numpy()
+        _, unseen = self.labels(at)
+        found: Floats = (unseen < 0).mean(1, keepdims=True)
         return found

@@ -20,7 +20,7 @@ def show(context: PanelContext) -> Text:
     text = Text.assemble(
         (curve.name, "bold"), " is ", (curve.verdict.word, "bold"), f": {curve.verdict.reason}.\n"
     )
-    if words := backends()[curve.backend].words:
+    if words := backends()[curve.backends[-1]].words:
         text.append(f"It is computed {words} ({curve.backend}); run.path dense takes the matrix.\n", "dim")
     here = [line for line in context.trace.theorems if line.on_problem.holds]
     for line in sorted(here, key=lambda line: _rank(line, curve.learner)):

@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from engine.core.notation import number, symbol
 from engine.pictures.bound_class import FROM_BELOW
+from engine.results.trace import Trace
 from hadamard_tui.charts import digits
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.look import Look
@@ -181,7 +182,7 @@ class _Facts:
         clock, last = experiment.protocol.clock, editable.last if session is None else session.last
         if session is not None and (trace := session.trace) is not None:
             place, shown = session.x_at(session.place), session.x_at(session.shown)
-            device, speed = trace.environment["device"], session.speed
+            device, speed = _computed(trace, learner), session.speed
             x = number(place)
             of = f" of {number(shown)} shown" if place < shown < last else ""
             seen = look or session.look()
@@ -199,7 +200,7 @@ class _Facts:
         if not last or along_axis:  # nothing goes along a clock, or what is in sight does not
             along = brief = ""
         pace = pace if last else ""
-        name = device.split(" ", 1)[0]
+        name = device.partition(",")[0].partition(" ")[0]
         self.long = along + of + long + _spaced("  ", device, pace, frames)
         self.medium = along + of + medium + _spaced("  ", name, pace, frames)
         self.short = f"{along}{short}{_spaced('  ', name, pace)}"
@@ -208,6 +209,12 @@ class _Facts:
         self.shorter = along + shorter
         self.brief = brief + shorter
         self.least = brief + least
+
+
+def _computed(trace: Trace, learner: str) -> str:
+    """The device and the backend of a learner's curves."""
+    backend = next((curve.backend for curve in trace.curves if curve.learner == learner), "")
+    return ", ".join(filter(None, (trace.environment["device"], backend)))
 
 
 def _of_point(session: Session, look: Look) -> str:

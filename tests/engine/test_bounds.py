@@ -30,6 +30,7 @@ AUTOMATIC = {
     "AGD": {"update": {"kind": "agd", "loss_scale": 0.5}, "architecture": {"kind": "dense", "widths": [8]}}
 }
 PRIVATE = {"matrix": {"kind": "wilson", "n": 9}, "target": "classes", "d": None}
+OF_UNSEEN = "all-positive", "shortest-private"
 DERIVED = "agd-majoriser", "agd-rate"
 EVERY_STEP = {"kind": "steps", "steps": 4, "records": 4}
 DRAWN = {"kind": "one-pass", "replacement": True}
@@ -74,6 +75,7 @@ BOUND = {
     "rank-two-layer": {"net": NET},
     "agd-majoriser": AUTOMATIC,
     "all-positive": {"GD": gd(0.01), "sign": {"update": "sign"}},
+    "shortest-private": {"GD": gd(0.01), "LLS": LLS},
     "agd-rate": AUTOMATIC,
     "catapult-loss": {"net": NET, "NTK": NTK},
     "catapult-sharpness": {"net": NET, "NTK": NTK},
@@ -208,7 +210,7 @@ HOLDS = [
     *((kind, NUMBERS) for kind in PIECES),
     ("zaslavsky", {"protocol": "at-init"}),
     ("two-over-eta", {"protocol": "steps"}),
-    ("all-positive", {**PRIVATE, "protocol": {"kind": "steps", "train": 6}}),
+    *((kind, {**PRIVATE, "protocol": {"kind": "steps", "train": 6}}) for kind in OF_UNSEEN),
     *((kind, {"protocol": EVERY_STEP}) for kind in DERIVED),
     *((kind, ONE_EXAMPLE) for kind in CATAPULT),
     ("catapult-loss", {**ONE_EXAMPLE, "matrix": {"kind": "gaussian", "n": 1}, "target": "coin"}),
@@ -388,10 +390,17 @@ HOLDS_NOT = [
         {**BATCHES, "protocol": {"kind": "steps", "batch": 2}},
         "by steps with fresh or replacement",
     ),
-    ("all-positive", {}, "the matrix is hadamard"),
-    ("all-positive", {**PRIVATE, "target": "feature"}, "here they are any"),
-    ("all-positive", {**PRIVATE, "protocol": "steps"}, "as with train"),
-    ("all-positive", {**PRIVATE, "protocol": {"kind": "steps", "train": 6, "batch": 2}}, "as with train"),
+    *(
+        (kind, words, reason)
+        for kind in OF_UNSEEN
+        for words, reason in (
+            ({}, "the matrix is hadamard"),
+            ({**PRIVATE, "target": "feature"}, "here they are any"),
+            ({**PRIVATE, "protocol": "steps"}, "as with train"),
+            ({**PRIVATE, "protocol": {"kind": "steps", "train": 6, "batch": 2}}, "as with train"),
+        )
+    ),
+    ("shortest-private", {**PRIVATE, "protocol": {"kind": "steps", "train": 6, "loss": "hinge"}}, "square"),
     *(
         (kind, {"protocol": protocol}, reason)
         for kind in DERIVED
@@ -532,6 +541,9 @@ BINDS_NOT = [
     ("ri-drawn", EGU, "not rotation invariant"),
     ("all-positive", LLS, "from weights 0"),
     ("all-positive", NET, "from weights 0"),
+    ("shortest-private", {"solver": {"kind": "ridge", "lam": 1.0}}, "requires weights that fit"),
+    ("shortest-private", NET, "single linear neuron"),
+    ("shortest-private", EGU, "leave the span"),
     ("junk-flow", LLS, "gradient descent"),
     ("junk-flow", NET, "has none"),
     ("junk-flow", {**NET, "noise": {"on": "gradient", "sigma": 0.1}}, "has none"),

@@ -93,3 +93,38 @@ def test_the_cosine_with_the_signs_of_what_was_seen_and_the_share_of_minus_ones_
     share = (data.labels.view(2, -1)[:, SEEN:] < 0).double().mean()
     assert line.y == pytest.approx(float(share))
     assert torch.isfinite(torch.tensor(line.y)).all()
+
+
+def test_so_many_of_the_first_rows_are_plus_and_minus_one_in_a_random_order():
+    matrix = catalogue.make("matrices", "wilson", n=12, p=1, shown=(3, 4))
+    numbers = matrix.class_numbers(Streams(range(40)))
+    assert (numbers[:, :7].sum(1) == 4).all()
+    assert (numbers[:, 7:] == 0).all()
+    assert len({tuple(row) for row in numbers.tolist()}) > 20
+    with pytest.raises(ValueError, match="13 rows of 12"):
+        catalogue.make("matrices", "wilson", n=12, shown=(6, 7))
+
+
+@pytest.mark.parametrize("private", [1, 3, 5])
+def test_least_squares_has_the_loss_of_the_line_on_unseen_rows_of_every_draw(private):
+    """Also with only these rows measured, and rotated; every draw by its own counts of both classes."""
+    unseen = catalogue.make("measures", "loss", rows="test")
+    for rotate in (False, True):
+        made = experiment(
+            **problem(1, private=private, rotate=rotate),
+            learners={"LLS": {"solver": "lls"}},
+            protocol={"kind": "steps", "steps": 3, "records": 3, "train": SEEN},
+            replicas=4,
+        )
+        made = structs.replace(made, pictures=(Picture(x="step", measure=unseen),))
+        trace, data = run(made), data_of(made)
+        y = data.labels.view(4, -1).numpy()
+        assert len(set((y[:, :SEEN] > 0).sum(1))) > 1
+        expected = []
+        for x, labels in zip(data.instances.rows.numpy(), y, strict=True):
+            w = np.linalg.lstsq(x[:SEEN], labels[:SEEN], rcond=None)[0]
+            expected.append(np.square(x[SEEN:] @ w - labels[SEEN:]).mean())
+        seen = view(made.pictures[0], of_one(made, trace))
+        (line,) = (line for line in seen.lines if line.kind == "shortest-private")
+        assert seen.curves[0].y[-1] == pytest.approx(np.mean(expected))
+        assert line.y == pytest.approx(np.mean(expected))

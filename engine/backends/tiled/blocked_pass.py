@@ -12,6 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.backends.loops import kept_at
+from engine.backends.tiled.code import code_of
 from engine.backends.tiled.kernels import (
     KINDS,
     PLACES,
@@ -40,6 +42,9 @@ WORTH_THREADS = 1 << 18
 
 AHEAD, CHANGES = 128, 1 << 26
 """Examples that are learnt ahead at most, and changes of weights that they make at most, or about so many."""
+
+KEPT_AHEAD = 32 << 20
+"""Bytes of weights that are kept of examples learnt ahead at most, or of one block of them."""
 
 COUNT = 16
 """Counting the predictions of all rows costs about as much as so many examples."""
@@ -106,6 +111,8 @@ class BlockedPass:
         self._sides = self._labels() if counts else np.empty((0, 0, LANES), np.int8)
         self.to_come: deque[Reached] = deque()
         _, _, right = self._learn([False], [counts])
+        dtype = str(weights.dtype).removeprefix("torch.")
+        code_of(learner, dtype).note(*kept_at(arrange), *kept_at(blocked_pass))
         self.reached = Reached(losses, weights[: data.variants], right[0] if counts else None)
 
     def _where_w_star_is(self, vectors: torch.Tensor) -> torch.Tensor:
@@ -128,8 +135,10 @@ class BlockedPass:
     @property
     def at_once(self) -> int:
         """How many examples may be learnt ahead: whole blocks of them if these are fewer than AHEAD."""
-        bits = self._tiling.bits
-        return min(AHEAD, max(1, CHANGES // self._halves[0].numel() // bits) * bits)
+        bits, weights = self._tiling.bits, self._halves[0]
+        kept = self._data.variants * self._tiling.d * weights.itemsize
+        most = min(CHANGES // weights.numel(), KEPT_AHEAD // kept)
+        return min(AHEAD, max(1, most // bits) * bits)
 
     def learn_ahead(self, keep: Sequence[bool], count: Sequence[bool]) -> None:
         """Learn the next examples, one per entry.

@@ -10,7 +10,6 @@ segments (`tiles.py`), all SIMD lanes alike.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,6 +17,7 @@ import numpy as np
 from numba import njit
 from numba.core.compiler import Compiler
 
+from engine.backends.loops import keep
 from engine.backends.tiled import vectors
 from engine.backends.tiled.vectors import (
     LANES,
@@ -190,10 +190,7 @@ def loop(function: Function) -> Function:
     What is kept is made anew when this file changes, and here also when that of the vectors does.
     """
     compiled: Any = compiler(**OPTIONS, nogil=True)(function)
-    with suppress(RuntimeError, AttributeError):  # no folder may be written to, or numba is switched off
-        compiled.enable_caching()
-        index = compiled._cache._index_file
-        index._source_stamp = index._source_stamp, Path(vectors.__file__).stat().st_mtime
+    keep(compiled, Path(vectors.__file__))
     result: Function = compiled
     return result
 

@@ -8,9 +8,11 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.core.parts import Count
+from engine.core.parts import MOST, SELDOM, BadField, Count
 from engine.core.streams import Streams
 from engine.problems.matrices import Floats, Matrix, Rows
+
+Examples = Annotated[int, Meta(ge=0, le=MOST)]
 
 SHARED = 3
 """Entries that all instances share: the label, and two that are always 1."""
@@ -28,6 +30,15 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
     n: Annotated[Count, Meta(title="rows n", description="instances")] = 20
     p: Annotated[float, Meta(ge=0, le=1, title="p", description="probability of y = +1")] = 0.6
     private: Annotated[Count, Meta(title="private", description="entries of one instance alone")] = 5
+    shown: Annotated[
+        tuple[Examples, Examples] | None,
+        Meta(title="shown", description="how many of the first rows are +1, and −1", extra=SELDOM),
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.shown is not None and sum(self.shown) > self.n:
+            raise BadField("shown", f"{sum(self.shown)} rows of {self.n}; take fewer, or more rows n")
 
     def size(self) -> tuple[int, int]:
         return self.n, SHARED + self.private * self.n
@@ -40,7 +51,12 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
         return 2
 
     def class_numbers(self, streams: Streams) -> NDArray[np.int64]:
-        return (streams("classes").uniform(self.n) >= self.p).astype(np.int64)
+        drawn = streams("classes").uniform(self.n)
+        numbers = (drawn >= self.p).astype(np.int64)
+        if self.shown is not None:
+            places = drawn[:, : sum(self.shown)].argsort(1)
+            np.put_along_axis(numbers, places, np.repeat([0, 1], self.shown)[None], 1)
+        return numbers
 
     def rows(self, streams: Streams) -> Rows:
         labels = 1.0 - 2 * self.class_numbers(streams)
@@ -54,18 +70,22 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
 
     @property
     def second_moment(self) -> Floats:
+        from scipy.linalg import block_diag  # type: ignore[import-untyped]
+
         n, d = self.size()
-        negative, mean = 1 - self.p, 2 * self.p - 1
-        own = np.full(self.private, negative)
-        own[0] = 1.0
-        with_label = np.full(self.private, -negative)
-        with_label[0] = mean
-        block = np.full((self.private, self.private), negative)
-        block[0, 0] = 1.0
+        negative = np.full(n, 1 - self.p)  # of every row
+        if self.shown is not None:
+            negative[: sum(self.shown)] = self.shown[1] / max(1, sum(self.shown))
+        mean = 1 - 2 * negative.mean()
+        first = np.eye(1, self.private)[0]
+        own = first + np.outer(negative, 1 - first)
+        with_label = np.outer(1 - 2 * negative, first) - np.outer(negative, 1 - first)
+        only_first = np.outer(first, first)
+        blocks = only_first + negative[:, None, None] * (1 - only_first)
         moment = np.zeros((d, d))
-        moment[SHARED:, SHARED:] = np.kron(np.eye(n), block / n)
-        moment[1:SHARED, SHARED:] = np.tile(own / n, n)
-        moment[0, SHARED:] = np.tile(with_label / n, n)
+        moment[SHARED:, SHARED:] = block_diag(*blocks) / n
+        moment[1:SHARED, SHARED:] = own.ravel() / n
+        moment[0, SHARED:] = with_label.ravel() / n
         moment[:SHARED, :SHARED], moment[0, 1:SHARED], moment[0, 0] = 1.0, mean, 1.0
         upper = np.triu(moment)
         return upper + np.triu(moment, 1).T

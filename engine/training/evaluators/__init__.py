@@ -29,6 +29,6 @@ class Evaluator(Protocol):
         """What was measured since the last call."""
 
 
-def includes(measures: tuple[Measure, ...], name: str) -> bool:
-    """Whether a measure of this name is among them."""
-    return any(measure.name == name for measure in measures)
+def includes(measures: tuple[Measure, ...], *names: str) -> bool:
+    """Whether a measure of one of these names is among them."""
+    return any(measure.name in names for measure in measures)

@@ -36,7 +36,7 @@ class ByPredictions:
     ) -> None:
         """With the weights of so many records `together`, if these are more than one."""
         self._data, self._loss, self._order = data, loss, order
-        self._of_seen = includes(measures, "train")
+        self._of_seen = includes(measures, "train", "unseen")
         self._mistakes = Mistakes(data, loss, records, measures)
         self._waiting: list[torch.Tensor] = []
         self._blocks = Blocks(together) if together > 1 else None

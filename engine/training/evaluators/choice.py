@@ -30,7 +30,7 @@ def evaluator(
     The mean square loss of xᵀw is a quadratic function of w, which needs no prediction: of w − w* where
     labels are xᵀw*, and of w itself where float64 is more than the rounding of w needs.
     """
-    if loss.is_square and weights is not None and not includes(measures, "train"):
+    if loss.is_square and weights is not None and not includes(measures, "train", "unseen"):
         if data.w_star is not None:
             if data.instances.mean_square(data.from_w_star(weights)) is not None:
                 return ByWeights(data, loss, records, measures)

@@ -1,0 +1,48 @@
+"""The loss on rows never seen, of the shortest weights that fit rows with private entries."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, only_square, stays_in_span
+from engine.theory.all_positive import OfUnseen
+
+
+class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
+    """The loss on rows never seen, of the shortest w that fits the n₊ rows of +1 and the n₋ of −1 seen.
+
+    On `wilson` with m private entries w = Xᵀα, α₊ = (4n₋ + m)/D on rows of +1 and α₋ = −(4n₊ + 1)/D on those
+    of −1, D = 8n₊n₋ + 3m n₊ + 3n₋ + m. An unseen +1 scores 3n₊α₊ + n₋α₋ > 0 and an unseen −1
+    n₊α₊ + 3n₋α₋ < 0 as soon as both classes were seen: none is on the wrong side. Weights that start at 0 and
+    stay in the span of the rows seen come to it once they fit them. Source: after Wilson, Roelofs, Stern,
+    Srebro, Recht 2017, whose constants belong to m = 3; theory-symmetry.md §50.
+    """
+
+    title: ClassVar[str] = "loss of the shortest weights that fit"
+    measure: ClassVar[str] = "unseen"
+    direction: ClassVar[Direction] = "asymptotic"
+    limit: ClassVar[str] = "for many steps"
+    formula: ClassVar[str] = "mean of (f − y)², f = 3n₊α₊ + n₋α₋ for y = 1 and n₊α₊ + 3n₋α₋ for y = −1"
+    source: ClassVar[str] = "after WRSSR17"
+
+    def holds(self, experiment: Setup) -> Finding:
+        return only_square(experiment) or super().holds(experiment)
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        if learner.solver is not None and learner.solver.kind != "lls":
+            return Finding(False, f"requires weights that fit, and {learner.name} stops short of that")
+        return stays_in_span(learner, experiment, any_start=False)
+
+    def value(self, at: At) -> Floats:
+        private = at.experiment.problem.matrix.private_entries
+        seen, unseen = self.labels(at)
+        plus, minus = (seen > 0).sum(1, keepdims=True), (seen < 0).sum(1, keepdims=True)
+        scale = 8 * plus * minus + 3 * private * plus + 3 * minus + private
+        of_plus, of_minus = (4 * minus + private) / scale, -(4 * plus + 1) / scale
+        on_plus, on_minus = 3 * plus * of_plus + minus * of_minus, plus * of_plus + 3 * minus * of_minus
+        share = (unseen > 0).mean(1, keepdims=True)
+        found: Floats = share * (on_plus - 1) ** 2 + (1 - share) * (on_minus + 1) ** 2
+        return found
