@@ -28,7 +28,7 @@ STYLES: tuple[LineStyle, ...] = ("solid", "long", "dash-dot")
 
 Beyond the last of them letters alone distinguish curves."""
 
-LETTERS = ascii_uppercase + "ΓΔΘΛΞΠΣΦΨΩ"
+LETTERS = ascii_uppercase + "ΓΔΘΛΞΠΣΦΨΩБЖИЛЦЧШЭЮЯ"
 """Those of learners, in the order of their numbers."""
 
 SMALL_LETTERS = ", small letters"

@@ -449,12 +449,12 @@ def test_a_chart_says_how_far_its_curves_are_smoothed():
     assert plot(Look(along("D = 2"), options=ChartOptions(smooth=True))).smoothed == ""
 
 
-def test_36_learners_have_a_letter_each_that_a_pinned_run_has_small():
-    letters = [mark(number) for number in range(36)]
-    assert len(set(letters)) == 36
+def test_46_learners_have_a_letter_each_that_a_pinned_run_has_small():
+    letters = [mark(number) for number in range(46)]
+    assert len(set(letters)) == 46
     assert letters[:3] == ["A", "B", "C"]
-    assert [number_of(letter.lower()) for letter in letters] == list(range(36))
-    assert mark(36) == "A"
+    assert [number_of(letter.lower()) for letter in letters] == list(range(46))
+    assert mark(46) == "A"
 
 
 def limits_of(*ys: np.ndarray, rounding: float = 1e-11) -> tuple[tuple[float, float], float]:
