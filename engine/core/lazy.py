@@ -24,7 +24,7 @@ Awake, each keeps a processor busy: beside one other program a run on 2²⁰ fea
 KEPT, LARGEST_KEPT = 1 << 28, 1 << 25
 """Bytes of freed memory that stay with the process, and how large one piece of them may be.
 
-Without it the C library gives the memory of every tensor above 128 kB back to the system and asks for the
+Without it the C library gives the memory of every tensor above 128 kB back to the system and requests the
 next one anew, and for nets of a few MB of signals half of the time goes into clearing pages.
 """
 

@@ -71,7 +71,7 @@ class Gap(NamedTuple):
         """That of values from those of the theory.
 
         On a logarithmic axis every value has its share. Otherwise theory may fall to 0, and then the gap is
-        told as it is.
+        given as it is.
         """
         if not len(y):
             return cls(None)

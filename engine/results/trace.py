@@ -313,7 +313,7 @@ class TheoryLine:
     measure: str
     group: Group | None = None
     name: str = ""
-    """What tells it from others of its kind; empty if there are none."""
+    """What distinguishes it from others of its kind; empty if there are none."""
 
     title: str = ""
     """What charts and captions call it; empty: its kind."""

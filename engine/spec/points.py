@@ -62,8 +62,8 @@ class Plan:
         return self.experiment.claims
 
     def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
-        """The claims with the numbers that they have along a curve, at these values of the axes that tell
-        curves apart."""
+        """The claims with the numbers that they have along a curve, at these values of the axes that split
+        curves."""
         return next(point.experiment.claims for point in self.points if self.apart(picture, point) == apart)
 
     def apart(self, picture: Picture, point: Point) -> tuple[int, ...]:
