@@ -29,7 +29,7 @@ ONE_THREAD = {
 }
 
 AVX512 = {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"}
-"""What OpenBLAS asks of a processor for its kernels named SkylakeX."""
+"""What OpenBLAS needs of a processor for its kernels named SkylakeX."""
 
 PACKAGES = ("torch", "numpy", "jax", "numba", "scikit-learn")
 

@@ -1,7 +1,7 @@
 """A user's matrix: n = 20 000 rows of d = 500 features from a file, one pass, the loss after every example.
 
 `python benchmarks/own_matrix.py [--json] [--repeats N]`. Against each learner what an expert would write for
-the very job, on one thread, with numpy, numba and scikit-learn, where OpenBLAS is told to use AVX-512 if
+the very job, on one thread, with numpy, numba and scikit-learn, where OpenBLAS is set to use AVX-512 if
 there is that; both have the same numbers, in float32, the engine from files. What outsiders compile is not
 counted.
 """

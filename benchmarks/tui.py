@@ -60,16 +60,16 @@ from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.running import session
 waiting = []
 choose = Laboratory.action_panel
-def heard(self, number):
+def spied_key(self, number):
     note("key")
     choose(self, number)
     waiting.append(number)
-Laboratory.action_panel = heard
-hear = session.Session.hear
+Laboratory.action_panel = spied_key
+receive = session.Session.receive
 def spied(self, event):
     note(type(event).__name__)
-    hear(self, event)
-session.Session.hear = spied
+    receive(self, event)
+session.Session.receive = spied
 show, shown, begun = Laboratory._show, WeakSet(), WeakSet()
 def drawn(self, of, context):
     show(self, of, context)
@@ -97,13 +97,13 @@ from engine.spec import plan, presets
 from engine.runtime.run import Finished, Loaded
 times = {}
 done = threading.Event()
-def tell(event):
+def received(event):
     times[type(event)] = time.monotonic()
     if isinstance(event, Finished):
         done.set()
 changes = [value for option, value in zip(sys.argv, sys.argv[1:]) if option == "--set"]
 whole = plan.only(presets.load("hadamard-128", changes))
-worker.Worker(whole, tell, max(1, (os.cpu_count() or 2) - 1)).start()
+worker.Worker(whole, received, max(1, (os.cpu_count() or 2) - 1)).start()
 done.wait()
 print(times[Finished] - times[Loaded], flush=True)
 os._exit(0)  # the engine's thread may still be tidying up
@@ -186,9 +186,9 @@ class Terminal:
 
     def quit(self) -> float:
         """Press q; seconds until the process is gone."""
-        asked = self.press("q")
+        pressed = self.press("q")
         os.waitpid(self.pid, 0)
-        took = time.monotonic() - asked
+        took = time.monotonic() - pressed
         self._reader.join()
         os.close(self._line)
         return took
@@ -267,7 +267,7 @@ def lags(
 
     Keys come at random times; the run begins again when it has ended.
     """
-    heard, painted = [], []
+    handled, painted = [], []
     generator = random.Random(0)
     for number in range(keys):
         if len(noted("Finished")) == len(noted("Loaded")) > 0:
@@ -276,11 +276,11 @@ def lags(
             terminal.until(lambda begun=begun: len(noted("Loaded")) > begun)
         time.sleep(generator.uniform(0.03, 0.15))
         before = len(noted("painted"))
-        asked = terminal.press(PANELS[number % len(PANELS)])
+        pressed = terminal.press(PANELS[number % len(PANELS)])
         terminal.until(lambda before=before: len(noted("painted")) > before)
-        heard.append(noted("key")[-1] - asked)
-        painted.append(noted("painted")[before] - asked)
-    return sorted(heard), sorted(painted)
+        handled.append(noted("key")[-1] - pressed)
+        painted.append(noted("painted")[before] - pressed)
+    return sorted(handled), sorted(painted)
 
 
 def _spread(seconds: list[float]) -> dict[str, object]:
@@ -301,10 +301,10 @@ def saturated_keys() -> dict[str, object]:
         with app(*work) as (terminal, noted):
             terminal.press("fr")
             terminal.until(lambda noted=noted: bool(noted("first")))
-            heard, painted = lags(terminal, noted, 300)
+            handled, painted = lags(terminal, noted, 300)
             terminal.quit()
         found |= {f"{name}{key}": value for key, value in _spread(painted).items()}
-        found |= {f"{name}to the handler, {key}": value for key, value in _spread(heard).items()}
+        found |= {f"{name}to the handler, {key}": value for key, value in _spread(handled).items()}
     return found
 
 
@@ -380,9 +380,9 @@ def stepped_numbers() -> dict[str, object]:
             time.sleep(0.3)
         for number in range(40):
             before = len(noted("curves"))
-            asked = terminal.press(keys[3 + number % 2])
+            pressed = terminal.press(keys[3 + number % 2])
             terminal.until(lambda before=before: len(noted("curves")) > before)
-            found.append(noted("curves")[before] - asked)
+            found.append(noted("curves")[before] - pressed)
             time.sleep(0.3)
         terminal.press("\x1b")
         time.sleep(0.3)

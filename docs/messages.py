@@ -70,16 +70,16 @@ class Messages(ast.NodeVisitor):
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """A part is shown with its docstring."""
         tags = [one.value for one in node.keywords if one.arg == "tag"]
-        if tags and (told := ast.get_docstring(node)):
-            self._add(f"{ast.literal_eval(tags[0])}: {told}")
+        if tags and (text := ast.get_docstring(node)):
+            self._add(f"{ast.literal_eval(tags[0])}: {text}")
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """A command is shown with its docstring."""
         calls = [one.func for one in node.decorator_list if isinstance(one, ast.Call)]
         is_command = any(isinstance(call, ast.Attribute) and call.attr == "command" for call in calls)
-        if is_command and (told := ast.get_docstring(node)):
-            self._add(told)
+        if is_command and (text := ast.get_docstring(node)):
+            self._add(text)
         self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> None:

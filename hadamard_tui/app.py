@@ -61,8 +61,8 @@ from hadamard_tui.state.state_file import Memory, View
 from hadamard_tui.terminal import clipboard
 from hadamard_tui.terminal.plain_text import AsciiFilter
 from hadamard_tui.terminal.signals import heeded
+from hadamard_tui.terminal.steady_notification import SteadyNotification
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
-from hadamard_tui.terminal.told import Told
 from hadamard_tui.tours.tour import Tour
 from hadamard_tui.widgets.preset_choice import PresetChoice
 from hadamard_tui.widgets.setup import Setup
@@ -87,7 +87,7 @@ class HadamardApp(App[None]):
     }  # fmt: skip
     # Only ctrl+c would copy what is selected, and it quits; a click on what has just been removed would fail.
     ALLOW_SELECT: ClassVar[bool] = False
-    # With priority: a field would copy, and a page on top would not hear of it.
+    # With priority: a field would copy, and a page on top would not receive it.
     # Those who speak in halls press page down and page up, whatever has the focus.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "quit", show=False, priority=True),
@@ -108,7 +108,7 @@ class HadamardApp(App[None]):
         """An app on a set-up.
 
         Args:
-            notes: told to the person at the start, as that a broken file was set aside.
+            notes: shown to the person at the start, as that a broken file was set aside.
             first: whether the app was never opened before, so that it introduces itself.
         """
         super().__init__(driver_class=None if served() else TimedDriver)
@@ -127,7 +127,7 @@ class HadamardApp(App[None]):
         self.laboratory = Laboratory(editable, autorun, view, rate, self.config.ascii)
         self._guide = None if tour is None else Guide(tour, self.laboratory)
         self.files = FileWriter()
-        """Writes what the person asks for."""
+        """Writes the files that the person requests."""
         self.left: Memory | None = None
         """What is remembered for the next start, once there is anything."""
         self.failure: Exception | None = None
@@ -169,7 +169,7 @@ class HadamardApp(App[None]):
                 if not frame.children:
                     frame.remove()
         shown_for = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
-        self.post_message(Notify(Told(message, title, severity, shown_for)))
+        self.post_message(Notify(SteadyNotification(message, title, severity, shown_for)))
 
     async def run_action(
         self,
@@ -177,7 +177,7 @@ class HadamardApp(App[None]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Do what a key says, unless it asks for a page of a list that has no room, as in a tiny terminal.
+        """Do what a key says, unless it scrolls by a page a list that has no room, as in a tiny terminal.
 
         Keys typed at once reach the page that the first of them was for, though it may have opened another:
         the later ones are dropped, as are those for what was removed meanwhile.
@@ -295,22 +295,22 @@ class HadamardApp(App[None]):
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Write the screen to an SVG file in the working folder, under a name with the time.
 
-        What is told for a while is not on it, as that the last picture was written.
+        Notifications are not on it, as that the last picture was written.
         """
-        told = [rack for rack in self.screen.query(ToastRack) if rack.display]
-        for rack in told:
+        toasts = [rack for rack in self.screen.query(ToastRack) if rack.display]
+        for rack in toasts:
             rack.display = False
-        if told:
+        if toasts:
             self.screen._refresh_layout()
         try:
             picture = self._photograph()
         finally:
-            for rack in told:
+            for rack in toasts:
                 rack.display = True
         if picture is None:
             return
         file = Path(path or "", filename or f"{self.title}_{datetime.now():%Y-%m-%dT%H_%M_%S_%f}.svg")
-        self._tell(self.files.write(str(file), lambda: picture, partial(place_file, file)))
+        self._report(self.files.write(str(file), lambda: picture, partial(place_file, file)))
 
     def _photograph(self) -> bytes | None:
         """The screen as SVG; None where the browser has it."""
@@ -320,16 +320,16 @@ class HadamardApp(App[None]):
         self.notify("The browser downloads the picture")
         return None
 
-    def _tell(self, result: Future[str]) -> None:
-        """Tell what was done, or what is wrong, as soon as it is known."""
+    def _report(self, result: Future[str]) -> None:
+        """Notify of what was done, or what is wrong, as soon as it is known."""
 
-        def tell(result: Future[str]) -> None:
+        def report(result: Future[str]) -> None:
             try:
                 self.notify(result.result())
             except BadInput as error:
                 self.notify(str(error).strip(), severity="error")
 
-        result.add_done_callback(partial(self.call_later, tell))
+        result.add_done_callback(partial(self.call_later, report))
 
     def action_copy_command(self) -> None:
         """Copy the command line of this screen, and keep it in a file, too: not every terminal copies."""
@@ -344,7 +344,7 @@ class HadamardApp(App[None]):
             return
         copied = "Copied through the terminal, and" if clipboard.copies() else "To be copied by hand; it is"
         done = f"{command}\n\n{copied} written to"
-        self._tell(self.files.write("the command line", lambda: command, lambda it: f"{done} {keep(it)}"))
+        self._report(self.files.write("the command line", lambda: command, lambda it: f"{done} {keep(it)}"))
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy a text through the browser, or through the terminal if that takes it."""

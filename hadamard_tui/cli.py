@@ -420,7 +420,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _load(preset: str, settings: list[str] | None, device: str | None, path: str | None = None) -> Raw:
-    """The document of a preset with the changes asked for. Raises: BadInput."""
+    """The document of a preset with the changes given. Raises: BadInput."""
     from engine.core.parts import BadInput
     from engine.spec import presets
 
@@ -449,7 +449,7 @@ def _export(file: Path, done: Done) -> None:
 
 
 def _need_terminal(preset: str) -> None:
-    """Raises: BadInput where the app could not draw or hear keys."""
+    """Raises: BadInput where the app could not draw or receive keys."""
     from engine.core.parts import BadInput
 
     if "TEXTUAL_DRIVER" in os.environ:

@@ -10,6 +10,8 @@ from pathlib import Path
 import crossing
 import pytest
 
+from engine.core.compiled_code import CompiledCode
+
 # Tests that run side by side, and the programs that they start, would fight over the cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -65,3 +67,9 @@ def own_folders(homes: Homes, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("SSH_CONNECTION", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     return home
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test needs is compiled here: no other process makes it meanwhile, and none serves instead."""
+    monkeypatch.setattr(CompiledCode, "is_there", True)

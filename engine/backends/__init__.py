@@ -5,6 +5,7 @@ What a backend is made of beside its file lies in a folder here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -15,10 +16,11 @@ import msgspec
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.sizes import Sizes
-from engine.spec.asked import asked
+from engine.spec.recorded import recorded_measures
 from engine.training.descent import rates_of
 
 if TYPE_CHECKING:
+    from engine.core.compiled_code import CompiledCode
     from engine.learners.learner import Learner
     from engine.measures import Measure
     from engine.spec.experiment import Experiment
@@ -98,6 +100,14 @@ class Backend:
         """Whether it is faster there than those after it."""
         return True
 
+    def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
+        """What it has compiled for a learner that it serves; None if it needs no such thing."""
+        return None
+
+    def sample(self, learner: Learner, experiment: Experiment) -> dict[str, object]:
+        """The words of a small experiment that has this compiled, and nothing else, for such a learner."""
+        raise NotImplementedError
+
     def begin(self, undrawn: Undrawn, experiment: Experiment) -> Recording:
         """The training run of a learner that it serves, whose data it draws as it wants them."""
         return self.training_run(undrawn.drawn(), experiment)
@@ -118,26 +128,45 @@ def backends() -> dict[str, Backend]:
 
 
 def backend_of(learner: Learner, experiment: Experiment) -> Backend:
-    """The backend of a learner: that of `run.path`, or the first that pays and can serve it.
+    """The backend of a learner: that of `run.path`, or the first that pays, can serve it and is compiled.
 
     Raises: BadInput if `run.path` names one that cannot.
     """
     if (forced := experiment.run.path) == "auto":
-        return next(
-            backend
-            for backend in backends().values()
-            if backend.pays(learner, experiment) and why_not(backend, learner, experiment) is None
-        )
+        return next(one for one in _candidates(learner, experiment) if _is_ready(one, learner, experiment))
     if reason := why_not(backends()[forced], learner, experiment):
         raise BadInput("run.path", f"there is no {forced} backend for {learner.name}: {reason}; take auto")
     return backends()[forced]
+
+
+def awaited_backend(learner: Learner, experiment: Experiment) -> Backend | None:
+    """The backend that a learner would have if what it needs were compiled; None if it has that one."""
+    if experiment.run.path != "auto":
+        return None
+    first = next(_candidates(learner, experiment))
+    return None if _is_ready(first, learner, experiment) else first
+
+
+def _candidates(learner: Learner, experiment: Experiment) -> Iterator[Backend]:
+    """The backends that pay and can serve a learner, in their order."""
+    for backend in backends().values():
+        if backend.pays(learner, experiment) and why_not(backend, learner, experiment) is None:
+            yield backend
+
+
+def _is_ready(backend: Backend, learner: Learner, experiment: Experiment) -> bool:
+    """Whether nothing need be compiled first."""
+    code = backend.code(learner, experiment)
+    return code is None or code.is_there
 
 
 def why_not(backend: Backend, learner: Learner, experiment: Experiment) -> str | None:
     """Why a backend cannot serve a learner with what is measured of it, in one sentence; None if it can."""
     if reason := backend.refuses(learner, experiment):
         return reason
-    lacking = (measure.name for measure in asked(experiment, learner) if not backend.serves(measure))
+    lacking = (
+        measure.name for measure in recorded_measures(experiment, learner) if not backend.serves(measure)
+    )
     return next((f"it does not measure {name}" for name in lacking), None)
 
 

@@ -120,6 +120,10 @@ class SolvedSteps:
         """The weights [B, d]."""
         return self._made[self._place]
 
+    def stored(self) -> tuple[torch.Tensor, int]:
+        """The weights after every step of the block [b, B, d], and the place of those now."""
+        return self._made, self._place
+
     def kept(self) -> torch.Tensor:
         """Those of the first replica and target [V, d]."""
         some = self._data.variants * self._data.targets

@@ -20,7 +20,7 @@ from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.problems.scaled_identity import ScaledIdentity
 from engine.training.descent import Descent
-from engine.training.evaluators import Measures, asks
+from engine.training.evaluators import Measures, includes
 from engine.training.evaluators.by_predictions import ByPredictions
 from engine.training.evaluators.mistakes import Mistakes
 from engine.training.recorder import Recorder
@@ -152,7 +152,7 @@ class ResponsesLearner:
         assert order is None, "every example is seen once, in the order of the rows"
         self.hypothesis = Responses(inputs, records - 1)
         parts = inputs.data, inputs.loss, records, inputs.measures
-        squares = inputs.loss.is_square and not asks(inputs.measures, "train", "unseen")
+        squares = inputs.loss.is_square and not includes(inputs.measures, "train", "unseen")
         evaluator = KnownSquares(*parts, self.hypothesis) if squares else ByPredictions(*parts, order)
         self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
 
@@ -172,7 +172,7 @@ class KnownSquares:
     ) -> None:
         self._data, self._squares = data, hypothesis.squares()
         self._mistakes = Mistakes(data, loss, records, measures)
-        self._told = self._taken = 0
+        self._published = self._taken = 0
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         self._mistakes.take(lambda: hypothesis.predict(self._data.instances))
@@ -182,8 +182,8 @@ class KnownSquares:
         return self._mistakes.counts(record)
 
     def measured(self) -> Measures:
-        new = slice(self._told, self._taken)
-        self._told = self._taken
+        new = slice(self._published, self._taken)
+        self._published = self._taken
         losses = {"loss": [self._squares[new]]} if new.start < new.stop else {}
         return losses | self._mistakes.measured()
 

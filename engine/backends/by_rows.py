@@ -15,7 +15,7 @@ from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
 from engine.problems.instances import Dense, Instances
 from engine.training.descent import Descent
-from engine.training.evaluators import asks
+from engine.training.evaluators import includes
 from engine.training.evaluators.by_predictions import ByPredictions
 from engine.training.evaluators.by_weights import ByWeights
 from engine.training.recorder import Recorder
@@ -85,7 +85,7 @@ class Predictions:
     """A linear neuron by its predictions of all rows before a block of examples, and its steps along these.
 
     With the inner products K of the examples of the block and all rows predictions are P − S K after steps S.
-    Those of the examples themselves are brought up to date step by step, and the others where they are asked
+    Those of the examples themselves are brought up to date step by step, and the others where they are needed
     for. For the square loss, ‖P − S K − y‖² follows from ‖P − y‖² and the products of P − y and of K with K.
     """
 
@@ -131,7 +131,7 @@ class Predictions:
         self._place += 1
 
     def _begin_block(self) -> None:
-        """Find what the steps of the next examples ask for."""
+        """Find what the steps of the next examples need."""
         some = slice(self._learnt, self._learnt + AHEAD)
         self._examples = self._rows(some)  # [R, b, d]
         self._products = with_rows(self._examples, self._data.instances.rows)  # K [R, b, n]
@@ -210,7 +210,7 @@ class RowsLearner:
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         self.hypothesis = Predictions(inputs, order)
         parts = inputs.data, inputs.loss, records, inputs.measures
-        squares = inputs.loss.is_square and not asks(inputs.measures, "train", "unseen")
+        squares = inputs.loss.is_square and not includes(inputs.measures, "train", "unseen")
         evaluator = SquaresEvaluator(*parts) if squares else ByPredictions(*parts, order)
         self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
 

@@ -4,30 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import msgspec
+
 from engine.backends import Backend, weight_vectors, why_no_single_pass
+from engine.backends.tiled.code import code_of
 from engine.backends.tiled.tiles import LEAST
 from engine.core import catalogue
 from engine.core import device as devices
+from engine.core.sizes import Sizes
 from engine.measures import Measure
 from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:
+    from engine.core.compiled_code import CompiledCode
     from engine.learners.learner import Learner
     from engine.spec.experiment import Experiment
 
 LOADING = 0.4
 """CPU seconds that a process takes once to load the compiled loop, and numba for it."""
 
-STEP, CHANGE = 1e-4, 2.5e-9
-"""By how many CPU seconds a step takes longer than in torch, and the change of each of its weights less.
+STEP, ALONE, AMONG = 1e-4, 6e-9, 2.4e-9
+"""CPU seconds that are saved by a step, and by each change of a weight of a single vector, or of many.
 
-Measured for 2⁷ to 2²⁰ features and 1 to 1024 weight vectors: 0.08 to 0.1 ms; 3.3 to 5 ns in single vectors,
-1.1 to 2.1 ns in many.
+Measured for 2⁷ to 2²⁰ features and 1 to 1024 weight vectors: steps 0.1 to 0.2 ms; changes of single long
+vectors 5.8 to 7, of eight or more 2.3 to 4.7 ns.
 """
 
-SUMS = 4
-"""What a compiled pass sums of its weights takes at most so much as these."""
+LEARNING, STARTING = 5, 6
+"""Numbers held at once for every weight of a vector that learns, and for those of a start that targets share.
+
+The first are both halves, what is summed of them, labels and a copy.
+"""
+
+SAMPLE = 64
+"""Features of a small run."""
 
 
 class Compiled(Backend):
@@ -35,7 +46,6 @@ class Compiled(Backend):
 
     place: ClassVar[int] = 10
     words: ClassVar[str] = "by a compiled loop over the structure of the instances"
-    copies: ClassVar[int] = Backend.copies + SUMS
     in_place: ClassVar[bool] = True
     predicts: ClassVar[bool] = False
 
@@ -62,11 +72,27 @@ class Compiled(Backend):
     def serves(self, measure: Measure) -> bool:
         return not (measure.of_parameters or measure.of_rows_seen or measure.under)
 
+    def bytes_held(self, sizes: Sizes) -> int:
+        starts = sizes.batch // sizes.targets
+        return (sizes.batch * LEARNING + starts * STARTING) * sizes.d * sizes.item
+
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         n, d = experiment.problem.matrix.shape()
         steps = experiment.protocol.record_count(n) - 1
-        changes = weight_vectors(learner, experiment) * d
-        return steps * (changes * CHANGE - STEP) >= LOADING
+        vectors = weight_vectors(learner, experiment)
+        change = ALONE if vectors == 1 else AMONG
+        return steps * (STEP + vectors * d * change) >= LOADING
+
+    def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
+        return code_of(learner, experiment.dtype)
+
+    def sample(self, learner: Learner, experiment: Experiment) -> dict[str, object]:
+        return {
+            "problem": {"matrix": {"kind": "hadamard", "d": SAMPLE}, "target": {"kind": "feature"}},
+            "protocol": {"kind": "one-pass"},
+            "learners": [msgspec.to_builtins(learner)],
+            "run": {"path": self.name, "device": "cpu", "dtype": experiment.dtype},
+        }
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
         from engine.backends.tiled.blocked_pass import BlockedLearner  # which needs numba

@@ -15,7 +15,7 @@ from engine.measures.error import sides
 from engine.problems.instances import Instances
 from engine.problems.scaled_identity import ScaledIdentity
 from engine.training.descent import Descent
-from engine.training.evaluators import Measures, asks
+from engine.training.evaluators import Measures, includes
 from engine.training.recorder import Recorder
 from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
@@ -195,7 +195,7 @@ class ChangeEvaluator:
         totals = loss.average(predictions, data.labels) * data.instances.n  # [B] in float64
         self._total = data.over_targets(totals[None])
         self._balance: torch.Tensor | None = None
-        if asks(inputs.measures, "error"):
+        if includes(inputs.measures, "error"):
             self._balance = data.over_targets(self._sides(predictions, data.labels).double().sum(1)[None])
         self._waiting: list[tuple[Changes, int, int]] = []  # rows from … to before … of these changes
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.backends import Backend, weight_vectors
+from engine.backends.nets.code import code_of
 from engine.backends.structured import rotated, why_not_rotated
 from engine.core import catalogue
 from engine.core import device as devices
@@ -15,6 +16,7 @@ from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture
+    from engine.core.compiled_code import CompiledCode
     from engine.learners.learner import Learner
     from engine.spec.experiment import Experiment
 
@@ -65,6 +67,18 @@ class Preactivations(Backend):
         steps = protocol.fresh_steps * (1 if protocol.stops_blindly else SHARE)
         rows = protocol.models(n) * protocol.last(n) / 2
         return weight_vectors(learner, experiment) * architecture.units * rows * steps * MOVE >= LOADING
+
+    def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
+        return code_of(experiment.dtype)
+
+    def sample(self, learner: Learner, experiment: Experiment) -> dict[str, object]:
+        layer = {"kind": "dense", "widths": [2], "activation": "relu"}
+        return {
+            "problem": {"matrix": {"kind": "hadamard", "d": 4}, "target": {"kind": "feature"}},
+            "protocol": {"kind": "erm", "steps": 1},
+            "learners": [{"name": "net", "architecture": layer, "update": {"kind": "gd"}}],
+            "run": {"path": self.name, "device": "cpu", "dtype": experiment.dtype},
+        }
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
         from engine.backends.nets.trained_group import TrainedGroup  # which needs numba

@@ -39,7 +39,7 @@ LeastShare = Annotated[
 ]
 
 DIGITS, MOST_DIGITS = 6, 15
-"""Of numbers that are told so many are, and more where the tolerance is finer."""
+"""Digits of a number in a text; more where the tolerance is finer."""
 
 OPPOSITE = {"<": "≥", ">": "≤", "=": "≠", "in": "not in"}
 
@@ -156,31 +156,31 @@ class Comparing(Claim, frozen=True, kw_only=True):
         given = self.within is not None or self.standard_errors is not None
         allowed = f" ± {number(tolerance, 2)}" if given else ""
 
-        def told(value: float) -> str:
+        def written(value: float) -> str:
             return f"{value:.{digits(value, tolerance)}g}"
 
         if self.below is not None:
-            holds, sign, other = measured < self.below + tolerance, "<", f"{told(self.below)}{allowed}"
+            holds, sign, other = measured < self.below + tolerance, "<", f"{written(self.below)}{allowed}"
         elif self.above is not None:
-            holds, sign, other = measured > self.above - tolerance, ">", f"{told(self.above)}{allowed}"
+            holds, sign, other = measured > self.above - tolerance, ">", f"{written(self.above)}{allowed}"
         elif self.equals is not None:
             holds = abs(measured - self.equals) <= tolerance
-            sign, other = "=", f"{told(self.equals)}{allowed}"
+            sign, other = "=", f"{written(self.equals)}{allowed}"
         else:
             assert self.between is not None, "a claim that compares has exactly one form"
             low, high = self.between
             holds = low - tolerance <= measured <= high + tolerance
-            sign, other = "in", f"[{told(low)}, {told(high)}]{allowed}"
+            sign, other = "in", f"[{written(low)}, {written(high)}]{allowed}"
         error = f" (standard error {number(stderr, 2)})" if what and stderr is not None else ""
-        detail = f"{what}{told(measured)}{error} {sign if holds else OPPOSITE[sign]} {other}"
+        detail = f"{what}{written(measured)}{error} {sign if holds else OPPOSITE[sign]} {other}"
         return Outcome(self, bool(holds), measured, detail, stderr)
 
 
 class ComparingTwo(Comparing, frozen=True, kw_only=True):
     """A number made of a curve and another curve, or a line of the theory, at one place or at every one.
 
-    Of all places that is told at which it fits least. Its standard error is that of pairs: replica by replica
-    both have the same data, and so has a line that is made of them.
+    Its outcome is that of the place at which it fits least. Its standard error is that of pairs: replica by
+    replica both have the same data, and so has a line that is made of them.
     """
 
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "to")
@@ -221,7 +221,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
 
 
 def digits(value: float, tolerance: float) -> int:
-    """How many digits of a number tell it up to a tenth of a tolerance, at least DIGITS."""
+    """How many digits give a number up to a tenth of a tolerance, at least DIGITS."""
     if not (value and tolerance and math.isfinite(value) and math.isfinite(tolerance)):
         return DIGITS
     needed = math.floor(math.log10(abs(value))) - math.floor(math.log10(tolerance)) + 2
@@ -287,7 +287,7 @@ def unfinished(view: View, curve: CurveView) -> str:
 
 
 def places_of(curve: CurveView, known: NDArray[np.bool_], at: float | None) -> NDArray[np.int64]:
-    """The numbers of the places of a curve that are known [S], or of the one that is asked for."""
+    """The numbers of the places of a curve that are known [S], or of the one that is given."""
     if at is None:
         return np.flatnonzero(known)
     place = curve.place(at)

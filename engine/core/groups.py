@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from operator import mul
 
+UNCHANGED = 1e-6
+"""Predictions that change by less under transformations, relative to the largest, count as unchanged."""
+
 
 @dataclass(frozen=True)
 class Group:

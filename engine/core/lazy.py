@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 LARGE_PAGES = "THP_MEM_ALLOC_ENABLE"
-"""Has torch ask the system for pages of 2 MB, where there are such, when it is loaded.
+"""Has torch request pages of 2 MB, where there are such, when it is loaded.
 
 New tensors of 64 MB cost more than the arithmetic on them otherwise, and a run on 4096 targets twice as much.
 """
@@ -24,7 +24,7 @@ Awake, each keeps a processor busy: beside one other program a run on 2²⁰ fea
 KEPT, LARGEST_KEPT = 1 << 28, 1 << 25
 """Bytes of freed memory that stay with the process, and how large one piece of them may be.
 
-Without it the C library gives the memory of every tensor above 128 kB back to the system and asks for the
+Without it the C library gives the memory of every tensor above 128 kB back to the system and requests the
 next one anew, and for nets of a few MB of signals half of the time goes into clearing pages.
 """
 
@@ -65,7 +65,7 @@ def load_torch(threads: int | None = None) -> None:
 
 @cache
 def _keep_freed_memory() -> None:
-    """Have the C library keep KEPT bytes, if it is one that can be told so, as glibc."""
+    """Have the C library keep KEPT bytes, if it has a setting for that, as glibc."""
     trim_threshold, mmap_threshold = -1, -3
     with suppress(AttributeError, OSError, TypeError):
         library = ctypes.CDLL(None)

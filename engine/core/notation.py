@@ -26,8 +26,8 @@ def number(value: float, digits: int = 3) -> str:
     """A number in so many digits, without a power of ten below WHOLE, or a whole one in all of its own."""
     if not abs(value) < WHOLE:
         return f"{value:.{digits}g}"
-    told = value if value == int(value) else float(f"{value:.{digits}g}")
-    return f"{told:.0f}" if told == int(told) and abs(told) >= 1 else f"{told:.{digits}g}"
+    rounded = value if value == int(value) else float(f"{value:.{digits}g}")
+    return f"{rounded:.0f}" if rounded == int(rounded) and abs(rounded) >= 1 else f"{rounded:.{digits}g}"
 
 
 def briefer(name: str, formula: str) -> str:

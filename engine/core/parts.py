@@ -107,8 +107,8 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     """A member of the catalogue. Its fields are its hyperparameters, its tag is its name in preset files."""
 
     experimental: ClassVar[bool] = False
-    """Whether the author is still at work on it: then tests ask for no preset, no naive twin and no row in a
-    table of cases. Whatever else they ask of every member holds for it too."""
+    """Whether the author is still at work on it: then tests require no preset, no naive twin and no row in a
+    table of cases. Whatever else they require of every member holds for it too."""
 
     file_fields: ClassVar[tuple[str, ...]] = ()
     """The fields that name files; relative ones of a preset are relative to that."""

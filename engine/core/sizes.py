@@ -27,8 +27,11 @@ class Sizes(NamedTuple):
     batch: int
     """Weight vectors that learn side by side: one for every replica, rate and target."""
 
-    told: int = 0
-    """Instances that solvers are told at most."""
+    targets: int = 1
+    """Of these so many, one for every target, are the same at the start."""
+
+    examples: int = 0
+    """Examples that solvers are given at most."""
 
     one_hot: bool = False
     """Whether all labels of an instance are predicted together."""

@@ -17,7 +17,7 @@ def looked_at(record: int, dense: int = DENSE) -> bool:
 
 
 def singular_values(weights: torch.Tensor) -> torch.Tensor:
-    """The singular values of matrices W [V, T, d], one row per target, largest first: [V, min(T, d)] float64.
+    """The singular values of matrices W [V, T, d], largest first: [V, min(T, d)] float64.
 
     Those that rounding alone could have made, σ ≤ σ₁ max(T, d) ε with ε of the weights' own dtype, are 0, so
     that the numerical rank is the number of the others. NaN where a weight is not finite.

@@ -1,4 +1,4 @@
-"""Whether what is computed is still wanted: long work asks again and again, and ends where it is not."""
+"""Whether what is computed is still wanted: long work checks again and again, and ends where it is not."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def go_on() -> None:
 
 
 def aside(call: Callable[[], T]) -> T:
-    """What a call returns or raises that may be long in one piece, where nothing can ask whether to go on.
+    """What a call returns or raises that may be long in one piece, where nothing can check whether to go on.
 
     It is made in a thread of its own, which goes on to its end unheeded once this is no longer wanted.
 

@@ -106,7 +106,7 @@ class Streams:
 class Together(Streams):
     """Named streams of which those in DRAWN are one generator for each replica, `default_rng(seed)`.
 
-    What is drawn of them comes in the order in which it is asked for: a problem asks for rows, then labels,
+    What is drawn of them comes in the order in which it is requested: a problem draws rows, then labels,
     then noise, as papers print their draws.
     """
 

@@ -1,4 +1,4 @@
-"""What Gaussian weights see of a parity, and what examples tell, on average over vectors x of n bits ±1.
+"""What Gaussian weights see of a parity, and what examples say, on average over vectors x of n bits ±1.
 
 χ_S(x) = ∏_{i ∈ S} x_i, |S| = k, and w ~ N(0, I/n). That E χ_S(x) χ_S(x′) κ(x·x′/n) is the same for all S of
 one size makes the kernel of a net with such weights diagonal in the parities, with eigenvalues

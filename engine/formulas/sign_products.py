@@ -1,4 +1,4 @@
-"""What products of unknown signs tell of other products: elimination over F₂."""
+"""What products of unknown signs say of other products: elimination over F₂."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SignProducts:
         self._codes[along] ^= code
         self.rank += 1
 
-    def told(self, numbers: Numbers) -> tuple[Bits, Bits]:
+    def known(self, numbers: Numbers) -> tuple[Bits, Bits]:
         """Which of some products [n, r] are known, [n], and where they are −1 then, [n, answers]."""
         signs = self._first + numbers
         words = self._words()

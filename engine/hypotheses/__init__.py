@@ -1,1 +1,1 @@
-"""What has been learned: what a hypothesis is asked for, and the curvature of its loss."""
+"""What has been learned: what a hypothesis provides, and the curvature of its loss."""

@@ -1,4 +1,4 @@
-"""What a hypothesis is asked for, however it came about: predictions, weights, to take in examples."""
+"""What a hypothesis provides, however it came about: predictions, weights, to take in examples."""
 
 from __future__ import annotations
 
@@ -30,6 +30,14 @@ class Weighted(Predictor, Protocol):
         """
 
 
+@runtime_checkable
+class Stored(Protocol):
+    """A hypothesis whose weights after several steps lie side by side."""
+
+    def stored(self) -> tuple[torch.Tensor, int]:
+        """Weights [S, B, d] after some steps, and at which place those are that it has now."""
+
+
 class Hypothesis(Weighted, Protocol):
     """What a protocol needs of a learner, whether it follows gradients or solves."""
 
@@ -59,7 +67,7 @@ class Solved(Protocol):
     """A hypothesis that is solved for once its examples are complete, member by member of the batch."""
 
     def solving(self) -> Iterator[None]:
-        """Solve for what is asked for next; yields between members."""
+        """Solve for what is needed next; yields between members."""
 
 
 @runtime_checkable

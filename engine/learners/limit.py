@@ -43,7 +43,7 @@ class Limit:
 def _numbers(seen: torch.Tensor) -> torch.Tensor:
     """The numbers of the rows seen [R, k]; where a replica has seen fewer, its first row stands for others.
 
-    An example that is told again changes no solution that fits, nor a margin.
+    An example that is given again changes no solution that fits, nor a margin.
     """
     by_replica = [row.nonzero()[:, 0] for row in seen]
     most = max(len(numbers) for numbers in by_replica)

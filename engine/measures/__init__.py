@@ -46,7 +46,7 @@ class Index(NamedTuple):
 
 
 class Probe:
-    """A learner at one record, with what several measures ask of it, each computed once."""
+    """A learner at one record, with what several measures need of it, each computed once."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Probe:
     ) -> None:
         """`counts` says how often every row is among the examples seen, [B or 1, n].
 
-        `start` has the trained tensors at the first record, for measures that ask for them, and `first` what
+        `start` has the trained tensors at the first record, for measures that need them, and `first` what
         was measured there; None at the first record itself. `limit` is what the learner is said to
         tend to, if anything is.
         """
@@ -82,7 +82,7 @@ class Probe:
     @property
     def squared_norm(self) -> torch.Tensor:
         """‖f‖² [B] in the space of the kernel that f is fitted with."""
-        assert isinstance(self._hypothesis, Normed), "only what is fitted by a kernel is asked for it"
+        assert isinstance(self._hypothesis, Normed), "only what is fitted by a kernel has it"
         return self._hypothesis.squared_norm()
 
     @cached_property
@@ -96,7 +96,7 @@ class Probe:
     @cached_property
     def drawn_weights(self) -> torch.Tensor:
         """The weights [B, d] in the coordinates that learners see, after `rotate`, for measures of them."""
-        assert self.weights is not None, "a measure of weights is asked where there are any"
+        assert self.weights is not None, "a measure of weights needs weights"
         return self.data.instances.turn_back(self.weights)
 
     @property
@@ -105,19 +105,19 @@ class Probe:
         if self.weights is not None and not isinstance(self._hypothesis, Parametrised):
             return torch.zeros_like(self.weights)
         start = self.architecture.weights({**self.tensors, **self.start})
-        assert start is not None, "a measure of weights is asked where there are any"
+        assert start is not None, "a measure of weights needs weights"
         return start
 
     @property
     def limit(self) -> torch.Tensor:
         """The weights [B, d] that theory says that the learner tends to on the rows seen."""
-        assert self._limit is not None, "only learners of which this is said are asked for it"
+        assert self._limit is not None, "only learners of which this is said have it"
         return self._limit(self.counts, self.start_weights)
 
     @property
     def solver_of_limit(self) -> Solver:
         """What finds these weights."""
-        assert self._limit is not None, "only learners of which this is said are asked for it"
+        assert self._limit is not None, "only learners of which this is said have it"
         return self._limit.solver
 
     @cached_property
@@ -148,7 +148,7 @@ class Probe:
     @property
     def start(self) -> Params:
         """The trained tensors at the first record."""
-        assert self._start is not None, "only measures of the start ask for it"
+        assert self._start is not None, "only measures of the start need it"
         return self._start
 
     @property
@@ -194,9 +194,7 @@ class Probe:
 
     @property
     def _parametrised(self) -> Parametrised:
-        assert isinstance(self._hypothesis, Parametrised), (
-            "a measure of parameters is asked where there are any"
-        )
+        assert isinstance(self._hypothesis, Parametrised), "a measure of parameters needs parameters"
         return self._hypothesis
 
     def value(self, measure: Measure) -> torch.Tensor:
@@ -206,7 +204,7 @@ class Probe:
         return self.values[measure]
 
     def value_at_start(self, measure: Measure) -> torch.Tensor:
-        """What it said at the first record, for measures that ask it at every record."""
+        """What it said at the first record, for measures that need it at every record."""
         return self.value(measure) if self._first is None else self._first[measure]
 
 
@@ -237,6 +235,9 @@ class Measure(Part, frozen=True):
 
     whole: ClassVar[bool] = False
     """Whether it is a whole number, which rounding leaves as it is."""
+
+    negligible: ClassVar[float] = 0.0
+    """Up to this its values count as 0, as what steps make of rounding."""
 
     of_weights: ClassVar[bool] = False
     """Whether it needs predictions that are linear in the instance, with their weights."""
@@ -349,6 +350,10 @@ class OfLayers(Measure, frozen=True):
         return 3 * batch * parameters
 
 
+OF_ROWS = {"all": "", "train": " on seen rows", "test": " on unseen rows"}
+"""What labels say of the rows of a measure."""
+
+
 class OfRows(Measure, frozen=True):
     """A measure of all rows, of those seen or of those never seen."""
 
@@ -367,6 +372,9 @@ class OfRows(Measure, frozen=True):
     @property
     def name(self) -> str:
         return self.names[self.rows]
+
+    def label_with(self, loss: str) -> str:
+        return f"{self.label}{OF_ROWS[self.rows]}"
 
     @property
     def of_rows_seen(self) -> bool:

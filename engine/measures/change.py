@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, Group
+from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, UNCHANGED, Group
 from engine.core.lazy import torch
 from engine.measures import Measure, Probe
 
@@ -24,10 +24,12 @@ class Change(Measure, frozen=True, tag="change"):
     corresponds to its own (W₁ → W₁gᵀ where that is drawn from a law that favours no direction), with one g
     for all replicas: a rotation of determinant −1, a permutation that moves every feature, or half of the
     signs flipped. In float64 only rounding is left where the symmetry is kept; rules that divide by what may
-    be rounding itself amplify it. Source: theory.md §8; theory-symmetry.md §21.
+    be rounding itself amplify it, and up to UNCHANGED it counts as 0. Source: theory.md §8;
+    theory-symmetry.md §21.
     """
 
     label: ClassVar[str] = "change of predictions"
+    negligible: ClassVar[float] = UNCHANGED
 
     group: Annotated[
         Literal["rotations", "permutations", "sign-flips"],

@@ -21,7 +21,7 @@ class ClusterMean(OfRows, frozen=True, tag="cluster-mean"):
     from true labels. Unit: that of a label. Source: LSO20; theory-bias.md §44.
     """
 
-    label: ClassVar[str] = "size of the mean prediction in a cluster"
+    label: ClassVar[str] = "size of the mean prediction of a cluster"
 
     names: ClassVar[Mapping[str, str]] = {
         "all": "cluster-mean",

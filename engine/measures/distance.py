@@ -36,7 +36,7 @@ class Distance(Measure, frozen=True, tag="distance"):
 
     def value(self, probe: Probe) -> torch.Tensor:
         weights, limit = probe.weights, probe.limit.double()
-        assert weights is not None, "a measure of weights is asked where there are any"
+        assert weights is not None, "a measure of weights needs weights"
         weights = weights.double()
         if probe.solver_of_limit.of_margins:
             weights, limit = (torch.nn.functional.normalize(one, eps=0.0) for one in (weights, limit))

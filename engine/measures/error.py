@@ -46,6 +46,9 @@ class Error(OfRows, frozen=True, tag="error"):
     def name(self) -> str:
         return self.names[self.rows] if self.labels == "given" else f"true-{self.names[self.rows]}"
 
+    def label_with(self, loss: str) -> str:
+        return super().label_with(loss) + (", true labels" if self.labels == "true" else "")
+
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         classes = problem.label_values != "any" or problem.one_hot
         return None if classes else "labels are two classes: +1 and −1, or 0 and 1"

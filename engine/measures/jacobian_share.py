@@ -21,7 +21,7 @@ class LeftSingular(Measure, frozen=True):
     """The largest singular values of J = ∂(predictions of the rows seen)/∂W₁ and what they are of.
 
     Of every net in a row the values, and below each its left singular vector, output by output, 0 on rows
-    that were not seen: [nets, 1 + K·n, m]. Those that J has no more of are 0. Only other measures ask for it.
+    that were not seen: [nets, 1 + K·n, m]. Those that J has no more of are 0. Only other measures use it.
     """
 
     directions: int
@@ -108,14 +108,14 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
 
 
 class Labels(Measure, frozen=True):
-    """The labels of the rows seen, output by output, 0 on others: [nets, K·n]. Only other measures ask."""
+    """The labels of the rows seen, output by output, 0 on others: [nets, K·n]. For other measures."""
 
     def value(self, probe: Probe) -> torch.Tensor:
         return _of_rows_seen(probe.data.labels, probe)
 
 
 class Residuals(Measure, frozen=True):
-    """The predictions less the labels of the same rows: [nets, K·n]. Only other measures ask for it."""
+    """The predictions less the labels of the same rows: [nets, K·n]. Only other measures use it."""
 
     def value(self, probe: Probe) -> torch.Tensor:
         return _of_rows_seen(probe.predictions - probe.data.labels, probe)

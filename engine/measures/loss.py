@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from engine.core.lazy import torch
-from engine.measures import OfRows, Probe
+from engine.measures import OF_ROWS, OfRows, Probe
 
 
 class AverageLoss(OfRows, frozen=True, tag="loss"):
@@ -25,7 +25,7 @@ class AverageLoss(OfRows, frozen=True, tag="loss"):
     def label_with(self, loss: str) -> str:
         if self.rows == "all":
             return f"average {loss} loss"
-        return f"{loss} loss on {'seen' if self.rows == 'train' else 'unseen'} rows"
+        return f"{loss} loss{OF_ROWS[self.rows]}"
 
     def value(self, probe: Probe) -> torch.Tensor:
         if self.rows == "all":

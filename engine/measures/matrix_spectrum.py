@@ -8,6 +8,7 @@ import numpy as np
 
 from engine.core.factors import Pair, no_pair, pair_of
 from engine.core.lazy import torch
+from engine.core.spectrum import singular_values
 from engine.measures import Index, Measure, Probe
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 class MatrixSpectrum(Measure, frozen=True, tag="matrix-spectrum"):
     """s_j(W)/s_1(W): singular values of the weights as a matrix, row by row, relative to the largest.
 
-    All but the first few are small where W is nearly of low rank. NaN where W is 0. Averaged over targets.
-    Source: WGL20; theory-bias.md §49.
+    All but the first few are small where W is nearly of low rank; those that rounding alone could have made
+    are 0. NaN where W is 0. Averaged over targets. Source: WGL20; theory-bias.md §49.
     """
 
     label: ClassVar[str] = "s_j/s_1"
@@ -37,7 +38,8 @@ class MatrixSpectrum(Measure, frozen=True, tag="matrix-spectrum"):
         return None
 
     def value(self, probe: Probe) -> torch.Tensor:
-        weights = probe.drawn_weights.double()
-        matrices = weights.view(len(weights), *pair_of(self.factors, weights.shape[1]))
-        values = torch.linalg.svdvals(matrices)  # [B, j]
+        weights = probe.drawn_weights
+        values = singular_values(
+            weights.view(len(weights), *pair_of(self.factors, weights.shape[1]))
+        )  # [B, j]
         return probe.data.over_targets((values / values[:, :1]).mT).movedim(0, -1)

@@ -38,7 +38,7 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
 
     def value(self, probe: Probe) -> torch.Tensor:
         weights, solver = probe.weights, probe.solver_of_limit
-        assert weights is not None, "a measure of weights is asked where there are any"
+        assert weights is not None, "a measure of weights needs weights"
         from_start = probe.start_weights if solver.from_start else 0.0
         own, least = solver.norm(weights - from_start), solver.norm(probe.limit - from_start)
         if solver.of_margins:

@@ -37,6 +37,6 @@ class SingularValues(Measure, frozen=True, tag="spectrum"):
 
     def value(self, probe: Probe) -> torch.Tensor:
         data, weights = probe.data, probe.weights
-        assert weights is not None, "a measure of weights is asked where there are any"
+        assert weights is not None, "a measure of weights needs weights"
         first = weights[: data.variants * data.targets]
         return singular_values(first.view(data.variants, data.targets, data.instances.d))[None]

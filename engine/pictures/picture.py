@@ -73,8 +73,8 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A place that a picture marks by a straight line, at x or at y.
 
-    An expression may name the axes that tell curves apart, for a line each, and those that x names (a mark at
-    y) or y (a mark at x of a heat map), for a line along them, as y = "2/eta".
+    An expression may name the axes that the curves are split by, for a line each, and those that x names (a
+    mark at y) or y (a mark at x of a heat map), for a line along them, as y = "2/eta".
     """
 
     name: Text | None = None
@@ -100,7 +100,7 @@ class Marked(NamedTuple):
     x: tuple[float, ...] = ()
     y: tuple[float, ...] = ()
     kind: str = ""
-    """Its name without the values of the axes that tell curves apart."""
+    """Its name without the values of the axes that the curves are split by."""
 
     apart: tuple[int, ...] | None = None
     """Which values these are, where it is that of the curves there; None if it is the same for all."""
@@ -130,14 +130,13 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     `x` is a clock (k, step, time …), an axis, an index of the measure, the `rate` where a learner tries
     several, a measure that is a number (loss, functional_margin …: its mean over replicas), or an expression
-    of these.
-    Learners are told apart as curves, and `curves` may name axes beside them. What is neither drawn along nor
-    told apart is set by `at`, or read off by `read`; of how far training has come the end is taken. In this
-    order: `at`, then `running` along the records, `times` a factor, `read`, `relative` to a learner's curve
-    or to a line of the theory, and over replicas the `summary`. Theory lines of the measure take the same
-    steps, all of them, or those that `lines` names; `marks` are places worth a straight line, and `contours`
-    of a heat map are where a line of the theory has a level. A function over inputs has with
-    `points = "train"` the examples beside it that it was learned from, those of the first replica.
+    of these. Every learner has a curve of its own, and `curves` may name axes to split them by. What is
+    neither drawn along nor split by is set by `at`, or read off by `read`; of how far training has come the
+    end is taken. In this order: `at`, then `running` along the records, `times` a factor, `read`, `relative`
+    to a learner's curve or to a line of the theory, and over replicas the `summary`. Theory lines of the
+    measure take the same steps, all of them, or those that `lines` names; `marks` are places worth a straight
+    line, and `contours` of a heat map are where a line of the theory has a level. A function over inputs has
+    with `points = "train"` the examples beside it that it was learned from, those of the first replica.
     With `draw = "bars"` there is a bar at every place of x, which may be an axis of words: its values then
     stand at 1, 2, 3, …
     """
@@ -227,8 +226,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto: no")] = None
 
     @property
-    def told_apart(self) -> tuple[str, ...]:
-        """The axes that tell curves apart."""
+    def split_by(self) -> tuple[str, ...]:
+        """The axes that the curves are split by, beside the learner."""
         named = (self.curves,) if isinstance(self.curves, str) else self.curves
         return tuple(name for name in named if name != "learner")
 

@@ -16,7 +16,7 @@ UNLIKELY = 3.2e-5
 
 
 class Respect(NamedTuple):
-    """Whether a curve respects a bound: None where the run is too small to tell."""
+    """Whether a curve respects a bound: None where the run is too small to decide."""
 
     bound: str
     """The kind of the bound."""

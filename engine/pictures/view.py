@@ -25,7 +25,7 @@ TYPICAL = ("median", "geometric")
 """Summaries that say what a typical replica has, as the mean does not where few replicas carry it."""
 
 Apart = tuple[int, ...]
-"""The number of the value of each axis that tells curves apart."""
+"""The number of the value of each axis that the curves are split by."""
 
 ROUNDING = {"float32": 1e-5, "float64": 1e-11}
 """What arithmetic alone may move a loss, relative to the initial loss."""
@@ -55,7 +55,7 @@ class CurveView:
     """A curve of a picture."""
 
     name: str
-    """That of the learner, maybe at one of its rates, with the values of the axes that tell curves apart."""
+    """That of the learner, maybe at one of its rates, with the values of the axes that split curves."""
 
     number: int = 0
     """Which of all curves it is, counted from 0; curves that come later do not change it."""
@@ -226,7 +226,7 @@ class LineView:
     """What charts and captions call it; empty: its kind."""
 
     values: str = ""
-    """How its name ends: the values of the axes that tell curves apart."""
+    """How its name ends: the values of the axes that curves are split by."""
 
     apart: Apart = ()
     curve: str = ""
@@ -257,7 +257,7 @@ class LineView:
 
     @property
     def plain_name(self) -> str:
-        """Its name without the values of the axes that tell curves apart."""
+        """Its name without the values of the axes that curves are split by."""
         return self.name.removesuffix(self.values)
 
     @property
@@ -371,8 +371,8 @@ class View:
         """The same of the other axis of a heat map."""
         return "" if self.picture.y is None else written(self.picture.y, self.words)
 
-    def told_apart(self, curve: CurveView) -> str:
-        """What tells a curve from others: its name, without that of its learner where there is no other."""
+    def short_name(self, curve: CurveView) -> str:
+        """The shortest name that no other curve has: without that of its learner where there is no other."""
         name = self.in_words(curve)
         return name.removeprefix(f"{curve.learner}, ") if self._only == curve.learner else name
 
@@ -413,7 +413,7 @@ class View:
     def line(self, kind: str, curve: str) -> LineView:
         """The line of the theory of this name or kind that is about a curve. Raises: KeyError.
 
-        It is at the same values of the axes that tell curves apart.
+        It is at the same values of the axes that curves are split by.
         """
         about = next((one for one in self.curves if one.name == curve), None)
         for line in self.lines:
@@ -422,7 +422,7 @@ class View:
         raise KeyError(kind)
 
     def at(self, apart: Apart) -> View:
-        """The curves and lines at one value of the axes that tell curves apart."""
+        """The curves and lines at one value of the axes that curves are split by."""
         curves = [curve for curve in self.curves if curve.apart == apart]
         lines = [line for line in self.lines if line.apart == apart]
         return replace(self, curves=curves, lines=lines)
@@ -467,7 +467,7 @@ class View:
         return max(highest, key=lambda line: line.mean) if len(highest) > 1 else next(iter(highest), None)
 
     def line_for(self, curve: CurveView, x: float) -> LineView | None:
-        """The strongest bound at x, else the line that tells best what a curve is: its own, by EXACTNESS.
+        """The strongest bound at x, else the line that says best what a curve is: its own, by EXACTNESS.
 
         The two edges of a band are no line.
         """

@@ -15,7 +15,7 @@ PIECE = 4 << 20
 
 
 class Instances:
-    """n instances of d features for each of R replicas: what a learner may ask of a matrix.
+    """n instances of d features for each of R replicas: what a learner may use of a matrix.
 
     Weights come as a batch of B = R·G vectors, replica by replica; the G members of a group (targets, say)
     share the instances of their replica, which are therefore never copied.
@@ -30,7 +30,7 @@ class Instances:
     """Whether every entry is known to be +1 or −1."""
 
     better_together: bool = False
-    """Whether products of several weights are cheaper when they are asked for together."""
+    """Whether products of several weights are cheaper when they are computed together."""
 
     @property
     def rows(self) -> torch.Tensor:

@@ -16,7 +16,7 @@ PROBES, PIECE = 4, 256
 
 
 class Labels:
-    """The labels Y of m targets on n rows that were drawn, and what several lines ask of them."""
+    """The labels Y of m targets on n rows that were drawn, and what several lines need of them."""
 
     def __init__(self, values: Rows) -> None:
         """For labels [R, m, n]."""

@@ -111,7 +111,7 @@ def shape_of(path: str, where: str) -> tuple[int, int]:
 def values_of(path: str, where: str) -> Values:
     """What every number in a file is. Raises: BadInput as `shape_of` does.
 
-    A large table is looked through in pieces, until one of them tells.
+    A large table is looked through in pieces, until one of them decides.
     """
     with version_of(path, where) as version:
         if _large(version) is not None:
@@ -120,7 +120,7 @@ def values_of(path: str, where: str) -> Values:
 
 
 def look(path: str) -> None:
-    """Find out of a file what any set-up asks for, so that it is known at once then. It may take seconds."""
+    """Find out of a file what any set-up needs, so that it is known at once then. It may take seconds."""
     with suppress(BadInput):
         values_of(str(Path(path).absolute()), "")
 
@@ -221,7 +221,7 @@ def _looked_through(version: Version) -> Values:
 
 
 def _kind(pieces: Iterable[NDArray[Any]]) -> Values:
-    """What every number is in pieces of a table; no more of them are asked for than tell."""
+    """What every number is in pieces of a table; no more of them are read than needed."""
     signs = bits = True
     for piece in pieces:
         signs = signs and bool((np.abs(piece) == 1).all())

@@ -79,11 +79,11 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.clock is not None and self.above is None:
             raise BadField("below", "a clock passes a value from below; take above")
 
-    @property
-    def words(self) -> str:
-        """When it is passed, as in train-error < 0.01."""
+    def in_words(self, loss: str) -> str:
+        """When it is passed where wrong predictions cost this loss, as in "0/1 error on seen rows < 0.01"."""
         sign, value = ("<", self.below) if self.below is not None else (">", self.above)
-        return f"{self.clock or self.measure} {sign} {value:g}"
+        what = self.clock if self.measure is None else named()[self.measure].label_with(loss)
+        return f"{what} {sign} {value:g}"
 
     def passed(self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats]) -> NDArray[np.bool_]:
         """At which records a value was passed, in every replica [S, R] or in all at once [S, 1].
@@ -248,7 +248,7 @@ class Protocol(Part, frozen=True):
 
     @property
     def in_double_precision(self) -> bool:
-        """Whether it computes in float64, whatever the run asks for."""
+        """Whether it computes in float64, whatever the run requests."""
         return False
 
     def last(self, n: int) -> float:
@@ -283,22 +283,22 @@ class Protocol(Part, frozen=True):
         return {"k": self.places(n)}
 
     def measured_clocks(self, learner: Learner) -> tuple[str, ...]:
-        """The names of the clocks that a learner has beside the planned ones, as its training run tells."""
+        """The names of the clocks that a learner has beside the planned ones, as its training run reports."""
         return ()
 
     def examples_seen(self, n: int) -> Floats:
-        """How many different examples have been seen at every record, at most: what bounds are asked for."""
+        """How many different examples have been seen at every record, at most: the k of bounds."""
         return self.clocks(n)["k"]
 
     def most_examples(self, n: int) -> int:
         """The last of `examples_seen`, without those before it, of which there may be millions."""
         return int(self.last(n) if self.clock == "k" else self.examples_seen(n)[-1])
 
-    def examples_told(self, n: int) -> int:
-        """How many examples a solver is told at most."""
+    def examples_given(self, n: int) -> int:
+        """How many examples a solver is given at most."""
         return self.most_examples(n)
 
-    def tells_solvers_ahead(self, n: int) -> bool:
+    def solvers_look_ahead(self, n: int) -> bool:
         """Whether solvers know examples by a record that the clock k does not count there."""
         return False
 
@@ -313,6 +313,10 @@ class Protocol(Part, frozen=True):
         """Which of n rows the first replica of these streams has seen after k examples, [n]."""
         order = self.order(n, streams)
         return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
+
+    def rows_given(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:
+        """Which of n rows a solver of the first replica has been given where the clock says k, [n]."""
+        return self.rows_seen(n, k, streams)
 
     def clocks_beyond(self, n: int) -> dict[str, Floats]:
         """What the clocks would say after the last record if training went on; empty where it cannot."""

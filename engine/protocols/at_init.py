@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.protocols import Floats, Protocol
 from engine.training.descent import begin
 from engine.training.pieces import InPieces, learning
 from engine.training.recorder import Block, Recorder
 from engine.training.training_inputs import TrainingInputs
+
+if TYPE_CHECKING:
+    from engine.core.streams import Streams
 
 
 class AtInit(Protocol, frozen=True, tag="at-init"):
@@ -46,6 +50,9 @@ class AtInit(Protocol, frozen=True, tag="at-init"):
 
     def most_examples(self, n: int) -> int:
         return n
+
+    def rows_given(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:
+        return np.ones(n, bool)
 
     def training_run(self, inputs: TrainingInputs) -> Start:
         return Start(inputs)

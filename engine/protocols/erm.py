@@ -243,7 +243,7 @@ def _joined(blocks: list[Block]) -> Block:
 
 
 class Fits(InPieces):
-    """A solver, told the examples one by one and measured where the fresh models are."""
+    """A solver, given the examples one by one and measured where the fresh models are."""
 
     def __init__(self, protocol: ERM, inputs: TrainingInputs) -> None:
         super().__init__()
@@ -252,11 +252,11 @@ class Fits(InPieces):
         self._recorder = Recorder(inputs, self.hypothesis, len(self._grid))
 
     def pieces(self) -> Iterator[None]:
-        told = 0
+        given = 0
         for k in self._grid.astype(int).tolist():
-            new = slice(told, k)
+            new = slice(given, k)
             yield from learning(self.hypothesis, self._data.instances.at(new), self._data.labels[:, new])
-            told = k
+            given = k
             self._recorder.take({"k": k}, k)
             yield
 

@@ -181,10 +181,10 @@ class Steps(Protocol, frozen=True, tag="steps"):
         rows = self.rows(n)
         return min(self.last(n) * (self.batch or rows), rows)
 
-    def tells_solvers_ahead(self, n: int) -> bool:
+    def solvers_look_ahead(self, n: int) -> bool:
         return 0 < self.drawn_rows(n) < self.rows(n)
 
-    def examples_told(self, n: int) -> int:
+    def examples_given(self, n: int) -> int:
         return self.rows(n)
 
     def rows_seen(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:
@@ -200,6 +200,9 @@ class Steps(Protocol, frozen=True, tag="steps"):
             if seen[:rows].all():
                 break
         return seen
+
+    def rows_given(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:
+        return np.arange(n) < (self.rows(n) if k else 0)
 
     def training_run(self, inputs: TrainingInputs) -> Stepping:
         return Stepping(self, inputs)

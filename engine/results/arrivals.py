@@ -23,7 +23,7 @@ RISEN = 1.1
 """So many times the start, and the end, is above them."""
 
 FEW = 2
-"""So many different heights are told; of more the least and the greatest."""
+"""So many different heights are named; of more the least and the greatest."""
 
 
 class Arrival(NamedTuple):
@@ -114,29 +114,29 @@ class Arrivals:
     ) -> str:
         """Those that are below a height: of many the first and how many others.
 
-        Not in brief it is told of those that rise once more from where on they stay.
+        Not in brief, of those that rise once more it is said from where on they stay.
         """
 
         def place(one: Arrival) -> str:
             again = one.rises and not in_brief
             return number(one.x) + (f" (for good after {number(one.lasting)})" if again else "")
 
-        told, left = first_of(list(grouped((place(one), one) for one in self._there).items()), most)
-        count = len(self._there) - sum(len(ones) for _, ones in told)
-        text = self._said(told, low, name, in_brief)
+        shown, left = first_of(list(grouped((place(one), one) for one in self._there).items()), most)
+        count = len(self._there) - sum(len(ones) for _, ones in shown)
+        text = self._said(shown, low, name, in_brief)
         return f"{text} and {count} more by {number(self._there[-1].x)}" if left else text
 
     def _said(
         self,
-        told: Sequence[tuple[str, list[Arrival]]],
+        shown: Sequence[tuple[str, list[Arrival]]],
         low: float,
         name: Callable[[CurveView], str],
         in_brief: bool,
     ) -> str:
         """Those that are below a height, by the place where each of them is."""
         when = "after" if all(one.counted for one in self._there) else "by"
-        first = "first " if in_brief and any(one.rises for _, ones in told for one in ones) else ""
-        (place, ones), *later = told
+        first = "first " if in_brief and any(one.rises for _, ones in shown for one in ones) else ""
+        (place, ones), *later = shown
         those = [name(one.curve) for one in ones]
         verb = f"{plural('is', those)} {first}below"
         text = f"{listed(those)} {verb} {number(low)} {when} {self._names.view.x_name} = {place}"

@@ -54,7 +54,7 @@ def caption(
     how the same learners end at two values of an axis; who coincides, who diverged, and who is not drawn; the
     second how curves stand to bounds, those that these bind and others, how close they are to exact lines and
     to limits, what is only conjectured, and how many of the claims hold. Where there is little room the less
-    telling clauses are told in brief, then not at all, and the first by letters or of fewer curves. Where
+    telling clauses are said in brief, then not at all, and the first by letters or of fewer curves. Where
     curves have letters, each is called by its name once and by its letter from there on.
 
     Args:
@@ -65,11 +65,11 @@ def caption(
     """
     letters = letters or {}
     every = [*clauses(view, letters), *_claims(outcomes, others)]
-    called = [(letters[one.name], view.told_apart(one)) for one in view.curves if one.name in letters]
+    called = [(letters[one.name], view.short_name(one)) for one in view.curves if one.name in letters]
     names = {f"{letter} ({name})": letter for letter, name in called}
     text = ""
-    for told in _shorter(every):
-        text = _named_once(_sentences(told), names)
+    for chosen in _shorter(every):
+        text = _named_once(_sentences(chosen), names)
         if room.holds(text):
             return text
     return room.cut(text)

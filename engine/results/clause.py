@@ -54,17 +54,17 @@ class Named:
 
     def name(self, curve: CurveView) -> str:
         """The name of a curve with its letter; without that of its learner where there is no other."""
-        letter, name = self._letters.get(curve.name), self.view.told_apart(curve)
+        letter, name = self._letters.get(curve.name), self.view.short_name(curve)
         return f"{letter} ({name})" if letter else name
 
     def brief(self, curve: CurveView) -> str:
         """The name alone; the letter where commas or signs in the name would be taken for the sentence's."""
-        name = self.view.told_apart(curve)
+        name = self.view.short_name(curve)
         return self.letter(curve) if "," in name or "=" in name else name
 
     def letter(self, curve: CurveView) -> str:
         """What is least to be said of which curve is meant."""
-        return self._letters.get(curve.name) or self.view.told_apart(curve)
+        return self._letters.get(curve.name) or self.view.short_name(curve)
 
     def at(self, x: float) -> str:
         """A place on the x-axis, in words."""

@@ -97,6 +97,6 @@ def _unmeasured(names: Named) -> Iterator[Clause]:
     if not names.learners:
         return
     for where, those in grouped((why, who) for who, why in names.view.unmeasured.items()).items():
-        told = [f"“{name}”" if "," in name else name for name in those]
-        brief = f"{listed(told)} {plural('is', told)} not drawn"
+        quoted = [f"“{name}”" if "," in name else name for name in those]
+        brief = f"{listed(quoted)} {plural('is', quoted)} not drawn"
         yield Clause(f"{brief}: this is measured only where {where}", brief)

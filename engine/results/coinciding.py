@@ -19,7 +19,7 @@ NEAR = 0.01
 def coinciding(names: Named) -> Iterator[Clause]:
     """The clause on curves that coincide along runs, or on functions that nearly do; nothing where none do.
 
-    Of those that are on a line of theory it is told that they follow it; one that stays tells nothing.
+    Of those that are on a line of theory it is said that they follow it; one that stays says nothing.
     """
     if not names.view.along_records:
         yield from _near(names)

@@ -50,7 +50,9 @@ def comparisons(names: Named) -> Iterator[Clause]:
     ]
     for line, about in grouped((one.line, (one, curve)) for one, curve in found).items():
         what = f"“{line}”" if "," in line or ":" in line else line
-        yield Clause(_told(about, what, names), _told(about, what, names, in_brief=True), of_theory=True)
+        yield Clause(
+            _in_words(about, what, names), _in_words(about, what, names, in_brief=True), of_theory=True
+        )
 
 
 def _lines(names: Named) -> Iterator[Line]:
@@ -105,7 +107,9 @@ def _close(verb: str, share: float, line: Line) -> Stands:
     return Stands(verb, "within ", line.name, share)
 
 
-def _told(about: Sequence[tuple[Stands, CurveView]], what: str, names: Named, in_brief: bool = False) -> str:
+def _in_words(
+    about: Sequence[tuple[Stands, CurveView]], what: str, names: Named, in_brief: bool = False
+) -> str:
     """Who stands how to a line, which is called `what` once and then it."""
     said = list[str]()
     for (verb, how), some in grouped(((one.verb, one.how), (one, curve)) for one, curve in about).items():

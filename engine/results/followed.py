@@ -29,9 +29,9 @@ def followed(names: Named) -> Iterator[Clause]:
     what = f"{of_several if len(close) > 1 else of_one}{where}"
     alike = list(grouped((gap.in_words, names.name(curve)) for curve, gap in close).items())
     first, _ = first_of(alike)
-    told = [f"{listed(those)} {plural(how, those)}" for how, those in first]
+    groups = [f"{listed(those)} {plural(how, those)}" for how, those in first]
     left = sum(len(those) for _, those in alike[len(first) :])
-    said = ", ".join(told) + (f", and {left} other{'s' if left > 1 else ''}" if left else "")
+    said = ", ".join(groups) + (f", and {left} other{'s' if left > 1 else ''}" if left else "")
     who = names.brief(close[0][0]) if len(close) == 1 else f"{len(close)} curves"
     near = f"{who} {plural(Gap.widest([gap for _, gap in close]), close)} {what}"
     yield Clause(f"beside {what} {said}", near, of_theory=True, named=False)

@@ -14,13 +14,13 @@ from engine.results.wording import percent
 Floats = NDArray[np.float64]
 
 MOST_PERCENT = 1000
-"""From so many percent on a distance is told as it is."""
+"""From so many percent on a distance is given as it is."""
 
 NEAR_ZERO = 0.1
 """Theory that comes below this share of its greatest value is near 0 there."""
 
 APART = 3
-"""Of curves of which one is so many times as far off as another both are told."""
+"""Of curves of which one is so many times as far off as another both are named."""
 
 
 class Far(NamedTuple):
@@ -71,7 +71,7 @@ class Gap(NamedTuple):
         """That of values from those of the theory.
 
         On a logarithmic axis every value has its share. Otherwise theory may fall to 0, and then the gap is
-        told as it is.
+        given as it is.
         """
         if not len(y):
             return cls(None)
@@ -95,7 +95,7 @@ class Gap(NamedTuple):
     @classmethod
     def widest(cls, gaps: Sequence[Gap]) -> str:
         """Within what all are of the theory, as a predicate: at their ends, where all come closer; of curves
-        that are far apart in this the closest is told as well."""
+        that are far apart in this the closest is named as well."""
         ends = [one.end for one in gaps if one.end is not None]
         some = ends if len(ends) == len(gaps) else [one.most for one in gaps if one.most is not None]
         verb = "ends" if len(ends) == len(gaps) else "is"

@@ -17,15 +17,15 @@ from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import Steps
 from engine.results.trace import Curve, TheoryLine, Trace
-from engine.spec.asked import missing
 from engine.spec.points import Point
+from engine.spec.recorded import missing
 
 Floats = NDArray[np.float64]
 
 NOTHING = np.empty(0)
 
 NO_RATE = float("nan")
-"""One and the same, so that learners without rates are told from others by it alone."""
+"""One and the same, by which learners without rates are recognised."""
 
 Key = tuple[str, Apart]
 LineKey = tuple[str, str, Apart]
@@ -68,7 +68,7 @@ class Gathered(NamedTuple):
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
         """What a curve or line of a picture is divided by: the curve of a learner, or a line of the theory.
 
-        It is at the same values of the axes that tell curves apart; empty where there is nothing of it.
+        It is at the same values of the axes that the curves are split by; empty where there is nothing of it.
         """
         (name, apart), to = key, str(picture.relative)
         if (to, apart) in self.curves:

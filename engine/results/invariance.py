@@ -24,9 +24,6 @@ from engine.training.descent import rates_of
 from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
 
-INVARIANT = 1e-6
-"""Predictions that change by less under transformations, relative to the largest, count as unchanged."""
-
 
 def verdict(learner: Learner, experiment: Setup) -> Verdict:
     """The verdict that follows from a learner's structure. Source: WKA21 Thm 2; theory.md §8."""
@@ -90,7 +87,7 @@ def certificate(
 
     Trains on (X, y) and on (Xgᵀ, y) in float64 on the CPU, for two random g that generate the group or nearly
     so, of rotations one with determinant −1, with coupled starts, and compares the predictions on all rows at
-    every record of the first replica, as long as they are finite: max |Δŷ| / max |ŷ|. Below INVARIANT the
+    every record of the first replica, as long as they are finite: max |Δŷ| / max |ŷ|. Below UNCHANGED the
     learner is invariant on this data. Under rotations a rule that has an invariant counterpart, as diagonal
     AdaGrad has the one that shares a rate among all inputs, is compared with it: rotated ±1 data are not ±1,
     so invariance on this data means that the learner equals that rule here. Source: theory.md §8. None for a

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, Group
+from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, UNCHANGED, Group
 from engine.core.parts import Verdict
 from engine.learners.learner import Learner
 from engine.pictures.respect import Respect, respect
-from engine.results.invariance import INVARIANT, certificate, verdict
+from engine.results.invariance import certificate, verdict
 from engine.results.results import of_one
 from engine.results.trace import Trace
 from engine.results.views import view
@@ -151,4 +151,4 @@ def _size(change: float) -> str:
 
 
 def _unchanged(change: float | None) -> bool:
-    return change is not None and change < INVARIANT
+    return change is not None and change < UNCHANGED

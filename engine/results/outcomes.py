@@ -82,7 +82,7 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
             try:
                 curve = one.curve(name)
                 outcome = _of_curve(msgspec.structs.replace(here, curve=name), one)
-                outcomes[seen.told_apart(curve)] = outcome._replace(claim=claim)
+                outcomes[seen.short_name(curve)] = outcome._replace(claim=claim)
             except KeyError:  # a learner that is not at these points, or of which nothing is recorded yet
                 continue
     return _together(claim, outcomes)

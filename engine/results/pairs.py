@@ -1,4 +1,4 @@
-"""Pairs: the same learners at the two values of the axis that tells curves apart, compared at their ends."""
+"""Pairs: the same learners at the two values of the axis that splits the curves, compared at their ends."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def pairs(names: Named) -> list[Pair]:
     and there are several."""
     view = names.view
     by_value = grouped((curve.apart, curve) for curve in names.learners)
-    if not view.along_records or len(view.picture.told_apart) != 1 or len(by_value) != 2:
+    if not view.along_records or len(view.picture.split_by) != 1 or len(by_value) != 2:
         return []
     firsts, seconds = ({curve.learner: curve for curve in by_value[value]} for value in sorted(by_value))
     if firsts.keys() != seconds.keys() or len(firsts) < 2 or len(names.learners) != 2 * len(firsts):
@@ -65,10 +65,10 @@ def compared(names: Named, found: Sequence[Pair]) -> Iterator[Clause]:
     first, second = (view.in_words(curve).removeprefix(f"{curve.learner}, ") for curve in one)
     by_change = sorted(found, key=lambda pair: -abs(pair.change))
     alike = list(grouped((pair.stands(names.rounding), pair.second.learner) for pair in by_change).items())
-    told, left = first_of(alike)
-    count = sum(len(those) for _, those in alike[len(told) :])
+    shown, left = first_of(alike)
+    count = sum(len(those) for _, those in alike[len(shown) :])
     what, named = f"{second} against {first}: ", "=" in second
-    text = what + together(told, str) + (f", and {count} more differ less" if left else "")
-    how, those = told[0]
+    text = what + together(shown, str) + (f", and {count} more differ less" if left else "")
+    how, those = shown[0]
     least = f"{what[0].upper() if not named else what[0]}{what[1:]}{listed(those, 1)} {plural(how, those)}"
-    yield Clause(text, what + together(told[:1], str), named=named, brief_named=named, briefer=(least,))
+    yield Clause(text, what + together(shown[:1], str), named=named, brief_named=named, briefer=(least,))

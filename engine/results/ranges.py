@@ -19,7 +19,7 @@ ERRORS = 3.0
 """By so many standard errors a curve has gone beyond others."""
 
 FEW = 4
-"""Of a curve that turns and has so few values all are told; none of so few comes from a start."""
+"""Of a curve that turns and has so few values all are named; none of so few comes from a start."""
 
 STILL = 0.005
 """What changes by less, relative to its greatest value, stays where it is."""
@@ -34,7 +34,7 @@ MOST_PAIRED = 32
 """Of so many replicas the error of a difference is computed from differences."""
 
 MOST_TURNS = 2
-"""Of a curve that turns more often the least and the greatest value are told."""
+"""Of a curve that turns more often the least and the greatest value are named."""
 
 
 BLOCK = 4096
@@ -92,9 +92,9 @@ class Range:
     @property
     def going(self) -> str:
         """Its first and its last value, with a verb."""
-        return self.told()
+        return self.in_words()
 
-    def told(self, along: str = "", with_turns: bool = False) -> str:
+    def in_words(self, along: str = "", with_turns: bool = False) -> str:
         """The same, with the places on an axis of this name, and with the values where it turns."""
         if len(self.y) > 1 and (self._is_named or (len(self.y) <= FEW and self._turns)):
             there = grouped((self._value(at), self._place(float(x))) for at, x in enumerate(self.x))
@@ -135,8 +135,8 @@ class Range:
             turns = self._extremes
         elif not turns and self._errors is not None:
             turns = [at for at in self._extremes if self._differ(at, 0) and self._differ(at, -1)]
-        told = [self._at(at) for at in turns]
-        return f" by way of {listed(told)}" if told else ""
+        shown = [self._at(at) for at in turns]
+        return f" by way of {listed(shown)}" if shown else ""
 
     def _at(self, which: int, where: str = "") -> str:
         """A value, and where it is."""

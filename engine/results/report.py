@@ -19,9 +19,9 @@ from engine.results.results import Results, of_one
 from engine.results.spectrum import Spectrum, picture_of_spectra, spectra
 from engine.results.trace import Curve, Floats, TheoryLine, Trace
 from engine.results.views import view
-from engine.spec.asked import asked
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import drawn, of_run
+from engine.spec.recorded import recorded_measures
 
 Series = Callable[[Floats], Any]
 
@@ -85,7 +85,9 @@ def _pictures(experiment: Experiment) -> Sequence[Picture]:
 
 def _numbers_of(experiment: Experiment) -> Iterator[Measure]:
     """The measures of a run beside the loss that have one number at a record."""
-    every = {one.name: one for learner in experiment.learners for one in asked(experiment, learner)}
+    every = {
+        one.name: one for learner in experiment.learners for one in recorded_measures(experiment, learner)
+    }
     return (one for name, one in every.items() if one.is_number and name != "loss")
 
 

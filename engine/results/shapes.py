@@ -22,7 +22,7 @@ NEAR = 0.1
 """A ratio that differs from 1 by less is near it."""
 
 FITS = 0.99
-"""The share of the variance of log y that a law has to explain to be told."""
+"""The share of the variance of log y that a law has to explain to be named."""
 
 BENT = 0.25
 """By so much of itself an exponent may differ from those in each third of the logarithms of x; and so much of
@@ -32,7 +32,7 @@ POINTS, SPAN = 4, 4.0
 """A law takes at least so many places, the last at least so many times the first."""
 
 FEW = 2
-"""So many curves have their ranges told in brief; of more the lowest and the highest end."""
+"""So many curves have their ranges named in brief; of more the lowest and the highest end."""
 
 
 class Law(NamedTuple):
@@ -47,7 +47,7 @@ class Law(NamedTuple):
 
     @property
     def kind(self) -> str | float:
-        """The same of those that are told together."""
+        """The same of those that are named together."""
         return "log" if self.is_log else round(self.exponent, 1)
 
 
@@ -70,7 +70,7 @@ class Shapes:
         """What curves are like, and which end near what they are relative to."""
         names, ending = self._names, self._ending
         if self._laws:
-            yield Clause(self._told(self._laws, names.name), self._told(self._laws, names.brief))
+            yield Clause(self._law_text(self._laws, names.name), self._law_text(self._laws, names.brief))
         if ending:
             far = max(abs(float(values_of(curve)[-1]) - 1) for curve in ending)
             near = "at" if far <= names.view.rounding else f"within {at_most(100 * far)} of"
@@ -102,13 +102,17 @@ class Shapes:
     @property
     def _rounding(self) -> float:
         """What is 0 but for rounding: of the greatest value what arithmetic may move; its square where only a
-        logarithmic axis shows values that are so small, unless they say how far two runs are apart."""
+        logarithmic axis shows values that are so small, unless they say how far two runs are apart. Of a
+        measure as it stands it is no less than what counts as 0 of that."""
         view = self._names.view
-        squares = view.y_log and view.picture.measure.under is None
+        picture = view.picture
+        squares = view.y_log and picture.measure.under is None
         share = view.rounding ** (2 if squares else 1)
-        return share * max((float(np.abs(values_of(one)).max()) for one in self._names.learners), default=0.0)
+        greatest = max((float(np.abs(values_of(one)).max()) for one in self._names.learners), default=0.0)
+        as_it_stands = picture.times is None and picture.relative is None
+        return max(share * greatest, picture.measure.negligible if as_it_stands else 0.0)
 
-    def _told(self, laws: Sequence[tuple[CurveView, Law]], name: Callable[[CurveView], str]) -> str:
+    def _law_text(self, laws: Sequence[tuple[CurveView, Law]], name: Callable[[CurveView], str]) -> str:
         """What curves are like, those together that are like the same: powers to the first decimal."""
         x, said = self._names.view.x_name, list[str]()
         base = x if x.isidentifier() else f"({x})"
@@ -133,17 +137,17 @@ class Shapes:
         first = f"{names.letter(curves[0])} {every[curves[0].name].going}"
         briefer = (by_letter, first) if len(curves) > 1 else (first,)
         if len(curves) == 1 or len(spans) > 1 or view.names:
-            alike = grouped((every[one.name].told(view.x_name, True), one) for one in curves)
+            alike = grouped((every[one.name].in_words(view.x_name, True), one) for one in curves)
             along = ""
         else:
-            alike = grouped((every[one.name].told("", True), one) for one in curves)
+            alike = grouped((every[one.name].in_words("", True), one) for one in curves)
             begin, end = next(iter(spans))
             to = "" if begin == end else f" to {names.place(float(end))}"
             along = f"{'along' if to else 'at'} {names.at(float(begin))}{to}: "
         most = sorted(alike, key=lambda said: -every[alike[said][0].name].change)
-        told, left = first_of(most)
-        groups = [(said, some) for said, some in alike.items() if said in told]
-        rest = [one for said, some in alike.items() if said not in told for one in some]
+        shown, left = first_of(most)
+        groups = [(said, some) for said, some in alike.items() if said in shown]
+        rest = [one for said, some in alike.items() if said not in shown for one in some]
         text = along + together(groups, names.name)
         if left and any(every[one.name].lies for one in rest):
             text += f", and {len(rest)} more {_lie([every[one.name] for one in rest])}"
@@ -158,7 +162,7 @@ class Shapes:
     def _in_brief(self, ranges: Sequence[tuple[str, Range]]) -> str:
         """The ends of a few curves; of more the lowest and the highest of those that go as far as any."""
         if len(ranges) == 1:
-            return f"{ranges[0][0]} {ranges[0][1].told(with_turns=True)}"
+            return f"{ranges[0][0]} {ranges[0][1].in_words(with_turns=True)}"
         if len(ranges) <= FEW:
             alike = grouped((one.going, name) for name, one in ranges)
             return together(list(alike.items()), str)

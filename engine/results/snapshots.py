@@ -83,7 +83,7 @@ def take(
     Args:
         rate: that of the curve, where the learner tried several.
         target: the number of the feature that is the target, which is kept in any case.
-        found: told once of the snapshots, which grow from then on.
+        found: called once with the snapshots, which grow from then on.
         going: called again and again with the share that is done; what it raises ends the training.
     """
     if rate is not None and learner.update is not None:

@@ -25,7 +25,7 @@ CLOSE = 0.05
 """A curve that is above a bound by no more than this share of it is close to it."""
 
 LONGEST_FORMULA = 40
-"""A longer one is told by the name of its line."""
+"""In place of a longer one stands the name of its line."""
 
 
 class Pair(NamedTuple):
@@ -64,7 +64,7 @@ class Standing:
     """The clauses on the bounds of a view. A curve is set beside the strongest that binds it."""
 
     def __init__(self, names: Named, low: float | None) -> None:
-        """`low`: the height to which curves come down, as other clauses tell; None where none does."""
+        """`low`: the height to which curves come down, as other clauses say; None where none does."""
         self._names, self._low = names, low
         self._known: dict[Pair, Stands] = {}
         lines = [line for line in names.view.lines if (line.y > ZERO).any()]
@@ -75,10 +75,10 @@ class Standing:
 
     def __iter__(self) -> Iterator[Clause]:
         for pairs in self._kinds(self._upper):
-            yield Clause(*self._told(pairs), of_theory=True)
+            yield Clause(*self._in_words(pairs), of_theory=True)
         yield from self._from_below()
         for pairs in self._kinds(self._limits):
-            yield Clause(*self._told(pairs), of_theory=True)
+            yield Clause(*self._in_words(pairs), of_theory=True)
         yield from self._compared()
         yield from self._conjectured()
 
@@ -151,9 +151,9 @@ class Standing:
         if _is_of_rotations(lines) and len(those) > len(ROTATION_INVARIANT) and not strays:
             brief = f"{ROTATION_INVARIANT} stay above {self._what(lines, in_brief=True)}"
             return Clause(text, brief, of_theory=True, named=False, brief_named=False)
-        return Clause(text, self._told(pairs)[1], of_theory=True, named=False)
+        return Clause(text, self._in_words(pairs)[1], of_theory=True, named=False)
 
-    def _told(self, pairs: Sequence[Pair]) -> tuple[str, str]:
+    def _in_words(self, pairs: Sequence[Pair]) -> tuple[str, str]:
         """How curves stand to the bound of one kind that binds them, at length and in brief."""
         lines = list(dict.fromkeys(pair.line for pair in pairs))
         brief = self._predicates(pairs, self._what(lines, in_brief=True), in_brief=True)
@@ -219,7 +219,7 @@ class Standing:
         return called if in_brief else f"{called}, made of {formula}"
 
     def _kept_out(self, lines: Sequence[LineView]) -> str:
-        """How long a lower bound keeps those that it binds from coming down, as far as the places tell at
+        """How long a lower bound keeps those that it binds from coming down, as far as the places show at
         which it is known."""
         if self._low is None or len(lines) > 1:
             return ""
@@ -254,10 +254,10 @@ class Standing:
                 text += f", {listed(list(map(self._names.name, above)))} {plural('does', above)} not"
             yield Clause(text, f"{brief} {falls} below it", of_theory=True)
 
-    def _crossed(self, bound: Collection[str], told: LineView) -> Iterator[Clause]:
-        """Of those that bounds bind the ones that fall below bounds of others, the one that is told left out:
+    def _crossed(self, bound: Collection[str], shown: LineView) -> Iterator[Clause]:
+        """Of those that bounds bind the ones that fall below bounds of others, the one named left out:
         below the weakest of these."""
-        others = [line for line in self._lower if line.kind != told.kind]
+        others = [line for line in self._lower if line.kind != shown.kind]
         found, binding = [], [line for line in others if any(map(line.binds, self._names.learners))]
         for curve in (one for one in self._names.learners if one.name in bound):
             free = [line for line in binding if line.says(curve) and not line.binds(curve)]

@@ -53,7 +53,9 @@ class Curve:
         self.best = rate is None
         self.grid: dict[float, float] = {}
         self.verdict = verdict
-        self.backend = backend
+        self.backends = [backend]
+        """Those that compute it, one after the other."""
+
         self.replicas = replicas
         self.divergences = np.full(replicas, np.nan)
         """Where every replica diverged, on the clock of the x-axis [R]; NaN for those that did not."""
@@ -70,6 +72,11 @@ class Curve:
         self._weights_x = np.empty(0)
         self._arrays: dict[str, Arrays] = {}
         self._indices = indices
+
+    @property
+    def backend(self) -> str:
+        """What computes it, in words."""
+        return " then ".join(self.backends)
 
     @property
     def complete(self) -> bool:
@@ -306,7 +313,7 @@ class TheoryLine:
     measure: str
     group: Group | None = None
     name: str = ""
-    """What tells it from others of its kind; empty if there are none."""
+    """What distinguishes it from others of its kind; empty if there are none."""
 
     title: str = ""
     """What charts and captions call it; empty: its kind."""

@@ -125,7 +125,7 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
-    """The points of a picture with these values of the axes that tell its curves apart, by number."""
+    """The points of a picture with these values of the axes that its curves are split by, by number."""
     plan = results.plan
     return {
         number: point
@@ -454,14 +454,15 @@ def _x_label(picture: Picture, plan: Plan, words: Mapping[str, str]) -> str:
 
 def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
     """What the y-axis says."""
-    how, label = picture.reading, picture.measure.label_with(results.plan.experiment.protocol.loss)
+    how, loss = picture.reading, results.plan.experiment.protocol.loss
+    label = picture.measure.label_with(loss)
     if how is not None and how.is_place:
         sign, threshold = ("<", how.first_below) if how.first_above is None else (">", how.first_above)
         clock = next((trace.x_label for trace in results.traces.values()), how.over)
         over = clock if how.over == "record" else symbol(how.over, words)
         label = f"{over} until {label} {sign} {threshold:g}"
     if how is not None and how.until is not None:
-        label = f"{label}, where {how.until.words}"
+        label = f"{label} once {how.until.in_words(loss)}"
     if picture.times is not None and (picture.relative is None or how is not None):  # else it cancels
         label = f"{label} × {written(picture.times, words)}"
     return label if picture.relative is None else f"{label}, relative to {_divisor(picture)}"

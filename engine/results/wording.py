@@ -31,15 +31,15 @@ def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
 
 def listed(names: Sequence[str], most: int | None = None) -> str:
     """Names as a sentence lists them: all, or of many the first and how many others; `most` at the most."""
-    told, left = first_of(names) if most is None else (names[:most], len(names[most:]))
+    shown, left = first_of(names) if most is None else (names[:most], len(names[most:]))
     if left:
-        return f"{', '.join(told)} and {left} more"
+        return f"{', '.join(shown)} and {left} more"
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def first_of(names: Sequence[T], most: int = MOST) -> tuple[Sequence[T], int]:
-    """The names to be told, all or of many the first, and how many others there are: two at least."""
+    """The names to be listed, all or of many the first, and how many others there are: two at least."""
     return (names, 0) if len(names) <= most + 1 else (names[:most], len(names) - most)
 
 
@@ -62,7 +62,7 @@ def plural(predicate: str, names: Sequence[object]) -> str:
 
 
 def together(groups: Sequence[tuple[str, Sequence[T]]], name: Callable[[T], str]) -> str:
-    """Subjects with their predicates; a verb that is the same as before is not told again."""
+    """Subjects with their predicates; a verb that is the same as before is not repeated."""
     said, before = list[str](), ""
     for predicate, some in groups:
         those = [name(one) for one in some]

@@ -22,9 +22,9 @@ from engine.problems.matrices import ROTATED
 from engine.protocols import CLOCKS
 from engine.results.series import bytes_of
 from engine.runtime.other_runs import other_runs
-from engine.spec.asked import asked
 from engine.spec.check import check as check_experiment
 from engine.spec.experiment import Experiment
+from engine.spec.recorded import recorded_measures
 from engine.training.descent import rates_of
 from engine.training.evaluators import choice as evaluators
 from engine.training.kept_weights import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
@@ -33,9 +33,9 @@ KERNELS = 4
 """Tangent kernels of a net that are held at once while one is made and taken apart."""
 
 GRANTED = 8 << 20
-"""So many bytes are free wherever torch could be loaded; the system is not asked for them.
+"""So many bytes are free wherever torch could be loaded; the system is not queried for them.
 
-Asking it takes a library that loads in 7 ms, a quarter of a small run.
+Querying it takes a library that loads in 7 ms, a quarter of a small run.
 """
 
 
@@ -45,7 +45,7 @@ def needed(experiment: Experiment) -> int:
 
 
 def _shares(experiment: Experiment) -> Counter[str]:
-    """Bytes by the place that asks for them, the matrix first. Runs for lines count as the protocol's."""
+    """Bytes by the place that needs them, the matrix first. Runs for lines count as the protocol's."""
     shares = _own_shares(experiment)
     shares["protocol"] += sum(_own_shares(other).total() for other in other_runs(experiment).experiments)
     return shares
@@ -60,11 +60,11 @@ def _own_shares(experiment: Experiment) -> Counter[str]:
     shares.update(dict.fromkeys(learners, 0))
     records = protocol.record_count(problem.matrix.shape()[0])
     curves = 1 + sum(len(rates_of(learner)) for learner in learners.values())
-    most = max(len(asked(experiment, learner)) for learner in learners.values())
+    most = max(len(recorded_measures(experiment, learner)) for learner in learners.values())
     shares["protocol"] = curves * bytes_of(len(CLOCKS) + most, records, replicas)
     measured: Counter[str] = Counter()
     for place, learner in learners.items():
-        sizes, measures = _sizes(learner, experiment), asked(experiment, learner)
+        sizes, measures = _sizes(learner, experiment), recorded_measures(experiment, learner)
         shares[place] += _trained(learner, sizes, records, experiment)
         backend = backend_of(learner, experiment)
         measured[place] = _measured(measures, sizes, backend.predicts)
@@ -105,7 +105,8 @@ def _sizes(learner: Learner, experiment: Experiment) -> Sizes:
         item=_item(experiment),
         replicas=experiment.run.replicas,
         batch=weight_vectors(learner, experiment),
-        told=experiment.protocol.examples_told(n),
+        targets=experiment.problem.target.columns(experiment.problem.matrix),
+        examples=experiment.protocol.examples_given(n),
         one_hot=experiment.problem.one_hot,
     )
     if (architecture := learner.architecture) is None:
@@ -156,7 +157,7 @@ def _item(experiment: Experiment) -> int:
 
 
 def _place(number: int, learner: Learner) -> str:
-    """The field that a learner's memory is asked for by: several rates, or else what it is."""
+    """The field that decides on a learner's memory: several rates, or else what it is."""
     if learner.solver is not None:
         return f"learners[{number}].solver"
     return f"learners[{number}].{'update.lr' if len(rates_of(learner)) > 1 else 'architecture'}"
@@ -203,7 +204,7 @@ def check(experiment: Experiment, device: str) -> int:
     """Bytes that a run holds at its peak, as `needed` says.
 
     Raises: BadInput if that is more than what is free now. Its place is the matrix if that alone would not
-    fit, and else what asks for most.
+    fit, and else what needs most.
     """
     shares = _shares(experiment)
     if shares.total() <= GRANTED or shares.total() <= (free := available(device)):

@@ -1,4 +1,4 @@
-"""The training runs that lines of the theory ask for beside those of an experiment."""
+"""The training runs that lines of the theory need beside those of an experiment."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from msgspec import structs
 from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.pictures.picture import Picture
-from engine.spec.asked import asked, lines_along
 from engine.spec.experiment import Experiment
+from engine.spec.recorded import lines_along, recorded_measures
 from engine.spec.setup import Run
 from engine.theory import Line, OtherRun
 from engine.training.descent import curve_name, rates_of
@@ -25,14 +25,14 @@ class OtherRuns(NamedTuple):
     """Experiments of one learner each, and which of them a line is made of."""
 
     experiments: tuple[Experiment, ...]
-    """Each once, however many lines ask for it."""
+    """Each once, however many lines need it."""
 
     numbers: Mapping[ForLine, Mapping[str, int]]
-    """The numbers of those that the line of a curve asks for, by the names that it has for them."""
+    """The numbers of those that the line of a curve needs, by the names that it has for them."""
 
 
 def other_runs(experiment: Experiment) -> OtherRuns:
-    """What the lines that hold and bind there ask for."""
+    """What the lines that hold and bind there need."""
     wanted: list[OtherRun] = []
     numbers: dict[ForLine, dict[str, int]] = {}
     for learner in experiment.learners:
@@ -54,7 +54,7 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
 
 
 def _made_of_runs(learner: Learner, experiment: Experiment) -> list[Line]:
-    recorded = {measure.name for measure in asked(experiment, learner)}
+    recorded = {measure.name for measure in recorded_measures(experiment, learner)}
     return lines_along(experiment, learner, recorded)
 
 

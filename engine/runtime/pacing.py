@@ -17,17 +17,17 @@ class Pacing:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._records = 1
-        self._asked: float | None = None
+        self._queried: float | None = None
 
     def records(self) -> int:
-        """How many records each learner may add; to be asked before every round."""
+        """How many records each learner may add; to be queried before every round."""
         now = time.perf_counter()
-        if self._asked is not None:
-            share = self._seconds / max(now - self._asked, 1e-9)
+        if self._queried is not None:
+            share = self._seconds / max(now - self._queried, 1e-9)
             self._records = min(MOST, max(1, int(self._records * min(share, GROWTH))))
-        self._asked = now
+        self._queried = now
         return self._records
 
     def rest(self) -> None:
-        """What passes until the next question is no round."""
-        self._asked = None
+        """What passes until the next query is no round."""
+        self._queried = None

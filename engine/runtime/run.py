@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import __version__
-from engine.backends import backend_of
+from engine.backends import Backend, awaited_backend, backend_of
 from engine.core import catalogue
 from engine.core import device as devices
 from engine.core.cost import DIVERGED, Cost
@@ -32,15 +32,17 @@ from engine.protocols import CLOCKS
 from engine.results.invariance import verdict
 from engine.results.trace import Curve, Floats, Trace
 from engine.runtime import memory_estimate
+from engine.runtime.compiling import compile_meanwhile
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.early_end import EarlyEnd
+from engine.runtime.handover import Handover
 from engine.runtime.other_runs import other_runs
 from engine.runtime.pacing import MOST
 from engine.runtime.store import Store
 from engine.runtime.theory_lines import theory_lines
-from engine.spec.asked import asked
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
+from engine.spec.recorded import recorded_measures
 from engine.training.descent import curve_name, rates_of
 from engine.training.kept_weights import kept_records
 from engine.training.recorder import Block
@@ -69,7 +71,7 @@ class Loaded:
 class Diverged:
     """The loss of a learner is not finite or far above where it started.
 
-    It is told of when the first of its replicas diverges, and when the last does: then the learner has ended.
+    An event says when the first of its replicas diverges, and when the last does: then the learner has ended.
     """
 
     learner: str
@@ -97,7 +99,7 @@ class NotKept:
 
 Event = Loaded | Diverged | NotKept | Finished
 Gate = Callable[[], int]
-"""Asked before every round; says for how many records each learner may work, 0 to stop the run."""
+"""Called before every round; returns for how many records each learner may work, 0 to stop the run."""
 
 
 def run(
@@ -117,7 +119,7 @@ def run(
     from there, and those that end are kept in it. Where `data` come from, runs that have the same share them.
 
     Raises: BadInput for an experiment that cannot be run here, before anything large is allocated, and for
-    one that memory was not enough for after all; the curves so far are in the trace that was told of. Stopped
+    one that memory was not enough for after all; the curves so far are in the trace of `Loaded`. Stopped
     where that is what `data` says while the numbers for the start are drawn.
     """
     small = memory_estimate.fits(experiment, SMALL)
@@ -167,7 +169,7 @@ def run(
 
 
 def needs_torch(experiment: Experiment) -> bool:
-    """Whether a run, or one that a line of it asks for, is computed with torch."""
+    """Whether a run, or one that a line of it needs, is computed with torch."""
     runs = (experiment, *other_runs(experiment).experiments)
     return not all(backend_of(learner, one).without_torch for one in runs for learner in one.learners)
 
@@ -324,13 +326,14 @@ def _begun(
     store: Store | None,
 ) -> LearnerRun:
     """A learner at its start, or what a store has of it."""
-    measures = asked(experiment, learner)
+    measures = recorded_measures(experiment, learner)
     records = experiment.protocol.record_count(experiment.problem.matrix.shape()[0])
-    curves, shown = _curves(learner, measures, records, experiment)
+    backend = backend_of(learner, experiment)
+    curves, shown = _curves(learner, measures, records, experiment, backend)
     training_run = None
     if store is None or not store.restore(experiment, learner, measures, curves):
         undrawn = Undrawn(learner, len(curves), data, examples, cost, streams, measures)
-        training_run = backend_of(learner, experiment).begin(undrawn, experiment)
+        training_run = _training_run(undrawn, experiment, backend, [*curves, *filter(None, [shown])])
     early_ends = [] if is_beside else _early_ends(experiment, len(curves))
     found = LearnerRun(
         training_run,
@@ -345,6 +348,24 @@ def _begun(
     if found.ended:
         found.settle()
     return found
+
+
+def _training_run(
+    undrawn: Undrawn, experiment: Experiment, serving: Backend, curves: Sequence[Curve]
+) -> Recording:
+    """That of the backend that is there, until a faster one, which is compiled meanwhile, takes over."""
+    learner = undrawn.learner
+    begun, awaited = serving.begin(undrawn, experiment), awaited_backend(learner, experiment)
+    if awaited is None or (code := awaited.code(learner, experiment)) is None:
+        return begun
+    compile_meanwhile(learner, experiment)
+
+    def take_over() -> Recording:
+        for curve in curves:
+            curve.backends.append(awaited.name)
+        return awaited.begin(undrawn, experiment)
+
+    return Handover(begun, lambda: code.is_there, take_over)
 
 
 def _examples(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
@@ -374,7 +395,11 @@ def _needed(experiment: Experiment, device: str, source: DrawnData) -> int:
 
 
 def _curves(
-    learner: Learner, measures: Sequence[Measure], records: int, experiment: Experiment
+    learner: Learner,
+    measures: Sequence[Measure],
+    records: int,
+    experiment: Experiment,
+    backend: Backend,
 ) -> tuple[list[Curve], Curve | None]:
     """The empty curves of a learner, one per rate, and that of the best of them if this is looked for."""
     rates = rates_of(learner)
@@ -384,7 +409,7 @@ def _curves(
         replicas=experiment.run.replicas,
         verdict=verdict(learner, experiment),
         learner=learner.name,
-        backend=backend_of(learner, experiment).name,
+        backend=backend.name,
         indices={
             measure.name: {index.name: index.values for index in measure.index(learner, experiment.problem)}
             for measure in measures

@@ -48,7 +48,7 @@ class Store:
         """In a folder, which is made when something is kept, in files of `most` bytes together."""
         self._folder, self._most = folder, most
         self._taken: int | None = None
-        self._told = False
+        self._reported = False
 
     def restore(
         self, setup: Setup, learner: Learner, measures: Sequence[Measure], curves: Sequence[Curve]
@@ -82,8 +82,8 @@ class Store:
         try:
             self._keep(setup, learner, measures, curves)
         except (BadInput, MemoryError) as error:
-            told, self._told = self._told, True
-            return None if told else str(error) or "there is not enough memory"
+            reported, self._reported = self._reported, True
+            return None if reported else str(error) or "there is not enough memory"
         return None
 
     def _keep(

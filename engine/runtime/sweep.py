@@ -54,7 +54,7 @@ def sweep(
     What a store has is not computed again, and every learner that comes to its end is kept in it: after any
     end of the program, a sweep goes on where it was. Points whose data are the same share them. Along an axis
     that goes on only until something is read off, learners of whom that is known are skipped. A gate that
-    stops a run is not asked while numbers are drawn or a solver is at work, and `stopped` is: whether to end
+    stops a run is not called while numbers are drawn or a solver is at work, and `stopped` is: whether to end
     there.
 
     Raises: BadInput, with the point that cannot be run.

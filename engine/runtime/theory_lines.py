@@ -17,8 +17,8 @@ from engine.problems.data import Data
 from engine.problems.labels import Rows
 from engine.results.trace import Along, Curve, Floats, TheoryLine
 from engine.runtime.other_runs import ForLine
-from engine.spec.asked import asked
 from engine.spec.experiment import Experiment
+from engine.spec.recorded import recorded_measures
 from engine.spec.setup import Setup
 from engine.theory import At, Drawn, Line, Measured, Order, loss_of
 from engine.training.descent import Descent, curve_name, rates_of
@@ -41,7 +41,7 @@ def theory_lines(
 ) -> list[TheoryLine]:
     """Every line on a measure recorded here, or of which a picture has contours, with its findings.
 
-    With values where it holds; those along runs have them once these do. The data are drawn if a line asks
+    With values where it holds; those along runs have them once these do. The data are drawn if a line needs
     for them; `labels` [R, m, n] may be there without them.
     """
     begin, order = partial(_begun, experiment), partial(_order, experiment)
@@ -51,7 +51,9 @@ def theory_lines(
 
 def lines_about(experiment: Experiment) -> list[Line]:
     """The lines on a measure recorded in an experiment, or of which a picture of it has contours."""
-    recorded = {measure.name for learner in experiment.learners for measure in asked(experiment, learner)}
+    recorded = {
+        measure.name for learner in experiment.learners for measure in recorded_measures(experiment, learner)
+    }
     drawn = {contour.line for picture in experiment.pictures for contour in picture.contours}
     every = catalogue.defaults("theory")
     about = (line for line in every if line.measure in recorded or line.kind in drawn)
@@ -121,7 +123,7 @@ def _line(line: Line, at: At, others: Others) -> TheoryLine:
 
 
 def _beyond(line: Line, at: At) -> Along | None:
-    """A line where the protocol does not go, if a picture asks when it reaches something."""
+    """A line where the protocol does not go, if a picture reads when it reaches something."""
     pictures = getattr(at.experiment, "pictures", ())
     n, _ = at.experiment.problem.matrix.shape()
     clocks = at.experiment.protocol.clocks_beyond(n)
@@ -144,7 +146,7 @@ def _of_curves(line: Line, at: At, on_learners: Mapping[str, Finding]) -> dict[s
 def _along_runs(
     line: Line, at: At, on_learners: Mapping[str, Finding], others: Others, curve: Curve
 ) -> Along | None:
-    """The line of a curve as far as it and the runs that the line asks for have come; None without one."""
+    """The line of a curve as far as it and the runs that the line needs have come; None without one."""
     if not on_learners[curve.learner].holds:
         return None
     (learner,) = (one for one in at.experiment.learners if one.name == curve.learner)

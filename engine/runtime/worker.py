@@ -52,7 +52,7 @@ Event = RunEvent | Changed | Refused | Failed
 class Worker:
     """Runs a plan in a thread of its own and notifies of state changes only, never of steps.
 
-    `tell` is called from that thread. A worker runs once; a new run takes a new worker. Of workers with the
+    `notify` is called from that thread. A worker runs once; a new run takes a new worker. Of workers with the
     same `turn` one is at work at a time: one that was stopped may have data to draw or an example to learn
     before it ends.
     """
@@ -60,12 +60,12 @@ class Worker:
     def __init__(
         self,
         plan: Plan,
-        tell: Callable[[Event], None],
+        notify: Callable[[Event], None],
         threads: int | None = None,
         store: Store | None = None,
         turn: threading.Lock | None = None,
     ) -> None:
-        self._plan, self._tell, self._threads, self._store = plan, tell, threads, store
+        self._plan, self._notify, self._threads, self._store = plan, notify, threads, store
         self._turn = turn or threading.Lock()
         self._change = threading.Condition()
         self._paused = False
@@ -73,7 +73,7 @@ class Worker:
         self._steps = 0
         self._trace: Trace | None = None
         self._reached = -1
-        """The frontier when the run last asked whether to go on."""
+        """The frontier when the run last called the gate."""
         self._pacing = Pacing(ROUND_SECONDS)
         self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
 
@@ -89,7 +89,7 @@ class Worker:
             self._paused = True
 
     def resume(self) -> None:
-        """Let a held run go on; steps still to be made are then no longer asked for."""
+        """Let a held run go on; steps still to be made are then no longer wanted."""
         with self._change:
             self._paused, self._steps = False, 0
             self._change.notify()
@@ -112,21 +112,21 @@ class Worker:
             self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def _hear(self, event: RunEvent) -> None:
+    def _receive(self, event: RunEvent) -> None:
         if isinstance(event, Loaded):
             with self._change:
                 self._end_step()
                 self._trace, self._reached = event.trace, -1
-        self._tell(event)
+        self._notify(event)
 
     def _gate(self) -> int:
         with self._change:
             self._end_step()
             if self._paused and not self._steps and not self._stopped:
-                self._tell(Changed("paused"))
+                self._notify(Changed("paused"))
                 self._change.wait_for(lambda: not self._paused or self._steps or self._stopped)
                 if not self._stopped:
-                    self._tell(Changed("running"))
+                    self._notify(Changed("running"))
                 self._pacing.rest()
             if self._stopped:
                 return 0
@@ -144,10 +144,10 @@ class Worker:
     def _work(self) -> None:
         waited = self._turn.locked()
         if waited:
-            self._tell(Changed("waiting"))
+            self._notify(Changed("waiting"))
         with self._turn:
             if waited and self._stopped:
-                self._tell(Changed("stopped"))
+                self._notify(Changed("stopped"))
             else:
                 self._run()
         if not self._stopped:  # what is looked at next may need it, and later runs need not wait for it
@@ -155,16 +155,16 @@ class Worker:
 
     def _run(self) -> None:
         try:
-            self._tell(Changed("loading"))
+            self._notify(Changed("loading"))
             load_torch_for(self._plan, self._threads)
-            self._tell(Changed("running"))
-            sweep(self._plan, self._gate, self._hear, self._store, ROUND_SECONDS, lambda: self._stopped)
-            self._tell(Changed("stopped" if self._stopped else "finished"))
+            self._notify(Changed("running"))
+            sweep(self._plan, self._gate, self._receive, self._store, ROUND_SECONDS, lambda: self._stopped)
+            self._notify(Changed("stopped" if self._stopped else "finished"))
         except BadInput as error:
-            self._tell(Refused(error))
-            self._tell(Changed("failed"))
+            self._notify(Refused(error))
+            self._notify(Changed("failed"))
         except Exception:
-            self._tell(Failed(traceback.format_exc()))
-            self._tell(Changed("failed"))
+            self._notify(Failed(traceback.format_exc()))
+            self._notify(Changed("failed"))
         finally:
             memory_estimate.give_back()

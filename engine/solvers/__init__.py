@@ -26,7 +26,7 @@ QUICK = 1 << 12
 
 
 class Solver(Part, frozen=True):
-    """A learner that is told the examples one by one and always holds the fit to those it was told."""
+    """A learner that is given the examples one by one and always holds the fit to those it was given."""
 
     declares: ClassVar[frozenset[str]] = frozenset(
         (
@@ -47,16 +47,16 @@ class Solver(Part, frozen=True):
     """Whether an instance orthogonal to those before moves w, 0 at first, to the nearest with xᵀw = y."""
 
     linear_in_instance: ClassVar[bool] = True
-    """Whether predictions are xᵀw, whatever its fields say, with weights w that the hypothesis tells."""
+    """Whether predictions are xᵀw, whatever its fields say, with weights w that the hypothesis has."""
 
     linear_in_labels: ClassVar[bool] = False
-    """Whether the predictions are linear in the labels told: ŷ = A y with A [n, k] made of instances only.
+    """Whether the predictions are linear in the labels seen: ŷ = A y with A [n, k] made of instances only.
 
     For m targets they are then the matrix A Y, whose rank is at most k, which is what `svd` bounds need.
     """
 
     by_products: ClassVar[bool] = False
-    """Whether it asks instances for inner products and single rows alone, so that they may be an operator."""
+    """Whether it uses inner products and single rows of instances alone, so that they may be an operator."""
 
     of_kernel: ClassVar[bool] = False
     """Whether its fit is an element of the space of a kernel, with a norm there."""
@@ -140,7 +140,7 @@ def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[tor
 
 
 class Solved:
-    """Linear predictions by weights that are solved for when they are asked for."""
+    """Linear predictions by weights that are solved for when they are needed."""
 
     _w: torch.Tensor | None
     """The weights [B, d]; None where examples came since."""
@@ -162,9 +162,9 @@ class Solved:
 
 
 class Refit(Solved):
-    """Keeps the examples and solves anew for the weights of every replica and target when they are asked for.
+    """Keeps the examples and solves anew for the weights of every replica and target when they are needed.
 
-    `solve` turns instances X [k, d] and labels y [k] into weights [d]; it is not asked before there are any.
+    `solve` turns instances X [k, d] and labels y [k] into weights [d]; it is not called before there are any.
     With `kept`, for a `solve` without hyperparameters, the weights for all rows of the data stay with these,
     for other points of axes that have the same data.
     """

@@ -60,7 +60,7 @@ class Elimination(Solver, frozen=True, tag="elimination"):
 
 
 class Equations:
-    """What the examples told say of the set, for every replica and target."""
+    """What the examples seen say of the set, for every replica and target."""
 
     def __init__(self, data: Data, batch: int, population: bool, abstain: bool) -> None:
         self._batch, self._population, self._abstain = batch, population, abstain
@@ -77,8 +77,8 @@ class Equations:
         """Take in examples: instances [R, n, d] and their labels [B, n]."""
         x = instances.rows.double().cpu().numpy().repeat(self._members, 0)
         y = labels.double().cpu().numpy()
-        told = np.concatenate((x, y[:, :, None]), 2)
-        self._waiting = np.concatenate((self._waiting, told), 1)
+        added = np.concatenate((x, y[:, :, None]), 2)
+        self._waiting = np.concatenate((self._waiting, added), 1)
         if not (steps := self._waiting.shape[1] // self._batch):
             return
         taken = self._waiting[:, : steps * self._batch]

@@ -33,7 +33,7 @@ class Hebb(Solver, frozen=True, tag="hebb"):
 
 
 class Mean:
-    """The mean of y x over the examples it has been told, for every replica and target."""
+    """The mean of y x over the examples it has seen, for every replica and target."""
 
     def __init__(self, data: Data) -> None:
         self._count = 0

@@ -150,7 +150,7 @@ class Step(NamedTuple):
 
 
 class Fit:
-    """The kernel solution to the examples it has been told, for every replica and target.
+    """The kernel solution to the examples it has seen, for every replica and target.
 
     With the Cholesky factor L of K + λI and z(x) = L⁻¹(K(x_j, x))_j, predictions are cᵀz(x), c = L⁻¹y. An
     example has the pivot K(x, x) + λ − ‖z(x)‖²; its root is the next diagonal entry of L, and z(x) the rest
@@ -305,7 +305,7 @@ class Fit:
 
 def bytes_of_fit(sizes: Sizes, squares: int) -> int:
     """Bytes of a fit, which comes to hold so many of L and P."""
-    k, n, d = sizes.told, sizes.n, sizes.d
+    k, n, d = sizes.examples, sizes.n, sizes.d
     ahead = 3 * min(k, AHEAD) * n
     numbers = n * d + k * n + ahead + 2 * k * d + 2 * squares * k * k
     return DERIVED * (sizes.replicas * numbers + sizes.batch * (n + 2 * k))

@@ -132,7 +132,7 @@ def slopes(Z: Floats, w: Floats) -> Floats:
 def logistic(Z: Floats, **settings: object) -> Floats:
     """The weights that scikit-learn's logistic regression gives rows z_j = y_j x_j, without a bias.
 
-    All of them have the label +1 so. The row 0, which is of no consequence to w, has the other that it asks
+    All of them have the label +1 so. The row 0, which is of no consequence to w, has the other that it needs
     for.
     """
     from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]

@@ -47,9 +47,9 @@ class Lasso(Solver, frozen=True, tag="lasso"):
         return Fit(data, self.lam)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """The instances told and rows of XᵀX, with room for twice as many, and systems of the active ones."""
-        told, d, active = sizes.told, sizes.d, min(sizes.told, sizes.d)
-        numbers = 2 * told * d + 2 * active * d + 2 * active * active
+        """The instances seen and rows of XᵀX, with room for twice as many, and systems of the active ones."""
+        examples, d, active = sizes.examples, sizes.d, min(sizes.examples, sizes.d)
+        numbers = 2 * examples * d + 2 * active * d + 2 * active * active
         return DERIVED * (sizes.replicas * numbers + sizes.batch * d)
 
     def invariance(self) -> Verdict:
@@ -57,7 +57,7 @@ class Lasso(Solver, frozen=True, tag="lasso"):
 
 
 class Gram:
-    """XᵀX of instances that come one after the other: the rows of those features that were asked for."""
+    """XᵀX of instances that come one after the other: the rows of those features that were needed."""
 
     def __init__(self, d: int) -> None:
         self._d, self._count = d, 0
@@ -176,7 +176,7 @@ class Fit(Solved):
     """The Lasso's solution for every replica and target, each found from the one before when it is wanted."""
 
     def __init__(self, data: Data, lam: float) -> None:
-        self._lam, self._told, (self._replicas, d) = lam, 0, (data.replicas, data.instances.d)
+        self._lam, self._seen, (self._replicas, d) = lam, 0, (data.replicas, data.instances.d)
         self._targets = len(data.labels) // data.replicas
         self._grams = [Gram(d) for _ in range(data.replicas)]
         self._products = np.zeros((len(data.labels), d))  # Xᵀy
@@ -191,7 +191,7 @@ class Fit(Solved):
             gram.add(new)
             some = slice(replica * self._targets, (replica + 1) * self._targets)
             self._products[some] += y[some] @ new
-        self._told += instances.n
+        self._seen += instances.n
         self._w = None
 
     def solving(self) -> Iterator[None]:
@@ -202,6 +202,6 @@ class Fit(Solved):
             if number > 0:
                 yield
             with one_thread():
-                member.minimise(self._grams[number // self._targets], b, self._lam * self._told / 2)
+                member.minimise(self._grams[number // self._targets], b, self._lam * self._seen / 2)
         d = self._products.shape[1]
         self._w = torch.from_numpy(np.stack([member.vector(d) for member in self._members])).to(self._like)

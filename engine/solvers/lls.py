@@ -46,7 +46,7 @@ class LLS(Solver, frozen=True, tag="lls"):
 
 
 class Fit:
-    """The least-squares solution to the examples it has been told, for every replica and target."""
+    """The least-squares solution to the examples it has seen, for every replica and target."""
 
     def __init__(self, data: Data) -> None:
         rows = data.instances.rows

@@ -162,7 +162,7 @@ def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
     def missed(nu: Floats) -> float:
         return float(np.abs(A @ dual.weights(nu @ A) - b).max(initial=0.0))
 
-    for _ in range(3):  # the trust region ends where values no longer tell, gradients still do
+    for _ in range(3):  # the trust region ends where values are no longer exact enough, gradients still are
         further = nu - np.linalg.lstsq(hessian(nu), A @ dual.weights(nu @ A) - b)[0]
         if missed(further) < missed(nu):
             nu = further

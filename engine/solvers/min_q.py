@@ -90,7 +90,7 @@ def minimiser(X: Floats, y: Floats, alpha: float, depth: int) -> Floats:
 class Path:
     """The minimisers of Q_α for some examples along α: those passed on the way to one are kept for others.
 
-    They are the same for every α that comes after them, whichever was asked for first.
+    They are the same for every α that comes after them, whichever was computed first.
     """
 
     def __init__(self, X: Floats, y: Floats, depth: int) -> None:
@@ -153,7 +153,7 @@ class Dual:
 
     Its gradient is b − Aw for w = c h(z), H′ = h, and its maximum is the least Q among the w with Aw = b. For
     D ≥ 3 every z_i lies in (−1, 1), and near the ends of that the distances 1 − z and 1 + z count, which z
-    alone no longer tells: they are kept beside it and moved by the same steps.
+    alone is no longer exact enough: they are kept beside it and moved by the same steps.
     """
 
     def __init__(self, rows: Floats, labels: Floats, scale: float, depth: int) -> None:
@@ -210,7 +210,7 @@ class Dual:
         return float(abs(self._residual).max() / abs(self._labels).max())
 
     def _step(self) -> bool:
-        """One step that makes G larger, or the residual smaller where G no longer tells; whether there is."""
+        """One step that makes G larger, or the residual smaller where rounding hides G; whether there is."""
         half = self._rows * np.sqrt(self._slopes)
         direction, gain = self._direction(half @ half.T)  # symmetric, at half the price of any product
         change = direction @ self._rows

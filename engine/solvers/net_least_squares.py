@@ -86,15 +86,15 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
 
 
 class Fits:
-    """The nets fitted to the examples told, one for every replica and target."""
+    """The nets fitted to the examples seen, one for every replica and target."""
 
     def __init__(self, data: Data, solver: NetLeastSquares) -> None:
-        self._nets, self._told = Refit(data, solver.fit), False
+        self._nets, self._seen = Refit(data, solver.fit), False
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples: instances [R, n, d] and their labels [B, n]."""
         self._nets.learn(instances, labels)
-        self._told |= instances.n > 0
+        self._seen |= instances.n > 0
 
     def solving(self) -> Iterator[None]:
         """Fit the nets, if examples came since; yields between members."""
@@ -105,7 +105,7 @@ class Fits:
         rows, nets = instances.rows.double().cpu().numpy(), self._nets.weights().double().cpu().numpy()
         members = len(nets) // len(rows)
         found = np.zeros((len(nets), instances.n))
-        if self._told:
+        if self._seen:
             found = np.stack([outputs(net, rows[member // members]) for member, net in enumerate(nets)])
         return torch.from_numpy(found).to(instances.device, instances.dtype)
 

@@ -19,10 +19,10 @@ from engine.problems.instances import Instances
 from engine.solvers import Floats, Solver
 
 VIEWS = 3
-"""Numbers that are taken of every factor, up to a common one: they tell its directions apart."""
+"""Numbers that are taken of every factor, up to a common one: they separate its directions."""
 
 MOST_ROWS = 8
-"""So few instances are looked at one by one; of more only products are asked."""
+"""So few instances are looked at one by one; of more only products are used."""
 
 SAME = {4: 1e-3, 8: 1e-6}
 """By the bytes of a number: projectors that differ by less are of one direction, and rounding is far less."""
@@ -76,7 +76,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
 
 
 class Paths:
-    """What is known by the examples told, for every replica and target."""
+    """What is known by the examples seen, for every replica and target."""
 
     def __init__(self, data: Data, factors: tuple[int, ...]) -> None:
         self._given, self._weights = data.instances, _views(factors)
@@ -129,7 +129,7 @@ class Paths:
         numbers, flipped = self._read(instances)
         found = np.empty((len(numbers), self._count, instances.n))
         for place, products in enumerate(self._products):
-            known, negative = products.told(numbers[place].T)
+            known, negative = products.known(numbers[place].T)
             known &= (numbers[place] >= 0).all(0)
             found[place] = known * np.where(negative.T ^ flipped[place], -1.0, 1.0)
         return torch.from_numpy(found).to(instances.device, instances.dtype).flatten(0, 1)

@@ -39,7 +39,7 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
 
 
 class TanhFit(Fit):
-    """The least-squares solution to the examples it has been told, and how many these are."""
+    """The least-squares solution to the examples it has seen, and how many these are."""
 
     def __init__(self, data: Data) -> None:
         super().__init__(data)

@@ -91,7 +91,7 @@ class Forecast:
         self._leverages = torch.cat(list(pieces), 1) / eps  # [R, n]
         self._computed = self._leverages.clone()  # what they were when they were last made of the root
         self._exact = False
-        self._told = 0
+        self._seen = 0
         self._see_exactness()
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
@@ -106,7 +106,7 @@ class Forecast:
             self._products.addcmul_(gain, products)
             self._leverages.addcmul_(products[:, 0], products[:, 0] / -step.stretch[:, 0])
             self._taken.append(x)
-            self._told += 1
+            self._seen += 1
             if not self._exact:
                 self._compute_leverages()
                 self._see_exactness()
@@ -120,7 +120,7 @@ class Forecast:
         self._start, self._taken = self._root(), []
         self._ahead = self._start.copy()
         count = AHEAD if self._exact else 1
-        some = self._rows[:, self._told : self._told + count].double()
+        some = self._rows[:, self._seen : self._seen + count].double()
         if not some.shape[1] or not torch.equal(some[:, 0, :, None], x):
             some = x.mT
         images, stretches = self._ahead.add(some)
@@ -141,7 +141,7 @@ class Forecast:
         return torch.cat([images @ some.double().mT for some in torch.split(self._rows, PIECE, 1)], 2)
 
     def _root(self) -> Root:
-        """The root after the examples that were told."""
+        """The root after the examples that were seen."""
         if not self._to_come:
             return self._ahead
         root = self._start.copy()

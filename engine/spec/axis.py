@@ -34,7 +34,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Values are numbers, or tables that give several names a number each. With `set` they are put in a place of
     the preset, and may be words and parts as well. A range goes from `from` to `to` in equal steps, or with
     `log` in equal factors: of 2 or of 10 where the ends allow it and `points` does not say otherwise.
-    Values with `names` are called by them, on an axis, too; tables are told by a number of theirs otherwise.
+    Values with `names` are called by them, on an axis, too; tables are shown as a number of theirs otherwise.
     With `until = "read"` it is an inner axis: for every place on the others a learner goes along it, upwards,
     only until all is known that pictures read off along it, with its error, as how many rows are enough.
     """

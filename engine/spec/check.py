@@ -9,10 +9,10 @@ from engine.losses import Loss
 from engine.measures import named
 from engine.problems.problem import Problem
 from engine.solvers import Solver
-from engine.spec.asked import missing, no_hessian
 from engine.spec.check_claims import check_claims, check_places
 from engine.spec.check_pictures import check_pictures
 from engine.spec.experiment import Experiment
+from engine.spec.recorded import missing, no_hessian
 
 
 def check(experiment: Experiment) -> None:

@@ -11,10 +11,10 @@ from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.pictures.picture import Picture
 from engine.pictures.view import NEAR
-from engine.spec.asked import missing
 from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import picture_of, pictures_of
+from engine.spec.recorded import missing
 
 MOST_NAMED = 9
 """Of an axis with more values not all are named."""
@@ -101,10 +101,10 @@ def _check_values(
         values = [value for value in axis.grid if isinstance(value, int | float)]
         if values and not any(abs(value - at) <= NEAR * abs(at) for value in values):
             raise BadInput(f"{where}.at", f"there is no {axis.name} = {at:g}; {_values(axis)}")
-    apart = [axes[name] for name in picture.told_apart]
+    apart = [axes[name] for name in picture.split_by]
     labels = (map(axis.label, axis.grid) for axis in apart)
-    told = [", ".join(each) for each in product(*labels)] if apart else []
-    curves = {*learners, *(f"{learner}, {label}" for learner in learners for label in told)}
+    ends = [", ".join(each) for each in product(*labels)] if apart else []
+    curves = {*learners, *(f"{learner}, {label}" for learner in learners for label in ends)}
     for field in claim.curve_fields:
         name = str(getattr(claim, field))
         if name not in curves and any(name.startswith(f"{learner}, ") for learner in learners):
@@ -119,7 +119,7 @@ def _values(axis: Axis) -> str:
 
 
 def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool) -> None:
-    """See that what a claim calls curves and lines are such. Curves told apart by axes have longer names."""
+    """See that what a claim calls curves and lines are such. Curves split by axes have longer names."""
     lines = catalogue.members("theory")
     for field in dict.fromkeys((*claim.curve_fields, *claim.line_fields)):
         name = getattr(claim, field)

@@ -12,9 +12,9 @@ from engine.core.texts import listed
 from engine.measures import measures_in, named
 from engine.pictures.picture import RATE, Picture
 from engine.protocols import CLOCKS
-from engine.spec.asked import missing
 from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment
+from engine.spec.recorded import missing
 
 SIZES = ("n", "d")
 """What expressions of a picture may name beside dimensions."""
@@ -173,7 +173,7 @@ def _names_of(axis: Axis) -> Collection[str]:
 
 
 def _check_dimensions(there: Dimensions, picture: Picture, where: str) -> None:
-    """See that what it draws along, sets, reads off and tells apart are dimensions of the results."""
+    """See that what it draws along, sets, reads off and splits curves by are dimensions of the results."""
     along = [*there.of_axes, *there.clocks, *there.indices]
     for key in ("x", "y", "times"):
         _check_numbers(_named(picture, key, where), there, f"{where}.{key}")
@@ -192,7 +192,7 @@ def _check_dimensions(there: Dimensions, picture: Picture, where: str) -> None:
         )
     _check_known(up, [*there.of_axes, *there.indices, *SIZES], f"{where}.y")
     _check_numbers(picture.at, there, f"{where}.at")
-    _check_known(picture.told_apart, list(there.axes), f"{where}.curves")
+    _check_known(picture.split_by, list(there.axes), f"{where}.curves")
     _check_known(picture.at, along, f"{where}.at")
     if picture.draw == "bars" and (picture.y is not None or not _along_few(there, picture, where)):
         raise BadInput(

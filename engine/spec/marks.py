@@ -78,7 +78,7 @@ def _several(axes: tuple[Axis, ...], picture: Picture, name: str, at_y: bool) ->
     named = names_in((picture.x if at_y else picture.y) or "")
     bound = {axis.name: axis.bound(axis.grid[0]) for axis in axes}
     along = [one for names in bound.values() for one in names if one in named]
-    apart = [one for axis in picture.told_apart for one in bound[axis]]
+    apart = [one for axis in picture.split_by for one in bound[axis]]
     allowed = listed(dict.fromkeys([*along, *apart]))
     right = f"name no axes but {allowed}" if allowed else "name no axes"
     return f"{name!r} is not at one place, for its expression has other values at other points; {right}"

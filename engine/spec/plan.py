@@ -1,4 +1,4 @@
-"""The runs that an experiment asks for: one at every point of its axes."""
+"""The runs of an experiment: one at every point of its axes."""
 
 from __future__ import annotations
 

@@ -62,13 +62,13 @@ class Plan:
         return self.experiment.claims
 
     def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
-        """The claims with the numbers that they have along a curve, at these values of the axes that tell
-        curves apart."""
+        """The claims with the numbers that they have along a curve, at these values of the axes that split
+        curves."""
         return next(point.experiment.claims for point in self.points if self.apart(picture, point) == apart)
 
     def apart(self, picture: Picture, point: Point) -> tuple[int, ...]:
-        """Which values a point has of the axes that tell the curves of a picture apart. Raises: BadInput."""
-        return tuple(point.place[self.number_of(name)] for name in picture.told_apart)
+        """Which values a point has of the axes that split the curves of a picture. Raises: BadInput."""
+        return tuple(point.place[self.number_of(name)] for name in picture.split_by)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -84,8 +84,8 @@ class Plan:
         raise BadInput("pictures", f"there is no axis {name!r}; there are {known}")
 
     def name(self, name: str, picture: Picture, apart: tuple[int, ...]) -> str:
-        """A name with the values of the axes that tell the curves of a picture apart."""
-        axes = [self.axes[self.number_of(axis)] for axis in picture.told_apart]
+        """A name with the values of the axes that the curves of a picture are split by."""
+        axes = [self.axes[self.number_of(axis)] for axis in picture.split_by]
         labels = (axis.label(axis.grid[place]) for axis, place in zip(axes, apart, strict=True))
         return ", ".join([name, *labels])
 

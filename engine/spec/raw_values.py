@@ -36,7 +36,7 @@ _TOKEN = re.compile(
         )
     )
 )
-"""What TOML consists of, in so far as keys can be told from texts and comments. Tokens follow one another
+"""What TOML consists of, in so far as keys differ from texts and comments. Tokens follow one another
 without a gap, and each is looked at a few times at most, whatever the text."""
 
 

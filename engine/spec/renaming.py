@@ -22,8 +22,8 @@ def rename_learner(raw: Raw, name: str, other: str) -> None:
     that are relative to it."""
 
     def renamed(curve: str) -> str:
-        told_apart = curve.startswith(f"{name}, ")
-        return f"{other}{curve[len(name) :]}" if curve == name or told_apart else curve
+        is_at_values = curve.startswith(f"{name}, ")
+        return f"{other}{curve[len(name) :]}" if curve == name or is_at_values else curve
 
     _rename_curves(raw, renamed)
     for picture in _tables(raw, "pictures"):

@@ -38,7 +38,7 @@ reached, equal up to constants, below it if a conjecture is true, or only someth
 
 
 class Drawn:
-    """The data of a run and what is made of them, each computed once, when somebody asks."""
+    """The data of a run and what is made of them, each computed once, when it is needed."""
 
     def __init__(
         self,
@@ -95,12 +95,12 @@ class OtherRun(NamedTuple):
 
 @dataclass(frozen=True)
 class At:
-    """Where a line is to be computed, and what it may ask for there.
+    """Where a line is to be computed, and what it may use there.
 
     `clocks` are those that the protocol plans, [S] each, and `indices` has the coordinates of each index of
     the measure. `learner` and its `rate` are there for a line that has values of its own for every learner.
-    What was drawn is there when it is asked for, once for all lines. A line along runs has the measures that
-    it `asks` for in `own`, and those of the other `runs` by their names, at the records that all have by now.
+    What was drawn is there when it is needed, once for all lines. A line along runs has its `measures` in
+    `own`, and those of its other `runs` by their names, at the records that all have by now.
     """
 
     experiment: Setup
@@ -191,7 +191,7 @@ class Line(Part, frozen=True):
 
     along_runs: ClassVar[bool] = False
     """Whether it is made of what was measured, record by record: of the learner, by the measures that it
-    `asks` for, or of the other training runs that it asks for by `runs`."""
+    names by `measures`, or of the other training runs that it names by `runs`."""
 
     running: ClassVar[Literal["mean", "min", "max", "sum"] | None] = None
     """What it is about of all evaluation points so far; None for one about each of them."""
@@ -209,8 +209,11 @@ class Line(Part, frozen=True):
 
     @property
     def name(self) -> str:
-        """What tells it from the others that are drawn of its kind."""
+        """What distinguishes it from the others that are drawn of its kind."""
         return self.kind
+
+    of: ClassVar[str] = ""
+    """What lists of lines say after a title that others have, too: "limit of ridge regression"."""
 
     @property
     def called(self) -> str:
@@ -244,13 +247,13 @@ class Line(Part, frozen=True):
 
     def judged(self, learner: Learner, experiment: Setup) -> Finding:
         """The same here, where examples that a learner knows are to be among those that k counts."""
-        told_ahead = experiment.protocol.tells_solvers_ahead(experiment.problem.matrix.shape()[0])
-        if learner.solver is not None and told_ahead:
+        look_ahead = experiment.protocol.solvers_look_ahead(experiment.problem.matrix.shape()[0])
+        if learner.solver is not None and look_ahead:
             what = "knows all training rows from the first step on, and k counts those of mini-batches"
             return Finding(False, f"{learner.name} {what}")
         return self.binds(learner, experiment)
 
-    def asks(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
+    def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
         """What is measured of a learner that it binds because the line is made of it, then in `at.own`."""
         return ()
 

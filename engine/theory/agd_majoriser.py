@@ -53,7 +53,7 @@ class ByDerivation(Line, frozen=True):
             )
         return Finding(True, f"{name} makes its rate of the G of half the mean square")
 
-    def asks(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
+    def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
         return AverageLoss(), GradientSummary()
 
 

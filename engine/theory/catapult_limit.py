@@ -23,6 +23,7 @@ class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
     """
 
     title: ClassVar[str] = "wide limit"
+    of: ClassVar[str] = "the catapult"
     per_replica: ClassVar[bool] = False
     measure: ClassVar[str] = "relative-sharpness"
     direction: ClassVar[Direction] = "asymptotic"

@@ -57,7 +57,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
             return Finding(False, f"it requires one net on one target without penalty, not {name} here")
         return Finding(True, f"{name} takes plain steps with one rate along the gradient of mini-batches")
 
-    def asks(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
+    def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
         return GradientNorm(), RowGradients()
 
     def value(self, at: At) -> Floats:

@@ -15,6 +15,7 @@ class HebbLimit(OfSolver, frozen=True, tag="hebb-limit"):
     """
 
     title: ClassVar[str] = "limit"
+    of: ClassVar[str] = "Hebb's rule"
     solver: ClassVar[str] = "hebb"
     formula: ClassVar[str] = "arctan √(π/(2α))/π, α = k/(d − 1)"
     source: ClassVar[str] = "Vallet 1989"

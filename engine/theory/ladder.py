@@ -55,13 +55,13 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
         return loss_constant(at.experiment) * shares[:, k]
 
 
-def outside(tuples: np.ndarray, factors: tuple[int, ...], asked: set[int]) -> Floats:
-    """The share of all tuples outside the span of the first k of these [K, r], [K + 1]; NaN if not asked."""
+def outside(tuples: np.ndarray, factors: tuple[int, ...], wanted: set[int]) -> Floats:
+    """The share of all tuples outside the span of the first k of these [K, r], [K + 1]; NaN if not wanted."""
     products, nothing = SignProducts(factors), np.zeros(1, bool)
     shares = np.full(len(tuples) + 1, np.nan)
     rank, known = -1, 0.0
     for k in range(len(tuples) + 1):
-        if k in asked:
+        if k in wanted:
             if products.rank != rank:
                 rank, known = products.rank, products.share()
             shares[k] = 1 - known

@@ -29,6 +29,7 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
     """
 
     title: ClassVar[str] = "wide limit"
+    of: ClassVar[str] = "the variances of layers"
     measure: ClassVar[str] = "layer-variance"
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "asymptotic"

@@ -16,6 +16,7 @@ class LLSLimit(OfSolver, frozen=True, tag="lls-limit"):
     """
 
     title: ClassVar[str] = "limit"
+    of: ClassVar[str] = "least squares"
     solver: ClassVar[str] = "lls"
     formula: ClassVar[str] = "arccos(R)/π, R² = s/(s + (1 − s)/(α − 1)) for α = k/(d − 1) > 1, s = 2/π"
     source: ClassVar[str] = "theory-symmetry.md §19"

@@ -16,6 +16,7 @@ class MaxMarginLimit(OfSolver, frozen=True, tag="max-margin-limit"):
     """
 
     title: ClassVar[str] = "limit"
+    of: ClassVar[str] = "the largest margin"
     solver: ClassVar[str] = "max-margin"
     formula: ClassVar[str] = "arccos(R)/π, R = argmin g(κ, R), min g = 0, α = k/(d − 1)"
     source: ClassVar[str] = "theory-symmetry.md §19"

@@ -66,7 +66,7 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
             return Finding(False, f"it requires the gradient flow of the loss, which {name} does not follow")
         return Finding(True, f"{name} is a product of square matrices with determinant above 0")
 
-    def asks(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
+    def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
         return (OF_ROWS_SEEN,)
 
     def value(self, at: At) -> Floats:

@@ -23,6 +23,7 @@ class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):
     """
 
     title: ClassVar[str] = "limit"
+    of: ClassVar[str] = "ridge regression"
     solver: ClassVar[str] = "ridge"
     formula: ClassVar[str] = "arccos(√(1 − ρ))/π, ρ = 1/(1 + αq/(1 + qρ)), q = 2/(π − 2), α = k/(d − 1)"
     source: ClassVar[str] = "theory-symmetry.md §19"

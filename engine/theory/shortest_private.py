@@ -21,7 +21,7 @@ class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
     Srebro, Recht 2017, whose constants belong to m = 3; theory-symmetry.md §50.
     """
 
-    title: ClassVar[str] = "loss of the shortest weights that fit"
+    title: ClassVar[str] = "loss of the shortest fit"
     measure: ClassVar[str] = "unseen"
     direction: ClassVar[Direction] = "asymptotic"
     limit: ClassVar[str] = "for many steps"

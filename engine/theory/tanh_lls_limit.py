@@ -26,6 +26,7 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
     """
 
     title: ClassVar[str] = "limit"
+    of: ClassVar[str] = "tanh of least squares"
     direction: ClassVar[Direction] = "asymptotic"
     limit: ClassVar[str] = "for large d"
     formula: ClassVar[str] = "(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z)"

@@ -168,7 +168,7 @@ class Descent:
         return 1.0 if self._options is None else self._options.factor
 
     def _observed(self, instances: Instances, labels: torch.Tensor, shares: torch.Tensor | None) -> State:
-        """What the rule remembers, once it has seen what it asks for of these examples."""
+        """What the rule remembers, once it has seen what it needs of these examples."""
         assert self._update is not None, "`descend` says so"
         if (wanted := self._update.observes) is None:
             return self._state

@@ -1,4 +1,4 @@
-"""The direction of a gradient flow at a place, for one net or coupled ones, as scipy asks for it."""
+"""The direction of a gradient flow at a place, for one net or coupled ones, as scipy takes it."""
 
 from __future__ import annotations
 

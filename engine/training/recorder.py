@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from engine.training.evaluators.by_predictions import seen_counts
 from engine.training.evaluators.choice import evaluator
 from engine.training.kept_weights import kept_records
 from engine.training.training_inputs import TrainingInputs
+
+Values = TypeVar("Values")
 
 
 class Block(NamedTuple):
@@ -50,6 +52,20 @@ class Block(NamedTuple):
     def loss(self) -> NDArray[np.float64]:
         """The average loss over rows and targets, [S, R, V]."""
         return self.measures["loss"]
+
+    def after(self, count: int) -> Block:
+        """The same without the first so many records."""
+        return Block(
+            {name: times[count:] for name, times in self.clocks.items()},
+            {name: values[count:] for name, values in self.measures.items()},
+            _later(self.weights, count),
+            {name: _later(values, count) for name, values in self.arrays.items()},
+        )
+
+
+def _later(by_record: dict[int, Values], count: int) -> dict[int, Values]:
+    """What there is of the records from number `count` on, counted from there."""
+    return {record - count: values for record, values in by_record.items() if record >= count}
 
 
 Time = float | NDArray[np.float64]
@@ -112,10 +128,8 @@ class Recorder:
         if self.keeps(self._taken):
             kept = self._first_weights() if self._keeping is None else self._keeping.kept()
             self._weights[self._waiting] = kept
-        of_start = any(one.of_start for one in self._others)
-        if self._taken == 0 and of_start and isinstance(self._hypothesis, Parametrised):
-            self._start = {name: tensor.clone() for name, tensor in self._hypothesis.params.items()}
-        self._measure_others(seen)
+        if self._others:
+            self._measure_others(seen)
         self._evaluator.take(self._hypothesis, seen)
         for name, time in clocks.items():
             self._clocks[name].append(time)
@@ -127,11 +141,14 @@ class Recorder:
         return self._kept is not None and record in self._kept
 
     def looks(self, record: int) -> bool:
-        """Whether more than the loss and the first weights will be asked of the hypothesis at a record."""
+        """Whether more than the loss and the first weights will be needed of the hypothesis at a record."""
         return any(self._due(one, record) for one in self._others) or self._evaluator.looks(record)
 
     def _measure_others(self, seen: int | torch.Tensor) -> None:
         """What the measures say that the evaluator does not have, at records where it is their turn."""
+        of_start = self._taken == 0 and any(one.of_start for one in self._others)
+        if of_start and isinstance(self._hypothesis, Parametrised):
+            self._start = {name: tensor.clone() for name, tensor in self._hypothesis.params.items()}
         due = [measure for measure in self._others if self._due(measure, self._taken)]
         if due:
             probe = Probe(
@@ -157,7 +174,7 @@ class Recorder:
     def _first_weights(self) -> torch.Tensor:
         """The weights of the first replica and target [V, d], for instances as the hypothesis has them."""
         weights = _signal_weights(self._hypothesis)
-        assert weights is not None, "only hypotheses that have weights are asked for them"
+        assert weights is not None, "only hypotheses that have weights are recorded with them"
         some = self._data.variants * self._data.targets
         return weights[: some : self._data.targets].clone()
 

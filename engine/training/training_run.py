@@ -24,7 +24,7 @@ class Recording(Protocol):
 
 
 class TrainingRun(Recording, Protocol):
-    """The same where there is a hypothesis on tensors, which others may ask for its predictions."""
+    """The same where there is a hypothesis on tensors, whose predictions others may use."""
 
     @property
     def hypothesis(self) -> Predictor:

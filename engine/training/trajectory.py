@@ -47,7 +47,7 @@ class OutOfEvaluations(Exception):
 class Trajectory:
     """The solution of dθ/dt = F(θ) from t = 0 to an end, as far as it has come.
 
-    It breaks off where it cannot go on: where the field is not finite, or the steps that the tolerances ask
+    It breaks off where it cannot go on: where the field is not finite, or the steps that the tolerances need
     for are too small for float64. From there on it is NaN.
     """
 

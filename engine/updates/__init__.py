@@ -38,8 +38,8 @@ ScalarStep = Callable[
 """The step of a rule that moves a linear neuron by multiples of the examples: w ← w − s x where g = c x.
 
 From c of some examples in their order [K, …], the rate and the memory of every member of the batch, which is
-0 at first, it makes s [K, …] and the memory after the last. Rules that tell the features apart may do so on
-±1 only.
+0 at first, it makes s [K, …] and the memory after the last. Rules that treat features differently may do so
+on ±1 only.
 """
 
 BEST: Literal["best"] = "best"
@@ -427,7 +427,7 @@ def only_linear(rule: Update, architecture: Architecture) -> str | None:
 
 
 def only_layers(rule: Update, architecture: Architecture) -> str | None:
-    """The refusal of a rule that asks what goes through layers, where a function does not say that."""
+    """The refusal of a rule that needs what goes through layers, where a function does not say that."""
     if architecture.layered:
         return None
     return (

@@ -32,14 +32,14 @@ def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
     split = [name.split(", ") for name in names]
     longest = max(map(len, split), default=0)
     keys = [{_key(parts, place) for parts in split} - {None} for place in range(longest)]
-    told = set() if once else set(range(longest))
+    named = set() if once else set(range(longest))
     shorter = []
     for parts in split:
         said = list(parts)
         for place, part in enumerate(parts):
             if len(keys[place]) == 1 and _EQUALS in part:
-                said[place] = part.partition(_EQUALS)[2] if place in told else part
-                told.add(place)
+                said[place] = part.partition(_EQUALS)[2] if place in named else part
+                named.add(place)
         shorter.append(", ".join(said))
     return shorter
 
@@ -53,7 +53,7 @@ def _key(parts: Sequence[str], place: int) -> str | None:
 
 
 def with_cut_words(names: Sequence[str], letters: int) -> list[str]:
-    """Names whose words have so many letters and an ellipsis, or as many more as tell them apart."""
+    """Names whose words have so many letters and an ellipsis, or as many more as distinguish them."""
     words = {word for name in names for word in _WORD.findall(name)}
     cut = {word: _cut(word, letters, words) for word in words}
     return [_WORD.sub(lambda found: cut[found[0]], name) for name in names]

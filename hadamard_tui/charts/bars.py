@@ -24,7 +24,7 @@ def bars(view: View) -> list[Series]:
     return [
         one
         for number, curve in enumerate(view.curves)
-        for one in _drawn(curve, view.told_apart(curve), (number - count / 2) * width, width, log)
+        for one in _drawn(curve, view.short_name(curve), (number - count / 2) * width, width, log)
     ]
 
 

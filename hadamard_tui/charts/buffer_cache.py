@@ -16,7 +16,7 @@ Key = tuple[int, int, int]
 class BufferCache(Generic[T]):
     """Makes one thing for every column of every buffer, and finds it again by an array that begins there.
 
-    Views take new slices of the same buffers for every frame, so the arrays themselves tell nothing apart.
+    Views take new slices of the same buffers for every frame, so the arrays themselves identify nothing.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:

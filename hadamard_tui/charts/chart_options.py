@@ -19,7 +19,7 @@ NARROWEST = 4
 """A zoom shows at least so many records."""
 
 ROUNDING = 1e-9
-"""Relative to its numbers, a zoom is wider than this; what is narrower cannot be told from a point."""
+"""Relative to its numbers, a zoom is wider than this; what is narrower looks like a point."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class ChartOptions:
 
     def __post_init__(self) -> None:
         if self.window is not None and not _is_wide(self.window):
-            told = f"{[*self.window]} is not a window; take two numbers, the smaller first, as in [2, 9.5]"
-            raise ValueError(told)
+            message = f"{[*self.window]} is not a window; take two numbers, the smaller first, as in [2, 9.5]"
+            raise ValueError(message)
 
     def zoomed(self, by: float, around: float, x: np.ndarray) -> ChartOptions:
         """Show `by` as much of the x-axis, `around` staying where it is; all of it once that is too much.
@@ -94,7 +94,7 @@ class ChartOptions:
 
 
 def _is_wide(window: Limits) -> bool:
-    """Whether the ends of a window are told apart, but not endlessly far."""
+    """Whether the ends of a window differ, but not endlessly far."""
     low, high = window
     return ROUNDING * max(abs(low), abs(high)) < high - low < math.inf
 

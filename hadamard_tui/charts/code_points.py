@@ -16,7 +16,7 @@ WIDE = 0
 def code_points(text: str) -> np.ndarray:
     """One code point per cell; a wide character is followed by a filler, what has no width is left out.
 
-    Not to be written to: the lines of a frame are asked for again at every redraw.
+    Not to be written to: the lines of a frame are requested again at every redraw.
     """
     if text.isascii():
         return np.frombuffer(text.encode("utf-32-le"), dtype="<u4")

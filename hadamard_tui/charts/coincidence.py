@@ -193,7 +193,7 @@ def _along(values: np.ndarray, log: bool) -> np.ndarray:
 
 
 def are_equal(one: Series, other: Series, log: bool = False) -> bool:
-    """Whether two curves are the same where both are, and not only too near to be told apart."""
+    """Whether two curves are the same where both are, and not only too near to be distinguished."""
     there = np.isfinite(one.y) & (one.x >= other.x.min()) & (one.x <= other.x.max())
     if not there.any():
         return False

@@ -10,7 +10,7 @@ import numpy as np
 from hadamard_tui.charts.viridis import VIRIDIS
 
 STEPS = 64
-"""Told apart by nobody, and few enough that pairs of them stay few: every pair on the screen is a style."""
+"""Finer than one sees, and few enough that pairs of them stay few: every pair on the screen is a style."""
 
 # On colours of more relative luminance than this, black has more contrast than white (WCAG 2.2).
 _BLACK_FROM = 0.179

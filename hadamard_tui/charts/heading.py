@@ -27,16 +27,18 @@ def heading(axes: Axes, width: int, height: int, centre: int) -> Heading:
     """The words around a chart of width × height cells: the title goes before the label of y.
 
     They share a line where both have room there. Else the label has one of its own, or is beside that of x,
-    or is cut.
+    or is cut. A label that is the title is not repeated.
 
     Args:
         centre: the column that the title and the label of x stand around, where they can.
     """
     title, x_label, y_label = (" ".join(text.split()) for text in (axes.title, axes.x_label, axes.y_label))
+    if y_label.casefold() == title.casefold():
+        y_label = ""
     above: tuple[str, ...] = ()
     if height >= _TITLE_HEIGHT and title:
-        above, told = _above(title, y_label, width, height, centre)
-        y_label = "" if told else y_label
+        above, labelled = _above(title, y_label, width, height, centre)
+        y_label = "" if labelled else y_label
     if height < _LABEL_HEIGHT:
         return Heading(above)
     x_label = elided(f"← {x_label}, falling" if axes.x_falls and x_label else x_label, width)
@@ -47,7 +49,7 @@ def heading(axes: Axes, width: int, height: int, centre: int) -> Heading:
 
 
 def _above(title: str, y_label: str, width: int, height: int, centre: int) -> tuple[tuple[str, ...], bool]:
-    """The lines above a chart, and whether they tell what y is."""
+    """The lines above a chart, and whether they say what y is."""
     if (both := _line(y_label, title, width, centre)) is not None:
         return (both,), True
     if height >= _ROOMY:

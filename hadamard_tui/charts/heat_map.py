@@ -67,7 +67,7 @@ class HeatMap:
         z_log: equal ratios of z, not equal differences, are equal steps of colour.
         missing: what NaN means, in words.
         y_names: what stands at y = 0, 1, 2, … in place of numbers.
-        z_limits: the ends of the scale; those of the values unless told otherwise.
+        z_limits: the ends of the scale; those of the values by default.
         y_down: y increases downwards, as the numbers of the rows of a matrix do.
         unlit: which rows are grey, shape [Ny]; none if all have the colours of their values.
         unlit_words: what they are.

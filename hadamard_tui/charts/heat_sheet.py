@@ -64,7 +64,7 @@ def compose(
         colours: none for digits instead of colours.
         cursor: the cell that is pointed at, its positions among x and y.
         foot: the last line, which is kept even if it is empty; None for no such line.
-        place: what a map of which only a part may have room is shown around; its focus unless told otherwise.
+        place: what a map of which only a part may have room is shown around; its focus by default.
     """
     scale = heat.scale
     plain = colours is None
@@ -107,8 +107,8 @@ def compose(
         for piece in pieces:
             _write(cells, row, piece.column, piece.text, NOTE if piece.index < 0 else FRAME)
     if spoken:
-        told = (in_sight(heat), foot) if cursor is None else (foot, in_sight(heat))
-        words = " · ".join(filter(None, told))
+        parts = (in_sight(heat), foot) if cursor is None else (foot, in_sight(heat))
+        words = " · ".join(filter(None, parts))
         _write(cells, height - 1, 0, elided(words, width), FRAME if cursor is None else TITLE)
     return Sheet(cells, heat, first, surround.left, surround.top, surround.columns, surround.rows)
 

@@ -101,7 +101,7 @@ def legend(
     Where not all fits, formulas go, the longest first, or names with a shorter formula; then the
     names that stand in the picture, too; then there are more lines, `most` at most; then names say what they
     have in common once, then their words are cut ever shorter, and of curves with a letter this is left; in
-    the end lines that differ by the values of axes alone are told once.
+    the end lines that differ by the values of axes alone are named once.
 
     Args:
         groups: positions of series that run along each other; they are one entry.
@@ -132,7 +132,7 @@ def _parts(
     series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None], y_log: bool
 ) -> tuple[Part, ...]:
     """What is said of series that run along each other: lines without a letter do not say whose they are of
-    those here, nor at which values, and those of the same name are told once."""
+    those here, nor at which values, and those of the same name are named once."""
     found: list[Part] = []
     for at in group:
         one, name, mark = series[at], series[at].name, marks[at] or ""
@@ -165,13 +165,13 @@ def wrapped(
     here = [texts for texts, one in zip(names, entries, strict=True) if not one.elsewhere]
     left = [one.parts for one in entries if not one.elsewhere]
     shorter = (*_shorter(left), _folded(left))
-    told = ((texts, lines) for texts in _with_formulas(entries, width))
+    with_formulas = ((texts, lines) for texts in _with_formulas(entries, width))
     tried = ((names, lines), (here, lines), (here, most))
-    for texts, count in (*told, *tried, *((texts, most) for texts in shorter)):
+    for texts, count in (*with_formulas, *tried, *((texts, most) for texts in shorter)):
         rows = _rows(texts, width)
         if note and _end(rows[-1]) + _GAP * bool(rows[-1]) + cell_len(note) > width:
             rows.append([])
-        if len(rows) <= count and _are_told_apart(rows):
+        if len(rows) <= count and _are_distinct(rows):
             break
     else:
         rows = _cut(rows, width, most, note)
@@ -185,9 +185,10 @@ def _with_formulas(entries: Sequence[Entry], width: int) -> Iterator[list[list[t
     parts = [part for one in entries for part in one.parts if part.formula and cell_len(part.whole) <= width]
     lengths = sorted({cell_len(part.formula) for part in parts}, reverse=True)
     for most in lengths:
-        told = {part.at for part in parts if cell_len(part.formula) <= most}
+        short_enough = {part.at for part in parts if cell_len(part.formula) <= most}
         yield [
-            [(part.whole if part.at in told else part.text, part.at) for part in one.parts] for one in entries
+            [(part.whole if part.at in short_enough else part.text, part.at) for part in one.parts]
+            for one in entries
         ]
 
 
@@ -207,16 +208,16 @@ def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str,
 
 def _folded(entries: Sequence[Sequence[Part]]) -> list[list[tuple[str, int]]]:
     """The letters of curves, and of lines that differ by the values of axes alone what they are, once."""
-    told: set[str] = set()
+    named: set[str] = set()
     found = []
     for parts in entries:
         kept: list[tuple[str, int]] = []
         for part in parts:
             name = "" if part.mark else part.brief.partition(", ")[0]
-            if part.mark or name not in told:
+            if part.mark or name not in named:
                 first = part if kept else part._replace(relation="")
                 kept.append((first.called(name) if part.mark else first.named(name), part.at))
-                told.add(name)
+                named.add(name)
         found += [kept] if kept else []
     return found
 
@@ -252,7 +253,7 @@ def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]
     return rows
 
 
-def _are_told_apart(rows: Sequence[Row]) -> bool:
+def _are_distinct(rows: Sequence[Row]) -> bool:
     """Whether what is too long for a line still differs from all else where it ends in an ellipsis."""
     texts = [piece.text for row in rows for piece in row]
     return all(texts.count(text) == 1 for text in texts if text.endswith("…"))

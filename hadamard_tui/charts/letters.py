@@ -13,7 +13,7 @@ def with_letters(view: View, learners: Mapping[str, int]) -> View:
     """A view whose curves have the numbers of their learners, by name, for letters and colours.
 
     Of a learner with several curves, one for each rate, the first has its number, and the others have some
-    that no learner has. Where values of axes tell curves apart, letters stand for these, too, in their order.
+    that no learner has. Where curves are split by axes, letters stand for these, too, in their order.
     """
     if not learners or any(curve.apart for curve in view.curves):
         return view

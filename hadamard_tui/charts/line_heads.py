@@ -50,10 +50,17 @@ class Standing(NamedTuple):
     reason: str
 
 
+def whole_name(line: Said) -> str:
+    """What a line is called beside lines that are not drawn: no two have the same name."""
+    member = catalogue.members("theory").get(line.kind)
+    of = "" if member is None else getattr(member, "of", "")
+    return f"{line.called} of {of}" if of else line.called
+
+
 def head(line: Said) -> Text:
     """What a line says, as in "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)", at
     the end what presets call it."""
-    named = Text.assemble((line.called, "bold"), ": ")
+    named = Text.assemble((whole_name(line), "bold"), ": ")
     said = (line.formula, "bold"), f", {DIRECTIONS[line.direction]}"
     return Text.assemble(named, *said, (f"; {line.source} ({line.kind})", "dim"))
 

@@ -14,7 +14,7 @@ from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.y_limits import rounded_off
 
 SMALL, HALF = 0.01, 0.5
-"""Bounds that end below this share of their start tell learners apart no more; numbers are told at this."""
+"""Bounds that end below this share of their start separate learners no more; numbers are shown at HALF."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Look:
     Args:
         point: the number of the point whose run is played.
         newest: that of the last point that was computed; None while there is none.
-        shown: how far that run is shown, on its clock; all of it unless told otherwise.
+        shown: how far that run is shown, on its clock; all of it by default.
         place: where the playhead stands on that clock, at most `shown`.
         cursor: the place on x, where that goes along no run, that a person has chosen.
         height: on the y of a heat map, the row that a person has chosen.
@@ -88,11 +88,11 @@ class Look:
         return float(places[here == here.max()][-1])
 
     @cached_property
-    def told(self) -> float | None:
-        """Where on x the numbers are that are told: where a person looks.
+    def shown_at(self) -> float | None:
+        """Where on x the numbers are that are shown: where a person looks.
 
         At the end of a run whose bounds have come down to nothing, whoever has seen all rows looks alike:
-        until the playhead is moved, numbers are told where the bounds were half as high as at the start.
+        until the playhead is moved, numbers are shown where the bounds were half as high as at the start.
         """
         curves = [curve for curve in self.view.curves if curve.clock is not None and curve.increases]
         along = max((curve.x for curve in curves), key=len, default=np.empty(0))
@@ -112,11 +112,11 @@ class Look:
         return rounded_off([curve.y[np.isfinite(curve.y)] for curve in self.view.curves], self.view.rounding)
 
     @property
-    def told_in_words(self) -> str:
-        """Where the numbers are that are told, as in "k = 64"; nothing where the clock of the run says it."""
-        if self.told is None or (self.view.along_records and self.told == self.x):
+    def shown_at_in_words(self) -> str:
+        """Where the numbers are, as in "k = 64"; nothing where the clock of the run says it."""
+        if self.shown_at is None or (self.view.along_records and self.shown_at == self.x):
             return ""
-        words = f"{self.view.x_name} = {self.view.name_at(self.told) or number(self.told)}"
+        words = f"{self.view.x_name} = {self.view.name_at(self.shown_at) or number(self.shown_at)}"
         return words if self.y is None else f"{words}, {self.view.y_name} = {number(self.y)}"
 
     def nearest(self, x: float) -> float:
@@ -173,15 +173,15 @@ class Look:
 
     def number_at(self, curve: CurveView, pinned: bool = False) -> int | None:
         """Which place of a curve the numbers are of; None where it has none there."""
-        if self.is_played(curve) and not pinned and self.told == self.x:
+        if self.is_played(curve) and not pinned and self.shown_at == self.x:
             return self.past(curve) - 1 if self.past(curve) else None
-        if self.told is None or not len(curve.x):
+        if self.shown_at is None or not len(curve.x):
             return None
         if curve.clock is None:
-            return curve.place(self.told)
+            return curve.place(self.shown_at)
         if not curve.increases:
-            return int(np.abs(curve.x - self.told).argmin())
-        reached = _until(curve.x, self.told)
+            return int(np.abs(curve.x - self.shown_at).argmin())
+        reached = _until(curve.x, self.shown_at)
         return reached - 1 if reached else None
 
 

@@ -39,7 +39,7 @@ def _alone(look: Look, curve: CurveView, axes: Axes) -> Plot:
     lines = [line for line in view.lines if line.is_about(curve)]
     alone = replace(view, curves=[curve, *references], lines=lines)
     drawn = plot(replace(look, view=alone, pinned=pinned))
-    title = f"{letter_of(curve)} {view.told_apart(curve)}".strip()
+    title = f"{letter_of(curve)} {view.short_name(curve)}".strip()
     return drawn._replace(axes=replace(axes, title=title))
 
 

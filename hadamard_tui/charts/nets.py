@@ -19,7 +19,7 @@ LEVELS = 8
 """So many steps of brightness."""
 
 WEAK = 2
-"""Edges of fewer steps are drawn as dots, so that strong ones are told apart without colour."""
+"""Edges of fewer steps are drawn as dots, so that strong ones stand out without colour."""
 
 MOST_UNITS = 8
 """So many units of a layer are drawn: more edges would be one area."""

@@ -37,7 +37,7 @@ def upright(one: Series, axes: Axes) -> Series:
 
 
 def _once(marks: Sequence[Marked]) -> list[Marked]:
-    """The marks to draw: those at the same places, whatever tells curves apart, are one, of that title."""
+    """The marks to draw: those at the same places, whatever splits the curves, are one, of that title."""
     at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
     for mark in marks:
         at_places.setdefault((mark.x, mark.y), []).append(mark)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 
 import numpy as np
 from rich.cells import cell_len
@@ -94,8 +95,13 @@ def _region(one: Series, index: int, bands: Spans, rows: int) -> Layer:
 def _markers(series: Sequence[Series]) -> list[str]:
     """A marker for each of the series: its mark, or one that no other has as far as there are any."""
     taken = {one.mark for one in series}
-    free = [marker for marker in _MARKERS if marker not in taken] or list(_MARKERS)
-    return [one.mark or free[index % len(free)] for index, one in enumerate(series)]
+    free = cycle([marker for marker in _MARKERS if marker not in taken] or _MARKERS)
+    given = {
+        index: next(free)
+        for index in sorted(range(len(series)), key=lambda at: not series[at].name)
+        if not series[index].mark
+    }
+    return [one.mark or given[index] for index, one in enumerate(series)]
 
 
 def _layer(

@@ -26,9 +26,9 @@ PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse", "long", "pairs")
 STYLES: tuple[LineStyle, ...] = ("solid", "long", "dash-dot")
 """Line styles of learners, for the first of those with the same colour, the second, ….
 
-Beyond the last of them letters alone tell curves apart."""
+Beyond the last of them letters alone distinguish curves."""
 
-LETTERS = ascii_uppercase + "ΓΔΘΛΞΠΣΦΨΩ"
+LETTERS = ascii_uppercase + "ΓΔΘΛΞΠΣΦΨΩБЖИЛЦЧШЭЮЯ"
 """Those of learners, in the order of their numbers."""
 
 SMALL_LETTERS = ", small letters"
@@ -38,7 +38,7 @@ SMOOTHED_SHARE = 1 / 32
 """A smoothed curve is the mean over so much of the x-axis on either side."""
 
 Ground = Callable[[np.ndarray], np.ndarray]
-"""From x to what a curve is measured from; 0 unless told otherwise."""
+"""From x to what a curve is measured from; 0 by default."""
 
 
 class Plot(NamedTuple):
@@ -94,7 +94,7 @@ class Pen:
             lines.append(Series("", at[begin:], shown[begin:], tint, faint=True, style=style))
         before = np.s_[:till]
         band = band and (band[0][before], band[1][before])
-        name = "" if self.number else look.view.told_apart(curve)
+        name = "" if self.number else look.view.short_name(curve)
         lines.append(
             Series(name, at[before], shown[before], tint, style=style, band=band, mark=self._mark(curve))
         )

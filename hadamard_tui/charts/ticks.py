@@ -106,7 +106,7 @@ def _log_label(value: float) -> str:
 
 
 def _labels(values: Sequence[float]) -> list[str]:
-    """Labels with just enough digits to tell the values apart."""
+    """Labels with just enough digits to distinguish the values."""
     if not values:
         return []
     largest = max(abs(value) for value in values) or 1.0

@@ -70,7 +70,7 @@ _of: WeakKeyDictionary[Look, list[Value]] = WeakKeyDictionary()
 
 
 def values(look: Look) -> list[Value]:
-    """Those of the curves of a view, then those of the pinned runs; told once, for whoever asks again."""
+    """Those of the curves of a view, then those of the pinned runs; made once, and kept for the next call."""
     if look not in _of:
         _of[look] = _values(look)
     return _of[look]
@@ -169,7 +169,9 @@ def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:
         where = f" at {curve.diverged_at:g}" if curve.clock is not None else ""
         return f"diverged{where}" + (f": {lost}/{curve.replicas}" if lost < curve.replicas else "")
     at_last = number == len(curve.x) - 1
-    if pinned or (curve.ended and (at_last or not look.is_played(curve))):
+    looks_back = curve.clock is not None and look.place < look.shown
+    over = pinned or (curve.ended and (at_last or not look.is_played(curve)))
+    if over and (at_last or not looks_back):
         return "done"
     if look.is_played(curve) and look.at_end:
         return "done"
@@ -185,9 +187,9 @@ def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
     if curve.clock is not None or not is_whole:
         return "waiting"
     there = curve.x[~np.isnan(curve.y)]
-    if not len(there) or look.told is None or there.min() < look.told < there.max():
+    if not len(there) or look.shown_at is None or there.min() < look.shown_at < there.max():
         return "not here"
-    return f"to {number(there.max())}" if there.max() < look.told else f"from {number(there.min())}"
+    return f"to {number(there.max())}" if there.max() < look.shown_at else f"from {number(there.min())}"
 
 
 def _of_heat(look: Look, number: int, heat: HeatView) -> Value:

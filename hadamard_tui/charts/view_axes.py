@@ -24,7 +24,7 @@ from hadamard_tui.charts.y_limits import (
 
 
 def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
-    """Axes that hold what the series show in the window, and why y is linear although that was not asked for.
+    """Axes that hold what the series show in the window, and why y is linear although that was not requested.
 
     Along the records of a run they stay still while it goes on. There, a risk has 0 at its foot, and curves
     that end beyond linear axes of twice its start are diverging.

@@ -63,13 +63,40 @@ def view_series(look: Look) -> list[Series]:
     if look.view.picture.draw == "bars":
         curves += bars(look.view)
     else:
-        curves += [one for curve in look.view.curves for one in Pen(look).draw(_as_level(curve, look.view))]
+        curves += [
+            one
+            for curve in _each_once(look.view.curves)
+            for one in Pen(look).draw(_as_level(curve, look.view))
+        ]
     lines = [_line(line, look) for line in _different(look.view.lines)]
     lines += _guessed(look)
     through = marks(look.view, [*curves, *lines], bool(look.resolved.x_log))
     lines = [*through, *lines, *_points(look.view)]
     faint = [one for one in curves if one.faint]
     return [*faint, *lines, *(one for one in curves if not one.faint)]
+
+
+def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
+    """The curves to draw: those of a reference that are the same as far as they go, whatever splits the
+    curves, are one, named by its learner."""
+    of_reference: dict[str, list[CurveView]] = {}
+    for curve in curves:
+        if curve.is_reference and curve.apart and len(curve.x):
+            of_reference.setdefault(curve.learner, []).append(curve)
+    found = list(curves)
+    for learner, some in of_reference.items():
+        longest = max(some, key=lambda one: len(one.x))
+        if len(some) > 1 and all(_begins_as(longest, one) for one in some):
+            at = found.index(some[0])
+            found = [one for one in found if one not in some]
+            found.insert(at, replace(longest, name=learner, apart=()))
+    return found
+
+
+def _begins_as(curve: CurveView, other: CurveView) -> bool:
+    """Whether a curve is another one as far as that goes."""
+    some = slice(len(other.x))
+    return _same(curve.x[some], other.x) and _same(curve.y[some], other.y)
 
 
 def _as_level(curve: CurveView, view: View) -> CurveView:
@@ -144,7 +171,7 @@ def _guessed(look: Look) -> list[Series]:
 
 
 def _different(lines: Sequence[LineView]) -> list[LineView]:
-    """The lines to draw: those that are the same whatever tells curves apart are one, named by its kind."""
+    """The lines to draw: those that are the same whatever splits the curves are one, named by its kind."""
     of_name: dict[str, list[LineView]] = {}
     for line in lines:
         of_name.setdefault(line.plain_name, []).append(line)

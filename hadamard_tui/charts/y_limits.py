@@ -14,7 +14,7 @@ STEPS = 8
 """Limits that stay still move by so many steps of what they span, or by a few more."""
 
 DECADES = 8
-"""A logarithmic axis that a person asks for reaches so far below its top; one that a picture has of its own
+"""A logarithmic axis that a person chose reaches so far below its top; one that a picture has of its own
 holds all of curves but rounding, and of lines no more than so far below these."""
 
 PEAK = 4
@@ -25,7 +25,7 @@ GAP = 1e3
 
 
 def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[Limits | None, str]:
-    """Logarithmic limits, None for linear ones; and why these are linear although a person asks for others.
+    """Logarithmic limits, None for linear ones; and why these are linear although a person chose others.
 
     Args:
         values: what is to be seen, finite.

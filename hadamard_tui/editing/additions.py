@@ -17,13 +17,13 @@ LETTERS = [letter for letter in string.ascii_lowercase if letter not in TAKEN]
 
 
 def add_axis(raw: Raw) -> None:
-    """Add an axis with two values, which tells the curves of all pictures apart."""
+    """Add an axis with two values, which the curves of all pictures are split by."""
     taken = {axis.get("name") for axis in raw["axes"]}
     name = next(letter for letter in LETTERS if letter not in taken)
     raw["axes"].append({"name": name, "values": [1, 2]})
     for picture in raw["pictures"]:
         if picture.get("y") is None:
-            picture["curves"] = [*_told_apart(picture), name]
+            picture["curves"] = [*_split_by(picture), name]
         else:
             picture["at"] = {**picture.get("at", {}), name: 1}
 
@@ -39,7 +39,7 @@ def remove_axis(raw: Raw, number: int, clock: str) -> None:
             picture["x"] = clock
         if names & _names_in(picture.get("y")):
             picture["y"], picture["contours"] = None, []
-        picture["curves"] = [one for one in _told_apart(picture) if one != name] or "learner"
+        picture["curves"] = [one for one in _split_by(picture) if one != name] or "learner"
         picture["at"] = {key: value for key, value in picture.get("at", {}).items() if key not in names}
         read = picture.get("read")
         if along or (isinstance(read, dict) and read.get("over") == name):
@@ -63,7 +63,7 @@ def give_axis_by(raw: Raw, number: int, kind: str) -> None:
 
 
 def add_picture(raw: Raw, clock: str) -> None:
-    """Add a picture of the loss against the clock, its curves told apart by all axes."""
+    """Add a picture of the loss against the clock, its curves split by all axes."""
     curves = [axis.get("name") for axis in raw["axes"]] or "learner"
     raw["pictures"].append({"x": clock, "measure": {"kind": "loss"}, "curves": curves})
 
@@ -101,7 +101,7 @@ def _first_numbers(raw: Raw, number: int) -> dict[str, float]:
     return axis.bound(axis.grid[0])
 
 
-def _told_apart(picture: dict[str, Any]) -> list[str]:
+def _split_by(picture: dict[str, Any]) -> list[str]:
     curves = picture.get("curves") or []
     named = [curves] if isinstance(curves, str) else list(curves)
     return [one for one in named if one != "learner"]

@@ -121,7 +121,7 @@ class EditableExperiment:
             self.raw["claims"].insert(place, claim)
 
     def plan(self) -> Plan:
-        """All runs that the set-up asks for; claims that do not fit all of them are left out, too.
+        """All runs of the set-up; claims that do not fit all of them are left out, too.
 
         Raises: BadInput for a point of its axes that cannot run.
         """
@@ -325,7 +325,7 @@ class EditableExperiment:
         return f"{part}[{there}]{place[found.end() :]}"
 
     def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
-        """What is told of a preset is not true of what it is changed into: the title says the change then.
+        """What is said of a preset is not true of what it is changed into: the title says the change then.
 
         Where only the run differs, as in its seed or device, the story stays true.
         """

@@ -15,8 +15,8 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 MOST = 200
 """Changes that can be taken back, each a copy of the set-up."""
 
-MOST_TOLD = 2
-"""Differences that are told of one change; a name that changes may change in many places."""
+MOST_SHOWN = 2
+"""Differences that are shown of one change; a name that changes may change in many places."""
 
 ITEMS = {"axes": "axis ", "learners": "", "pictures": "picture ", "claims": "claim "}
 """The lists of a document, and what is said before the name of one of their items."""
@@ -76,16 +76,16 @@ class History:
         self.pause()
         self._now += by
         before, after = sorted((self._now - by, self._now))
-        return Step(self._states[self._now].copied(), told(self._states[before], self._states[after]))
+        return Step(self._states[self._now].copied(), described(self._states[before], self._states[after]))
 
 
-def told(before: EditableExperiment, after: EditableExperiment) -> str:
+def described(before: EditableExperiment, after: EditableExperiment) -> str:
     """What was changed, in words."""
     if before.preset != after.preset:
         return " → ".join(name_of(one.preset) if one.preset else "your own set-up" for one in (before, after))
     changes = list(_changes(before, after))
-    more = f" and {len(changes) - MOST_TOLD} more" if len(changes) > MOST_TOLD else ""
-    return ", ".join(changes[:MOST_TOLD]) + more
+    more = f" and {len(changes) - MOST_SHOWN} more" if len(changes) > MOST_SHOWN else ""
+    return ", ".join(changes[:MOST_SHOWN]) + more
 
 
 def _changes(before: EditableExperiment, after: EditableExperiment) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A run without the app: in a thread of its own, so that Ctrl-C is heard at once, with a progress bar."""
+"""A run without the app: in a thread of its own, so that Ctrl-C is handled at once, with a progress bar."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ STOPPED = 130
 
 
 def refused(text: str) -> int:
-    """Say in one line what is wrong with what was asked for; the exit code."""
+    """Say in one line what is wrong with the input; the exit code."""
     _say(f"error: {message(' '.join(text.split()), LONGEST)}")
     return REFUSED
 
@@ -37,7 +37,7 @@ def broken(error: Exception) -> int:
 
     from platformdirs import user_state_path
 
-    told = f"{type(error).__name__}: {error}"
+    what = f"{type(error).__name__}: {error}"
     text = "".join(traceback.format_exception(error))
     try:
         file = user_state_path(NAME) / "traceback.txt"
@@ -49,7 +49,7 @@ def broken(error: Exception) -> int:
         where = "its traceback is above"
     else:
         where = f"its traceback is in {file}"
-    refused(f"the program failed: {told}; {where}")
+    refused(f"the program failed: {what}; {where}")
     return FAILED
 
 
@@ -72,6 +72,6 @@ def stop() -> None:
 
 
 def _say(line: str) -> None:
-    """Print a line on stderr; where that cannot be written there is nobody to tell."""
+    """Print a line on stderr; where that cannot be written it is dropped."""
     with suppress(OSError):
         typer.echo(line, err=True)

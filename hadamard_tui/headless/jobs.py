@@ -11,6 +11,7 @@ import msgspec
 
 from engine.core.lazy import load_torch
 from engine.results.trace import Trace
+from engine.runtime.compiling import compile_first
 from engine.runtime.run import run
 from engine.spec import presets, reading
 from engine.spec.experiment import Experiment
@@ -127,8 +128,12 @@ def on_path(experiment: Experiment, path: str) -> Experiment:
 
 
 def measure(experiment: Experiment, threads: int = 1) -> Measured:
-    """Run an experiment that makes no claims once, and say what it cost; torch is loaded before."""
+    """Run an experiment that makes no claims once, and say what it cost.
+
+    Torch is loaded, and what numba has compiled is on disk, before.
+    """
     load_torch(threads)
+    compile_first(experiment)
     before = peak_mib()
     wall, cpu = time.perf_counter(), time.process_time()
     trace = run(msgspec.structs.replace(experiment, claims=()))

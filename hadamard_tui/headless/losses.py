@@ -43,7 +43,7 @@ NOTHING = "—"
 
 
 def views(experiment: Experiment, trace: Trace) -> dict[str, View]:
-    """What the table tells of a run, by measure."""
+    """What the table shows of a run, by measure."""
     results = of_one(experiment, trace)
     return {name: view(of_run(experiment, name), results) for name in ("loss", *MEASURES)}
 
@@ -85,7 +85,7 @@ def signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
 def notes(trace: Trace) -> Iterator[Text]:
     """Which backends computed what, and how the rates did that were tried."""
     for backend in backends().values():
-        names = ", ".join(curve.name for curve in trace.curves if curve.backend == backend.name)
+        names = ", ".join(curve.name for curve in trace.curves if curve.backends[-1] == backend.name)
         if backend.words and names:
             words = f"computed {backend.words} ({backend.name}): {names}; --path dense takes the matrix"
             yield Text(words, "dim")

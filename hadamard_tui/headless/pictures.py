@@ -53,7 +53,7 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
 
     Raises: BadInput for one that there is not.
     """
-    experiment, told = results.plan.experiment, set[int]()
+    experiment, printed = results.plan.experiment, set[int]()
     for picture in drawn(experiment):
         found, (own, others) = view(picture, results), divided(picture, experiment, outcomes)
         yield Text("")
@@ -68,11 +68,13 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
         yield said_of(found, own, others)
         if picture.y is None:
             yield Padding(table(found, console.width), (1, 0, 0, 0))
-        yield from claims([one for one in own if id(one) not in told])
-        told.update(map(id, own))
+        yield from claims([one for one in own if id(one) not in printed])
+        printed.update(map(id, own))
     if words := skipped(results):
         yield Text(f"\n{words}", "dim")
-    yield from claims([one for one in outcomes if id(one) not in told], "Other claims" if told else "Claims")
+    yield from claims(
+        [one for one in outcomes if id(one) not in printed], "Other claims" if printed else "Claims"
+    )
 
 
 def said_of(found: View, own: Sequence[Outcome], others: Sequence[Outcome]) -> Text:

@@ -14,7 +14,7 @@ from engine.claims import Outcome
 from engine.results.outcomes import divided, expected_to_diverge
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.spec.experiment import Experiment
-from hadamard_tui.charts.line_heads import head
+from hadamard_tui.charts.line_heads import head, whole_name
 from hadamard_tui.headless import losses
 from hadamard_tui.headless.outcome import Done
 from hadamard_tui.headless.pictures import chart, claims, pictures, said_of
@@ -91,12 +91,12 @@ def _diverged(curve: Curve, clock: str) -> str:
 
 def _more(bounds: bool, notes: bool) -> Iterator[Text]:
     """What other options say."""
-    told = {
+    options = {
         "--bounds says which lines of theory hold here, whom they bind, and why": not bounds,
         "--notes says how it was computed": not notes,
     }
-    if any(told.values()):
-        yield Text(f"\n{'; '.join(words for words, wanted in told.items() if wanted)}", "dim")
+    if any(options.values()):
+        yield Text(f"\n{'; '.join(words for words, wanted in options.items() if wanted)}", "dim")
 
 
 def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
@@ -110,7 +110,7 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
         yield _indented(f"holds here: {line.on_problem.reason}")
         same = next((other for other in explained if other.on_learners == line.on_learners), None)
         if same is not None:
-            yield _indented(f"binds whom the {same.called} binds, for the same reasons")
+            yield _indented(f"binds whom the {whole_name(same)} binds, for the same reasons")
             continue
         explained.append(line)
         reasons = Table.grid(padding=(0, 2, 0, 0))
@@ -119,7 +119,7 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
         yield Padding(reasons, (0, 0, 0, 2))
     for line in lines:
         if not line.on_problem.holds:
-            yield Text(f"not applicable: the {line.called} {line.on_problem.reason}", "dim")
+            yield Text(f"not applicable: the {whole_name(line)} {line.on_problem.reason}", "dim")
 
 
 def _about_claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[Text]:

@@ -1,4 +1,4 @@
-"""The colours of curves: one palette per ground, each told apart by colour-blind people, too.
+"""The colours of curves: one palette per ground, each distinct for colour-blind people, too.
 
 Learners that theory binds are cold, others warm. Found by a search for the largest least distance in OKLab
 between any two, as seen with normal sight, protanopia, deuteranopia and tritanopia (Machado, Oliveira,

@@ -20,7 +20,7 @@ from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look
 from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.running.certificate_worker import Measuring
-from hadamard_tui.running.guesses import told
+from hadamard_tui.running.guesses import scored
 from hadamard_tui.running.snapshot_worker import Looking
 from hadamard_tui.running.viewed import Viewed
 
@@ -34,11 +34,11 @@ class PanelContext:
         shown: how far along the x-axis the run is shown.
         place: where the playhead stands, at most `shown`.
         outcomes: the claims judged, once the run is shown to its end.
-        measuring: the certificates of the learners, where they were asked for.
+        measuring: the certificates of the learners, where they were requested.
         stopped: whether the run was, before its end.
         left_out: the claims of the set-up that do not fit it.
         guesses: where learners were guessed to come below a tenth, by name.
-        looking: snapshots of the learners, where they were asked for.
+        looking: snapshots of the learners, where they were requested.
         where: which point of the axes it is, in words; nothing where there are no axes.
         whole: the experiment with all points of its axes, which claims are about; None where it is this one.
     """
@@ -98,7 +98,7 @@ class PanelContext:
         if self.outcomes is None:
             return room.cut(self.experiment.title)
         words = self.views.caption(view, self.whole or self.experiment, self.outcomes, room)
-        guessed = told(self.guesses, self.loss.view) if self.guesses else ""
+        guessed = scored(self.guesses, self.loss.view) if self.guesses else ""
         return room.cut(f"{guessed} {words}") if guessed else words
 
     @property

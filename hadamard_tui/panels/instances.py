@@ -1,4 +1,5 @@
-"""The matrix of instances, rows in the order in which they are seen: those seen so far have their colours."""
+"""The matrix of instances, rows in the order in which they are seen: those that the selected learner has seen
+so far have their colours."""
 
 from __future__ import annotations
 
@@ -37,7 +38,10 @@ def show(context: PanelContext) -> HeatMap | Text:
     k = int(context.trace.clocks_at(context.place)["k"])
     target, now = target_feature(context.experiment), min(max(k, 1), n)
     rows, features = _around(now - 1, n, MOST_ROWS), _around(target or 0, d, MOST_FEATURES)
-    seen = context.experiment.protocol.rows_seen(n, k, Streams([seed]))
+    protocol = context.experiment.protocol
+    learner = next(one for one in context.experiment.learners if one.name == context.curve.learner)
+    rows_seen = protocol.rows_seen if learner.solver is None else protocol.rows_given
+    seen = rows_seen(n, k, Streams([seed]))
     return HeatMap(
         np.arange(d)[features],
         np.arange(1, n + 1)[rows],

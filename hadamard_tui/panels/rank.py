@@ -17,7 +17,7 @@ from hadamard_tui.panels.spectrum import lacks, no_spectrum
 def show(context: PanelContext) -> Plot | Text:
     """The ranks up to what is shown, with the lines of the theory.
 
-    The names tell the ranks at the playhead, where there is one.
+    The names give the ranks at the playhead, where there is one.
     """
     look = context.look("rank", "Rank of the weights across targets")
     if not any(len(curve.x) for curve in look.view.curves):

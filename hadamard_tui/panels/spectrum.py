@@ -9,8 +9,8 @@ from engine.measures.rank import Rank
 from engine.measures.spectrum import SingularValues
 from engine.results.spectrum import spectra
 from engine.results.trace import Curve
-from engine.spec.asked import is_recorded
 from engine.spec.experiment import Experiment
+from engine.spec.recorded import is_recorded
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot, colour_of, others
 from hadamard_tui.panels.context import PanelContext
@@ -46,7 +46,7 @@ def no_spectrum(curve: Curve) -> str:
 def show(context: PanelContext) -> Plot | Text:
     """Singular values up to what is shown; those that are 0 are not drawn. The greatest carries the name.
 
-    It tells the values at the playhead, where there is one. Values that are all the same are one line.
+    It gives the values at the playhead, where there is one. Values that are all the same are one line.
     """
     curve = context.curve
     if (spectrum := spectra(context.spectra).get(curve.name)) is None:

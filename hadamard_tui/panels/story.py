@@ -22,7 +22,7 @@ def show(context: PanelContext) -> Text:
     captioned = not context.experiment.pictures and context.outcomes is not None
     return Text("\n").join(
         [
-            told(context.experiment),
+            story_text(context.experiment),
             *([Text(f"{context.caption(context.loss.view)}\n")] if captioned else []),
             *([theorem(context)] if of_loss else []),
             *claims(context.experiment, context.outcomes),
@@ -31,7 +31,7 @@ def show(context: PanelContext) -> Text:
     )
 
 
-def told(experiment: Experiment) -> Text:
+def story_text(experiment: Experiment) -> Text:
     """The title, the story and its source."""
     story = " ".join(experiment.story.split())
     text = Text.assemble((experiment.title or "Your own experiment", "bold"), "\n")

@@ -9,7 +9,7 @@ from rich.text import Text
 from engine.backends import backends
 from engine.pictures.bound_class import FROM_BELOW
 from engine.results.trace import Curve, TheoryLine
-from hadamard_tui.charts.line_heads import head, meaning, standing
+from hadamard_tui.charts.line_heads import head, meaning, standing, whole_name
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
 
@@ -20,7 +20,7 @@ def show(context: PanelContext) -> Text:
     text = Text.assemble(
         (curve.name, "bold"), " is ", (curve.verdict.word, "bold"), f": {curve.verdict.reason}.\n"
     )
-    if words := backends()[curve.backend].words:
+    if words := backends()[curve.backends[-1]].words:
         text.append(f"It is computed {words} ({curve.backend}); run.path dense takes the matrix.\n", "dim")
     here = [line for line in context.trace.theorems if line.on_problem.holds]
     for line in sorted(here, key=lambda line: _rank(line, curve.learner)):
@@ -50,7 +50,7 @@ def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
     verb = "lines do" if len(lines) > 1 else "line does"
     text = Text.assemble((f"{len(lines)} {verb} not apply to this set-up", "bold"), "\n")
     for line in lines:
-        text.append(f"  {line.called}: {line.on_problem.reason}\n", "dim")
+        text.append(f"  {whole_name(line)}: {line.on_problem.reason}\n", "dim")
     return text
 
 

@@ -137,7 +137,7 @@ def first_feature(target: Target, matrix: Matrix, seed: int) -> int | None:
 def weight_series(context: PanelContext) -> list[Series]:
     """Every weight of the selected learner up to what is shown; the target's last, so that it is on top.
 
-    The names tell the values at the playhead, where there is one.
+    The names give the values at the playhead, where there is one.
     """
     curve, problem = context.curve, context.experiment.problem
     assert curve.weights is not None, "a curve without weights has nothing to draw"
@@ -183,7 +183,7 @@ def _values(weights: np.ndarray) -> str:
 
 
 def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
-    """Which of d features are drawn beside those: all, or so many as a screen can tell apart."""
+    """Which of d features are drawn beside those: all, or so many as a screen can resolve."""
     every: np.ndarray = np.delete(np.arange(d), marked)
     some = np.linspace(0, len(every) - 1, min(len(every), MOST_LINES)).astype(int)
     return np.asarray(every[some])

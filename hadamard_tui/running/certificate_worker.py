@@ -12,7 +12,7 @@ from engine.spec.experiment import Experiment
 
 
 class Measuring:
-    """Judges the learners of a finished run, the one asked for first; each trains four more times,
+    """Judges the learners of a finished run, the one requested first; each trains four more times,
     or twelve if rotations change its predictions.
 
     `judged` and `failed` grow; whoever shows them looks at them whenever it draws.
@@ -33,7 +33,7 @@ class Measuring:
 
     @property
     def stopped(self) -> bool:
-        """Whether it was told to end."""
+        """Whether `stop` was called."""
         return self._stop.is_set()
 
     @property
@@ -41,7 +41,7 @@ class Measuring:
         """What changes whenever there is something new to show."""
         return len(self.judged), len(self.failed), self.at, self.percent, self.stopped
 
-    def ask(self, learner: str) -> None:
+    def request(self, learner: str) -> None:
         """Measure this learner next."""
         self._first = learner
 

@@ -20,33 +20,33 @@ BEST = 100
 
 @dataclass
 class Guesses:
-    """A guess for each learner, asked for one after the other.
+    """A guess for each learner, one after the other.
 
     Args:
         places: where on the x-axis there are going to be records; behind the last it is "never".
-        learners: who is asked about, in this order.
+        learners: whom the guesses are about, in this order.
     """
 
     places: np.ndarray
     learners: Sequence[str]
     _records: dict[str, int] = field(default_factory=dict)
-    asked: int = 0
+    guessed: int = 0
 
     @property
     def learner(self) -> str | None:
-        """The learner that is asked about; None once all are."""
-        return self.learners[self.asked] if self.asked < len(self.learners) else None
+        """The learner that is guessed about now; None once all were."""
+        return self.learners[self.guessed] if self.guessed < len(self.learners) else None
 
     def move(self, records: int) -> None:
-        """Move the guess that is asked for by so many records, at most behind the last."""
+        """Move the present guess by so many records, at most behind the last."""
         if (name := self.learner) is not None:
             self._records[name] = min(max(self._record(name) + records, 0), len(self.places))
 
     def take(self) -> None:
-        """Keep the guess and ask for the next."""
+        """Keep the guess and go to the next learner."""
         if (name := self.learner) is not None:
             self._records[name] = self._record(name)
-            self.asked += 1
+            self.guessed += 1
 
     def x(self, name: str) -> float | None:
         """Where a learner is guessed to be below the level; None for never."""
@@ -56,7 +56,7 @@ class Guesses:
     @property
     def made(self) -> dict[str, float | None]:
         """The guesses that were kept, by the name of the learner."""
-        return {name: self.x(name) for name in self.learners[: self.asked]}
+        return {name: self.x(name) for name in self.learners[: self.guessed]}
 
     def _record(self, name: str) -> int:
         return self._records.get(name, len(self.places) // 2)
@@ -80,14 +80,14 @@ def score(guess: float | None, came_out: float | None) -> int:
     return round(BEST * low / high)
 
 
-def told(guesses: Mapping[str, float | None], view: View) -> str:
+def scored(guesses: Mapping[str, float | None], view: View) -> str:
     """Every guess beside what came out, and the mean score."""
     parts, scores = [], []
     for curve in view.curves:
         if curve.learner in guesses and curve.chosen:
             guess, came_out = guesses[curve.learner], outcome(curve)
             scores.append(score(guess, came_out))
-            name = f"{letter_of(curve)} ({view.told_apart(curve)})"
+            name = f"{letter_of(curve)} ({view.short_name(curve)})"
             parts.append(f"{name} guessed {in_words(guess)}, it was {in_words(came_out)}")
     if not scores:
         return ""

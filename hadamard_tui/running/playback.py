@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 WHOLE_RUN_SECONDS = 6.0
-"""A run is shown in so many seconds unless told otherwise."""
+"""A run is shown in so many seconds by default."""
 
 SLOWEST, FASTEST = 1.0, 1e6
 SLOWEST_PACE, FASTEST_PACE = 2.0**-10, 2.0**10
@@ -20,12 +20,12 @@ class Pace:
     unlimited: bool = False
 
     def change(self, by: float) -> None:
-        """Multiply the rate; whoever asks for a rate no longer wants everything at once."""
+        """Multiply the rate; whoever sets a rate no longer wants everything at once."""
         self.unlimited = False
         self.factor = min(FASTEST_PACE, max(SLOWEST_PACE, self.factor * by))
 
     def describe(self) -> str:
-        """The pace in words, for when there is no run whose rate could be told."""
+        """The pace in words, for when there is no run whose rate is known."""
         return "as fast as it can" if self.unlimited else f"at {self.factor:g} × the usual rate"
 
 
@@ -33,7 +33,7 @@ class Playback:
     """A position that moves over the records at `rate` per second, never ahead of what is computed.
 
     The engine is never slowed by it. A person may look back: then a playhead stands somewhere before the
-    position, which goes on without it, and plays from there when it is told to.
+    position, which goes on without it, and plays from there after `replay`.
     """
 
     def __init__(self, last: int, pace: Pace, at_once: bool = False) -> None:

@@ -139,7 +139,7 @@ class Runs:
         found = [(run.name, run.view(picture, whole)) for run in self.others(trace)]
         return [(name, view) for name, view in found if view is not None]
 
-    def told(self, number: int) -> str:
+    def difference_of(self, number: int) -> str:
         """What run `number` is: the difference from the one before; of the first, its title."""
         run = self.kept[number]
         if number == 0:

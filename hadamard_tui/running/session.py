@@ -48,7 +48,7 @@ class Session:
         self,
         plan: Plan,
         document: Raw,
-        tell: Callable[[Session, engine.Event], None],
+        notify: Callable[[Session, engine.Event], None],
         threads: int,
         pace: Pace,
         preset: str | None = None,
@@ -86,7 +86,7 @@ class Session:
         self._worked = 0.0
         self._since: float | None = None
         self._remaining = Remaining()
-        self._worker = engine.Worker(plan, lambda event: tell(self, event), threads, store, turn)
+        self._worker = engine.Worker(plan, lambda event: notify(self, event), threads, store, turn)
 
     def _begin_playback(self, experiment: Experiment) -> None:
         rows, _ = experiment.problem.matrix.shape()
@@ -99,7 +99,7 @@ class Session:
         self.playback.playing = not paused
         self._worker.start(paused)
 
-    def hear(self, event: engine.Event) -> None:
+    def receive(self, event: engine.Event) -> None:
         """Take in a state change of the engine."""
         match event:
             case Begun(results):
@@ -182,10 +182,10 @@ class Session:
             moved=self.playback.moved,
             whole=whole is not None and whole.complete,
         )
-        asked = number, options is None
-        if asked not in self._looks or not look.is_as(self._looks[asked]):
-            self._looks[asked] = look
-        return self._looks[asked]
+        wanted = number, options is None
+        if wanted not in self._looks or not look.is_as(self._looks[wanted]):
+            self._looks[wanted] = look
+        return self._looks[wanted]
 
     def go_to(self, look: Look) -> bool:
         """Have the run at a place of a picture on the screen, once all runs are over; whether it is another.
@@ -299,7 +299,7 @@ class Session:
     def measure(self, learner: str, again: bool = False) -> None:
         """Measure the certificates of a run that has finished, once, that of this learner next.
 
-        One that was stopped is begun anew only if that is asked for.
+        One that was stopped is begun anew only if that is requested.
         """
         stopped = self.measuring is not None and self.measuring.stopped
         if (
@@ -309,7 +309,7 @@ class Session:
         ):
             self.measuring = Measuring(self.experiment, self.trace)
         if self.measuring is not None:
-            self.measuring.ask(learner)
+            self.measuring.request(learner)
 
     def look_inside(self, learner: str, target: int | None) -> None:
         """Train the learners of a run that has finished once more, this one first, for snapshots of them."""

@@ -70,8 +70,6 @@ class Browser(Framed[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical() as page:
             page.border_title = "Presets"
-            read_on = f"{key('move-page-down')} reads on"
-            page.border_subtitle = f"{key('choose')} opens · {read_on} · {key('close')} closes"
             yield compact(Line(self._typed, id="filter", placeholder="name, word, learner, part or paper"))
             with Horizontal(id="found"):
                 yield compact(Lines(id="presets"))
@@ -81,7 +79,18 @@ class Browser(Framed[str | None]):
     def on_mount(self) -> None:
         self.query_one(Line).focus()
         self.query_one(Line).cursor_position = len(self._typed)
+        pane = self.query_one("#preview", VerticalScroll)
+        self.watch(pane, "virtual_size", self._say_keys)
+        self.watch(pane, "size", self._say_keys)
         self._read()
+
+    def _say_keys(self) -> None:
+        """Say which keys do what, and which reads on where the preview is cut."""
+        pane = self.query_one("#preview", VerticalScroll)
+        is_cut = pane.display and pane.virtual_size.height > pane.size.height
+        read_on = [f"{key('move-page-down')} reads on"] if is_cut else []
+        keys = [f"{key('choose')} opens", *read_on, f"{key('close')} closes"]
+        self.query_one(Vertical).border_subtitle = " · ".join(keys)
 
     def type(self, letters: str) -> None:
         """Put letters behind what is typed, also before the page is there."""

@@ -43,10 +43,10 @@ class Comparing(Running):
             self.notify(f"This run is pinned already. {UNPINNED.format(runs=key('runs'), pin=key('pin'))}")
         else:
             run.pinned = True
-            told = f"{run.name} is pinned: the next runs are drawn over it."
+            message = f"{run.name} is pinned: the next runs are drawn over it."
             if (before := self.runs.last_but(session.trace)) is not None and not before.pinned:
-                told += f" To compare it with {before.name} at once: {key('difference')}."
-            self.notify(f"{told} {UNPINNED.format(runs=key('runs'), pin=key('pin'))}", timeout=10)
+                message += f" To compare it with {before.name} at once: {key('difference')}."
+            self.notify(f"{message} {UNPINNED.format(runs=key('runs'), pin=key('pin'))}", timeout=10)
             self._list_runs()
 
     def say_what_is_pinned(self) -> None:

@@ -53,9 +53,9 @@ class Export(Framed[None]):
         """A page that proposes a name; for that of a preset, a name without an end is one, too.
 
         Args:
-            shown: asked when a name was entered: a run goes on meanwhile.
+            shown: called when a name was entered: a run goes on meanwhile.
             name: what it proposes.
-            saved: told of a preset file that was written, and what it says.
+            saved: called with a preset file that was written, and what it says.
         """
         super().__init__()
         self._shown, self._proposed, self._files, self._saved = shown, name, files, saved
@@ -97,12 +97,12 @@ class Export(Framed[None]):
         exporting.check_kind(path, "")
         shown = self._shown()
         make = partial(exporting.content, path, shown, "")
-        tell = (
+        saved = (
             partial(self._saved, path, shown.set_up)
             if path.suffix.lower() == PRESET and self._saved
             else None
         )
-        self._await(name, self._files.write(name, make, partial(place_file, path)), tell)
+        self._await(name, self._files.write(name, make, partial(place_file, path)), saved)
 
     def _download(self, name: str) -> None:
         """Have a file made for the browser: viewers write nothing on this machine.
@@ -126,7 +126,7 @@ class Export(Framed[None]):
         result.add_done_callback(partial(self.app.call_later, self._written, done))
 
     def _written(self, then: Callable[[], None] | None, result: Future[str]) -> None:
-        """Close the page and tell what was done; tell on the page what is wrong, unless it is closed."""
+        """Close the page and notify of what was done; show on the page what is wrong, unless it is closed."""
         self._writing = False
         opened = self in self.app.screen_stack
         if opened:

@@ -13,11 +13,14 @@ from textual.system_commands import SystemCommandsProvider
 from engine.core import catalogue
 from engine.core.parts import Part, summary_of
 from engine.spec.preset_index import Entry, index
-from hadamard_tui.browsing.words import has_words
+from hadamard_tui.browsing.words import has_phrase, has_words
 
-BY_NAME, BY_SUMMARY, BY_WORDS = 1.0, 0.7, 0.5
-"""How far up those stand whose names have the words that are typed, those that say in one line what they are
-with these words, and those whose other texts have them."""
+BY_NAME, BY_SOURCE, BY_SUMMARY, BY_WORDS = 1.0, 0.8, 0.7, 0.5
+"""How far up those stand whose names have the words that are typed, those whose sources have them one after
+the other, those that say so in one line, and those whose other texts have them."""
+
+OF_THEORY = 0.1
+"""By so much lines of the theory stand before others with the same source."""
 
 
 class Finder(Protocol):
@@ -33,9 +36,9 @@ class ActionProvider(SystemCommandsProvider):
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for name, told, act, *_ in self.app.get_system_commands(self.screen):
-            if score := matcher.match(name) or BY_SUMMARY * has_words(query, told, ""):
-                yield Hit(score, matcher.highlight(name), act, help=told)
+        for name, summary, act, *_ in self.app.get_system_commands(self.screen):
+            if score := matcher.match(name) or BY_SUMMARY * has_words(query, summary, ""):
+                yield Hit(score, matcher.highlight(name), act, help=summary)
 
 
 class PresetProvider(Provider):
@@ -64,6 +67,7 @@ class PartProvider(Provider):
                 summary = summary_of(member)
                 if score := _score(query, kind, said, _source(member)):
                     score = max(score, BY_SUMMARY * has_words(query, summary, ""))
+                    score += OF_THEORY * (family == "theory" and score == BY_SOURCE)
                     show = partial(_app(self).show_part, family, kind)
                     yield Hit(score, f"{family.capitalize()}: {kind}", show, help=summary)
 
@@ -80,7 +84,9 @@ def _source(member: type[Part]) -> str:
 
 
 def _score(query: str, name: str, text: str, source: str) -> float:
-    return BY_NAME if has_words(query, name, "") else BY_WORDS * has_words(query, text, source)
+    if has_words(query, name, ""):
+        return BY_NAME
+    return BY_SOURCE if has_phrase(query, source) else BY_WORDS * has_words(query, text, source)
 
 
 def _app(provider: Provider) -> Finder:

@@ -88,8 +88,8 @@ class Jump(Modal[Place | None]):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"jump--label"}
     DEFAULT_CSS = """
     Jump { background: $background 35%; }
-    Jump .jump--label, Jump #told { background: $accent; color: $background; text-style: bold; }
-    Jump #told { dock: bottom; height: 1; padding: 0 1; }
+    Jump .jump--label, Jump #hint { background: $accent; color: $background; text-style: bold; }
+    Jump #hint { dock: bottom; height: 1; padding: 0 1; }
     """
 
     def __init__(self, laboratory: Screen[None]) -> None:
@@ -98,7 +98,7 @@ class Jump(Modal[Place | None]):
         self.spots = spots(laboratory)
 
     def compose(self) -> ComposeResult:
-        yield Static("Jump: the key on a place goes there, esc stays here", id="told", markup=False)
+        yield Static("Jump: the key on a place goes there, esc stays here", id="hint", markup=False)
 
     def on_mount(self) -> None:
         self._laboratory.screen_layout_refresh_signal.subscribe(self, self._look_again)

@@ -239,7 +239,7 @@ class Laboratory(StyledOnce, Predicting, Comparing):
     # What is shown
 
     def _compositor_refresh(self) -> None:
-        """Below another screen, Textual 8 would repaint all of both for ever: each repaint asks for one."""
+        """Below another screen, Textual 8 would repaint all of both for ever: each repaint requests one."""
         super()._compositor_refresh()
         if self is not self.app.screen:
             self._repaint_required = False

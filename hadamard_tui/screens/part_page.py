@@ -52,6 +52,6 @@ class PartPage(Framed[str | None]):
 def about(family: str, kind: str) -> Text:
     """The documentation of a part; of a line of the theory its direction, formula and source first."""
     member: Any = catalogue.members(family)[kind]
-    told = head(member()).append("\n\n") if family == "theory" else Text()
+    text = head(member()).append("\n\n") if family == "theory" else Text()
     paragraphs = (inspect.getdoc(member) or "").split("\n\n")
-    return told.append("\n\n".join(" ".join(one.split()) for one in paragraphs))
+    return text.append("\n\n".join(" ".join(one.split()) for one in paragraphs))

@@ -22,10 +22,10 @@ class Predicting(Looking):
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
         super().__init__(editable, pace)
         self.guesses: Guesses | None = None
-        """What is asked for now."""
+        """The guess that is made now."""
 
     def action_predict(self) -> None:
-        """Ask, or stop asking."""
+        """Start guessing, or stop."""
         if self.guesses is not None:
             self._stop_guessing()
             return
@@ -50,10 +50,10 @@ class Predicting(Looking):
     def _show_guess(self) -> None:
         """Draw the mark that is moved, and those that were put already."""
         guesses = self.guesses
-        assert guesses is not None, "somebody is asked"
+        assert guesses is not None, "a guess is being made"
         experiment = self._editable.experiment
-        asked_about = {*guesses.made, guesses.learner} - {None}
-        if not asked_about <= self._editable.running_letters.keys():  # another set-up was put up meanwhile
+        guessed = {*guesses.made, guesses.learner} - {None}
+        if not guessed <= self._editable.running_letters.keys():  # another set-up was put up meanwhile
             self._stop_guessing()
             return
         axes = Axes(
@@ -66,8 +66,8 @@ class Predicting(Looking):
         ends = np.array(axes.x_limits)
         level = Series(f"loss {LEVEL:g}", ends, np.full(2, LEVEL), theory(), "dashed")
         marks = [self._mark(guesses, name) for name in guesses.made]
-        asked = guesses.learner
-        place = None if asked is None else guesses.x(asked)
+        learner = guesses.learner
+        place = None if learner is None else guesses.x(learner)
         at = float(ends[1]) if place is None else place
         chart = self.query_one("#loss", ChartView)
         chart.show([level, *marks], axes, "", at)
@@ -85,7 +85,7 @@ class Predicting(Looking):
 
     def _question(self, guesses: Guesses) -> str:
         name = guesses.learner
-        assert name is not None, "there is somebody to ask about"
+        assert name is not None, "there is a learner to guess about"
         place, clock = guesses.x(name), self._editable.experiment.protocol.clock
         letter = mark(self._editable.running_letters[name])
         after = "never" if place is None else f"after {clock} = {place:g}"
@@ -112,7 +112,7 @@ class Predicting(Looking):
             self._move(len(self.guesses.places) * (1 if to_the_end else -1))
 
     def action_remedy(self) -> None:
-        """Take the guess and ask for the next; run once all were asked for."""
+        """Take the guess and go to the next; run once all were made."""
         if self.guesses is None:
             super().action_remedy()
             return

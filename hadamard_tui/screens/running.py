@@ -173,7 +173,7 @@ class Running(Screen[None]):
         self.session = Session(
             whole,
             editable.document,
-            self._hear,
+            self._receive,
             spare,
             self._pace,
             editable.preset,
@@ -187,7 +187,7 @@ class Running(Screen[None]):
         self.run_begun(at_once)
 
     def refused(self) -> bool:
-        """Whether the set-up cannot run; the person is told why."""
+        """Whether the set-up cannot run; a notification says why."""
         if (error := self._editable.error) is not None:
             self.notify(str(error), title="This set-up cannot run", severity="error")
         return error is not None
@@ -197,7 +197,7 @@ class Running(Screen[None]):
             run = key("run")
             self.notify(f"This run was stopped and cannot go on; {run} runs the set-up from the start.")
 
-    def _hear(self, session: Session, event: engine.Event) -> None:
+    def _receive(self, session: Session, event: engine.Event) -> None:
         """Called in the engine's thread, which may outlive an app that fails."""
         with suppress(NoActiveAppError):
             self.post_message(EngineSpoke(session, event))
@@ -206,13 +206,13 @@ class Running(Screen[None]):
     def _engine_spoke(self, message: EngineSpoke) -> None:
         if message.session is not self.session:
             return
-        message.session.hear(message.event)
+        message.session.receive(message.event)
         if error := refusal(message.event):
             self.query_one(Setup).complain(error)
             self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
         match message.event:
             case Diverged() as diverged:
-                self.notify(diverged_told(diverged, message.session), severity="warning")
+                self.notify(divergence_message(diverged, message.session), severity="warning")
             case NotKept(why):
                 self.notify(why, title="Finished points are not kept", severity="warning", timeout=10)
             case engine.Failed(traceback):
@@ -243,7 +243,7 @@ class Running(Screen[None]):
         self._pick(selected)
 
 
-def diverged_told(diverged: Diverged, session: Session) -> str:
+def divergence_message(diverged: Diverged, session: Session) -> str:
     """Who diverged where, and who goes on."""
     experiment = session.experiment
     who, where = diverged.learner, f"at {experiment.protocol.clock} = {diverged.x:g}"

@@ -49,7 +49,7 @@ class ViewerDriver(WebDriver):
     def deliver_binary(
         self, binary: BinaryIO | TextIO, *, save_path: Path, encoding: str | None = None, **_: Any
     ) -> None:
-        """Send a whole file at once, so that the browser is told its length and sees a broken download."""
+        """Send a whole file at once, so that the browser knows its length and sees a broken download."""
         with binary:
             content = binary.read()
         if isinstance(content, str):

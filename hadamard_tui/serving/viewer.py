@@ -148,7 +148,7 @@ class Viewer:
             self._complaint = (self._complaint + text)[-4096:]
 
     async def _say_goodbye(self, code: int | None) -> None:
-        """Tell the page why the app ended, and the terminal if it failed with an exit code."""
+        """Send the page the reason why the app ended, and the terminal if it failed with an exit code."""
         if code:
             lines = self._complaint.decode(errors="replace").strip().splitlines() or [f"exit code {code}"]
             print(f"the app of a viewer has failed: {_printable(lines[-1])}", file=sys.stderr, flush=True)

@@ -27,7 +27,7 @@ class Start:
         document: the experiment as a preset would say it.
         preset: name or file of the preset that the experiment is or was, if any.
         autorun: start the run at once.
-        notes: lines to tell the person, as that a broken file was set aside.
+        notes: lines to show to the person, as that a broken file was set aside.
         off: the learners of the set-up that are switched off, by their place among all.
         left_out: its claims that do not fit it, by their place among all.
         tour: the tour to lead through, if any.
@@ -58,7 +58,7 @@ def begin(
     """What the app opens with.
 
     Args:
-        wanted: what the command line asks for, `preset` with changes; None for what was left the last time.
+        wanted: what the command line says, `preset` with changes; None for what was left the last time.
         preset: the preset to take if nothing is wanted and nothing was left.
         reset: ignore what was left.
         view: changes of the view, such as `panel=svd`; with any, nothing of the view that was left is taken.

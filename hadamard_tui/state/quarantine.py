@@ -1,4 +1,4 @@
-"""Files of the program that may be broken: never fatal, never lost, and told of in one line."""
+"""Files of the program that may be broken: never fatal, never lost, and reported in one line."""
 
 from __future__ import annotations
 

@@ -6,11 +6,11 @@ PERIOD = 1.0
 """Seconds over which frames are counted."""
 
 TOLERANCE = 0.1
-"""The rate that is told changes only by more than this share, so that a screen at rest stays at rest."""
+"""The rate that is shown changes only by more than this share, so that a screen at rest stays at rest."""
 
 
 class Frames:
-    """Counts frames; the rate it tells moves once per period at most."""
+    """Counts frames; the rate it reports moves once per period at most."""
 
     def __init__(self, rate: float) -> None:
         self.rate = rate

@@ -1,4 +1,4 @@
-"""What asks the program to end from outside: signals, and a terminal that is gone."""
+"""What requests the program to end from outside: signals, and a terminal that is gone."""
 
 from __future__ import annotations
 
@@ -81,5 +81,5 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
 
 
 def hang_up() -> None:
-    """Tell this process that its terminal is gone: the kernel tells only those that belong to it."""
+    """Signal this process that its terminal is gone: the kernel signals only those that belong to it."""
     os.kill(os.getpid(), signal.SIGHUP)

@@ -180,7 +180,9 @@ class TimedDriver(LinuxDriver):
         self._loop.call_soon_threadsafe(self._go_on)
 
     def _go_on(self) -> None:
-        if not self._must_signal_resume:  # stopped by a signal that nobody hears: its threads are still there
+        if (
+            not self._must_signal_resume
+        ):  # stopped by a signal that nothing handles: its threads are still there
             self.suspend_application_mode()
             self._must_signal_resume = True
         self.resume_application_mode()

@@ -53,7 +53,7 @@ class Banner(Horizontal):
 
     DEFAULT_CSS = """
     Banner { height: 5; padding: 0 1; background: $boost; }
-    Banner #told { width: 1fr; height: 5; }
+    Banner #words { width: 1fr; height: 5; }
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Banner(Horizontal):
         """The head and the story that are shown, and for which width."""
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="told", markup=False)
+        yield Static("", id="words", markup=False)
         yield Number("seen")
         yield Number("best")
         yield Number("ratio")
@@ -74,7 +74,7 @@ class Banner(Horizontal):
 
         `changed` says that the set-up is not that of the stop.
         """
-        static = self.query_one("#told", Static)
+        static = self.query_one("#words", Static)
         since = f"{seconds // 60:.0f}:{seconds % 60:02.0f}"
         what = f"what if? {key('back_to_stop')} goes back" if changed else experiment.title
         place, width = f"{tour.place + 1} of {len(tour.stops)}  {since}", static.size.width
@@ -86,13 +86,13 @@ class Banner(Horizontal):
             self._words = words
             static.update(Text.assemble((head, "bold"), "\n", fitting(*words)))
         seen, best, ratio = (self.query_one(f"#{id}", Number) for id in ("seen", "best", "ratio"))
-        if look is None or look.told is None:
+        if look is None or look.shown_at is None:
             seen.show(NOTHING, "loading engine", "loading")
             best.show(NOTHING, "least loss")
             ratio.show(NOTHING, "of the bound")
             return
         last = f"of {number(look.view.places[-1])}"
-        seen.show(number(look.told), f"{look.view.x_label} {last}", last)
+        seen.show(number(look.shown_at), f"{look.view.x_label} {last}", last)
         now = looked_at(look, "")
         if now is None or now.value is None:
             best.show(NOTHING, "least loss")
@@ -103,7 +103,7 @@ class Banner(Horizontal):
 
 
 def fitting(head: str, story: str, width: int) -> str:
-    """The first sentences of a story that fit under its head; half a sentence tells nothing in a hall."""
+    """The first sentences of a story that fit under its head; half a sentence says nothing in a hall."""
     room = LINES - len(wrap(head, max(width, 1)))
     sentences = re.split(r"(?<=[.;!?]) ", " ".join(story.split()))
     kept = ""

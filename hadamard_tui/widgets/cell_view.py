@@ -85,7 +85,7 @@ class CellView(Widget):
         return bool(self.size) and self.is_on_screen and self.screen.is_current
 
     def _forget(self) -> None:
-        """Compose anew when Textual next asks for a line, which it never does out of sight."""
+        """Compose anew when Textual next requests a line, which it never does out of sight."""
         self._stale = True
         self.refresh()
 

@@ -42,11 +42,11 @@ class Offered(SelectOverlay):
 
 
 class Choice(Select[str]):
-    """A select that tells of what a person chose, and not of the value it was made with.
+    """A select that notifies of what a person chose, and not of the value it was made with.
 
     It is one line; the list below it is made when it is first opened: there are many choices, and Textual's
     own are six widgets each. A letter opens the list there, and is no command of the app. Its words are text,
-    and no markup. It may be taken away before it is told of its mounting, as when a form is soon made anew.
+    and no markup. It may be taken away before it is mounted, as when a form is soon made anew.
     """
 
     DEFAULT_CSS = """
@@ -64,7 +64,7 @@ class Choice(Select[str]):
     ) -> None:
         """`not_typed` are letters that stay commands of the app."""
         super().__init__(_plain(choices), value=value, allow_blank=False, **options)
-        self._told: object = value
+        self._known: object = value
         self._not_typed = not_typed
         self.set_reactive(Select.value, value)  # type: ignore[misc]
 
@@ -142,9 +142,9 @@ class Choice(Select[str]):
 
     def post_message(self, message: Message) -> bool:
         if isinstance(message, Select.Changed):
-            if message.value == self._told:
+            if message.value == self._known:
                 return False
-            self._told = message.value
+            self._known = message.value
         return super().post_message(message)
 
 

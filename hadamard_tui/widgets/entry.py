@@ -59,7 +59,7 @@ class NumberEntry(Entry):
     UNTOUCHED: ClassVar[dict[str, bool]] = {"faster": True, "slower": False}
 
     class Stepped(Message):
-        """One step up is asked for, or down."""
+        """One step up is requested, or down."""
 
         def __init__(self, up: bool) -> None:
             super().__init__()
@@ -86,5 +86,5 @@ class NumberEntry(Entry):
             self._touched = True
 
     def step(self, up: bool) -> None:
-        """Ask for one step."""
+        """Request one step."""
         self.post_message(self.Stepped(up))

@@ -35,7 +35,7 @@ class Edited(Message):
 
 
 class Stepped(Message):
-    """A person asks for the next number up or down at a place of the set-up."""
+    """A person requests the next number up or down at a place of the set-up."""
 
     def __init__(self, row: FieldRow, up: bool) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Row(Vertical):
     """
 
     def __init__(self, place: str, title: str, help: str, control: Widget, value: Any) -> None:
-        """`value` is what the control shows at first, and nothing to tell of."""
+        """`value` is what the control shows at first, and no change of it."""
         super().__init__()
         self.place, self._value = place, value
         self._title, self._control = title, control
@@ -157,7 +157,7 @@ class Row(Vertical):
 
 
 class Flag(Checkbox):
-    """A check box that says yes or no: Textual's own tells them apart by colour only."""
+    """A check box that says yes or no: Textual's own distinguishes them by colour only."""
 
     def __init__(self, value: bool) -> None:
         super().__init__("", value=value, classes="-on" if value else "")

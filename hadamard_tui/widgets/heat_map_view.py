@@ -73,7 +73,7 @@ class HeatMapView(CellView, can_focus=True):
         self._forget()
 
     def take_cursor_away(self) -> None:
-        """Have no cursor until a person asks for one."""
+        """Have no cursor until a person moves it."""
         self._cursor = self._place = None
 
     @property

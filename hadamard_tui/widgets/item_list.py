@@ -43,8 +43,8 @@ class ItemList(Vertical):
     ItemList > Lines:focus { border: none; }
     """
 
-    class Asked(Message):
-        """A person asks for another item, for one less, or for another way in which an axis is given."""
+    class Requested(Message):
+        """A person requests another item, for one less, or for another way in which an axis is given."""
 
         def __init__(self, items: ItemList, what: str, number: int = 0) -> None:
             super().__init__()
@@ -67,9 +67,9 @@ class ItemList(Vertical):
         yield compact(Lines(id=f"{self.part}-list"))
         with Horizontal(classes="line"):
             for label, name in (("add", "add"), ("remove", "remove")):
-                tooltip = f"{label.capitalize()} this {one}" if name == "remove" else f"Add a {one}"
-                told = f"{tooltip} ({key(f'{name}_learner')} in the list)"
-                yield Small(label, classes=name, tooltip=told)
+                what = f"{label.capitalize()} this {one}" if name == "remove" else f"Add a {one}"
+                tooltip = f"{what} ({key(f'{name}_learner')} in the list)"
+                yield Small(label, classes=name, tooltip=tooltip)
 
     @property
     def selected(self) -> int | None:
@@ -93,13 +93,13 @@ class ItemList(Vertical):
     def _line(self, editable: EditableExperiment, number: int) -> Text:
         """An item, and why it does not fit where it does not."""
         sign = "▾ " if number == self.open else "▸ "
-        told = KINDS[self.part].line(editable.raw[self.part][number])
+        line = KINDS[self.part].line(editable.raw[self.part][number])
         left_out = editable.left_out.get(number) if self.part == "claims" else None
         if left_out is None:
             place = f"{self.part}[{number}]"
             wrong = editable.error is not None and editable.error.where.startswith(place)
-            return Text.assemble(("▲ " if wrong else sign, "bold"), told)
-        return Text.assemble(("▲ left out: ", "bold"), told, (f" – {left_out.why.what}", "italic"))
+            return Text.assemble(("▲ " if wrong else sign, "bold"), line)
+        return Text.assemble(("▲ left out: ", "bold"), line, (f" – {left_out.why.what}", "italic"))
 
     async def turn(self, editable: EditableExperiment, number: int | None) -> None:
         """Have the form of this item, or none; that of the item which was open goes."""
@@ -117,7 +117,7 @@ class ItemList(Vertical):
     @on(OptionList.OptionSelected)
     def _selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.post_message(self.Asked(self, "turn", event.option_index))
+        self.post_message(self.Requested(self, "turn", event.option_index))
 
     @on(OptionList.OptionHighlighted)
     def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -127,17 +127,17 @@ class ItemList(Vertical):
     def _given_by(self, event: Select.Changed) -> None:
         event.stop()
         if self.open is not None:
-            self.post_message(self.Asked(self, str(event.value), self.open))
+            self.post_message(self.Requested(self, str(event.value), self.open))
 
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:
         event.stop()
-        self.ask("add" if event.button.has_class("add") else "remove")
+        self.request("add" if event.button.has_class("add") else "remove")
 
-    def ask(self, what: str) -> None:
-        """Ask for another item, or for one less."""
+    def request(self, what: str) -> None:
+        """Request another item, or one less."""
         number = self.selected
         if what == "add" or number is not None:
-            self.post_message(self.Asked(self, what, number or 0))
+            self.post_message(self.Requested(self, what, number or 0))
         else:
             self.notify(f"No {KINDS[self.part].one} is selected; enter in the list opens one.")

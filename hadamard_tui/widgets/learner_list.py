@@ -13,7 +13,7 @@ from hadamard_tui.widgets.lines import Lines
 
 
 class LearnerList(Lines):
-    """One line per learner; moving in it selects. Nothing is told but what the person does."""
+    """One line per learner; moving in it selects. It notifies of nothing but what the person does."""
 
     DEFAULT_CSS = """
     LearnerList {

@@ -9,7 +9,7 @@ from hadamard_tui.widgets.choice import Choice
 
 
 class PresetChoice(Choice):
-    """Asks for the page of presets in place of a list of names, with the letter that is typed."""
+    """Requests the page of presets in place of a list of names, with the letter that is typed."""
 
     class Browsed(Message):
         """A person wants to see the presets that have what is typed."""

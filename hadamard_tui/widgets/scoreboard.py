@@ -81,7 +81,7 @@ def heads(look: Look, rows: Sequence[Value], texts: Sequence[Mapping[str, str]])
     said = {column for one in texts for column in OPTIONAL if one[column]}
     if len({one.kind for one in compared}) < 2:
         said.discard("which")
-    where = look.told_in_words
+    where = look.shown_at_in_words
     return Heads(measured(look.view), line, frozenset(said), f"at {where}" if where else "")
 
 
@@ -117,7 +117,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
             chosen[name] += max(0, min(spare(), most - chosen[name]))
 
     longest = max(map(cell_len, [*names, heads.place]), default=0)
-    grow("learner", min(longest, max(LEGIBLE, told_apart_from(names))))
+    grow("learner", min(longest, max(LEGIBLE, distinguishing_width(names))))
     for name in OPTIONAL:
         if name in heads.there and WIDTHS[name] + PADDING <= spare():
             chosen[name] = WIDTHS[name]
@@ -130,7 +130,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
     return {name: chosen[name] for name in ORDER if name in chosen}
 
 
-def told_apart_from(names: Sequence[str]) -> int:
+def distinguishing_width(names: Sequence[str]) -> int:
     """From how many cells on the names differ, with an ellipsis for what is cut."""
     longest = max(map(cell_len, names), default=0)
     for width in range(1, longest):
@@ -219,7 +219,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self.move_cursor(row=cursor)
 
     def select(self, row: int) -> None:
-        """Go to a row. Nothing is told of it: only the rows that a person goes to select a learner."""
+        """Go to a row. It notifies of nothing: only the rows that a person goes to select a learner."""
         with self.prevent(DataTable.RowHighlighted):
             self.move_cursor(row=row)
 

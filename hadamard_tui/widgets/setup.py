@@ -86,7 +86,7 @@ class LearnerForm(Vertical):
 
 
 class Setup(VerticalScroll, can_focus=False):
-    """Edits the experiment. Tells the screen when it changed, and never starts anything by itself."""
+    """Edits the experiment. Notifies the screen when it changed, and never starts anything by itself."""
 
     DEFAULT_CSS = """
     Setup .section { margin: 1 0 0 0; text-style: bold; color: $primary; }
@@ -105,13 +105,13 @@ class Setup(VerticalScroll, can_focus=False):
         """A number is one step further, and the run is to follow at once."""
 
     class Picked(Message):
-        """Asks for the fields of the selected learner. Only messages change panels, one after the other."""
+        """Requests the fields of the selected learner. Only messages change panels, one after the other."""
 
-    class Told(Message):
-        """Asks for what has changed to be shown, once for many changes that came quickly."""
+    class Outdated(Message):
+        """Requests that what has changed be shown, once for many changes that came quickly."""
 
     class Replaced(Message):
-        """Asks for the panels of another set-up, those of the last of many that came quickly."""
+        """Requests the panels of another set-up, those of the last of many that came quickly."""
 
     def __init__(self, editable: EditableExperiment, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -125,7 +125,7 @@ class Setup(VerticalScroll, can_focus=False):
         self._entered = False
         self._stale = False
         """Whether the panels are those of a set-up that is not there any more."""
-        self._untold = False
+        self._outdated = False
         """Whether something has changed that is not shown yet."""
         self._making = asyncio.Lock()
         self._leaving: WeakSet[DOMNode] = WeakSet()
@@ -165,8 +165,8 @@ class Setup(VerticalScroll, can_focus=False):
         yield Static("Learners", classes="section")
         yield LearnerList(id="learners")
         with Horizontal(classes="line"):
-            for label, id, told in BUTTONS:
-                tooltip = f"{told} ({key(f'{id}_learner')})"
+            for label, id, summary in BUTTONS:
+                tooltip = f"{summary} ({key(f'{id}_learner')})"
                 yield Small(label, id=id, tooltip=tooltip)
         yield LearnerForm(self.editable, self.learner)
         yield Static("Protocol", classes="section")
@@ -202,13 +202,13 @@ class Setup(VerticalScroll, can_focus=False):
             return
         self.editable.saved_as(path, document)
         self._history.amend(self.editable)
-        self._tell()
+        self._changed()
 
     async def show(self, editable: EditableExperiment, learner: int = 0) -> None:
         """Show another set-up, with this learner selected."""
         self.editable, self._learner, self._stale = editable, learner, True
         await self._renew()
-        self._tell()
+        self._changed()
 
     @on(Replaced)
     async def _replaced(self, event: Replaced) -> None:
@@ -273,16 +273,16 @@ class Setup(VerticalScroll, can_focus=False):
         for row in self._rows(Row):
             here = error is not None and row.is_about(error.where)
             wrong = error if here else next((one for one in faults if row.is_about(one.where)), None)
-            row.complain("" if wrong is None else _told_here(wrong))
+            row.complain("" if wrong is None else _complaint_here(wrong))
             found = found or here
             row.say_value(self.editable.number(row.place))
         for elsewhere in self.query("#elsewhere").results(Static):
-            told = f"▲ {self._told(error)}" if error is not None and not found else ""
-            if told or elsewhere.display:
-                elsewhere.display = bool(told)
-                elsewhere.update(told)
+            complaint = f"▲ {self._named_complaint(error)}" if error is not None and not found else ""
+            if complaint or elsewhere.display:
+                elsewhere.display = bool(complaint)
+                elsewhere.update(complaint)
 
-    def _told(self, error: BadInput) -> str:
+    def _named_complaint(self, error: BadInput) -> str:
         """A problem whose field is not shown, with the learner's name where it is about one."""
         refused = [number for number in range(len(self.editable.learners)) if self.editable.refused(number)]
         named = f"{self.editable.learners[refused[0]]['name']}: " if refused else ""
@@ -314,17 +314,17 @@ class Setup(VerticalScroll, can_focus=False):
         for items in self.query(ItemList):
             items.show(self.editable)
 
-    def _tell(self, typed: str | None = None) -> None:
+    def _changed(self, typed: str | None = None) -> None:
         """Have it shown and said what has changed; `typed` is the place at which it was typed."""
         self._history.record(self.editable, typed)
-        if not self._untold:
-            self._untold = True
-            self.post_message(self.Told())
+        if not self._outdated:
+            self._outdated = True
+            self.post_message(self.Outdated())
 
-    @on(Told)
-    def _told_of(self, event: Told) -> None:
+    @on(Outdated)
+    def _show_changes(self, event: Outdated) -> None:
         event.stop()
-        self._untold = False
+        self._outdated = False
         self._show_preset()
         self.show_list()
         self.complain(self.editable.error)
@@ -345,7 +345,7 @@ class Setup(VerticalScroll, can_focus=False):
             self.editable.put(event.place, event.value)
         if event.place.endswith("].name"):
             self._follow()
-        self._tell(event.place if event.row.typed else None)
+        self._changed(event.place if event.row.typed else None)
 
     @on(RowStepped)
     def _stepped(self, event: RowStepped) -> None:
@@ -362,7 +362,7 @@ class Setup(VerticalScroll, can_focus=False):
             error = self.editable.error
             if error is None or not row.is_about(error.where):
                 self._follow(typed=False)
-                self._tell(place)
+                self._changed(place)
                 self.post_message(self.Stepped())
                 return
             refused = refused or error
@@ -378,7 +378,7 @@ class Setup(VerticalScroll, can_focus=False):
         """Put a value at a place as if it had been chosen in its field."""
         self.editable.put(place, value)
         self._follow(typed=False)
-        self._tell()
+        self._changed()
 
     async def undo(self) -> None:
         """Take the last change back, and say which it was."""
@@ -402,7 +402,7 @@ class Setup(VerticalScroll, can_focus=False):
             self.post_message(self.Replaced())
         self.editable = step.editable
         self._follow(typed=False)
-        self._tell()
+        self._changed()
 
     async def _choose(self, place: str, kind: str | None) -> None:
         """Put another part at a place, and its fields below the choice."""
@@ -427,8 +427,8 @@ class Setup(VerticalScroll, can_focus=False):
         for row in self._rows(FieldRow):
             row.follow(self.editable.value(row.place), typed)
 
-    @on(ItemList.Asked)
-    async def _asked(self, event: ItemList.Asked) -> None:
+    @on(ItemList.Requested)
+    async def _requested(self, event: ItemList.Requested) -> None:
         """Add an item or remove one, open its form or close it, or give an axis in another way."""
         event.stop()
         editable, part, number = self.editable, event.part, event.number
@@ -449,7 +449,7 @@ class Setup(VerticalScroll, can_focus=False):
             await event.items.turn(editable, opened)
         event.items.enter()
         self._follow()
-        self._tell()
+        self._changed()
 
     @on(Select.Changed, "#preset")
     async def _preset_chosen(self, event: Select.Changed) -> None:
@@ -498,7 +498,7 @@ class Setup(VerticalScroll, can_focus=False):
     async def add(self) -> None:
         """Add a learner behind the one selected; where another list has the focus, one of what it lists."""
         if (items := self._list_in_focus) is not None:
-            items.ask("add")
+            items.request("add")
             return
         self._go_to(self.editable.add_learner(self.learner))
 
@@ -511,7 +511,7 @@ class Setup(VerticalScroll, can_focus=False):
     async def remove_learner(self) -> None:
         """Remove the selected learner, or what another list stands on that has the focus."""
         if (items := self._list_in_focus) is not None:
-            items.ask("remove")
+            items.request("remove")
             return
         count = len(self.editable.learners)
         place = self.editable.remove_learner(self.learner)
@@ -524,7 +524,7 @@ class Setup(VerticalScroll, can_focus=False):
     async def switch(self) -> None:
         """Leave the selected learner out of the run, or take it back."""
         if self.editable.switch_learner(self.learner):
-            self._tell()
+            self._changed()
         else:
             self.notify("An experiment needs at least one learner.", severity="warning")
 
@@ -532,11 +532,11 @@ class Setup(VerticalScroll, can_focus=False):
         """Select a learner that has changed as a whole; its fields follow as those of one that is picked."""
         self._learner = learner
         self._leaving.update(self.query(LearnerForm))
-        self._tell()
+        self._changed()
         self.post_message(self.Picked())
 
 
-def _told_here(error: BadInput) -> str:
+def _complaint_here(error: BadInput) -> str:
     """A problem beside the field that it is about, and at which point of the axes."""
     _, where, point = error.where.partition(" where ")
     return f"{error.what} (where {point})" if where else error.what

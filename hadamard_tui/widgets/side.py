@@ -19,7 +19,7 @@ from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import story
 from hadamard_tui.panels.context import PanelContext
-from hadamard_tui.panels.story import told
+from hadamard_tui.panels.story import story_text
 from hadamard_tui.running.runs import Kept, Runs, changes
 from hadamard_tui.widgets.compact import compact
 from hadamard_tui.widgets.lines import Lines
@@ -50,7 +50,7 @@ class Story(Words):
         self, context: PanelContext | None, experiment: Experiment, left_out: Sequence[LeftOut] = ()
     ) -> None:
         """The story of a run, or before there is one of the set-up, of which these claims are left out."""
-        words = Text("\n").join([told(experiment), *story.left_out(left_out)])
+        words = Text("\n").join([story_text(experiment), *story.left_out(left_out)])
         text = words if context is None else story.show(context)
         if text != self._text or text.spans != self._text.spans:
             self._text = text
@@ -60,8 +60,8 @@ class Story(Words):
 class RunOption(Option):
     """A line of the list of runs."""
 
-    def __init__(self, run: Kept, told: str, what: str) -> None:
-        super().__init__(Text.assemble((told, "bold"), f"  {what}"))
+    def __init__(self, run: Kept, name: str, what: str) -> None:
+        super().__init__(Text.assemble((name, "bold"), f"  {what}"))
         self.run = run
 
 
@@ -113,13 +113,13 @@ class RunList(Vertical):
             (f"{ON_SCREEN if run.trace is shown else ' '}{PINNED if run.pinned else ' '} {run.name}", number)
             for number, run in enumerate(kept)
         ]
-        told = [(line, self._runs.told(number)) for line, number in lines], text.plain
-        if told == self._shown:
+        content = [(line, self._runs.difference_of(number)) for line, number in lines], text.plain
+        if content == self._shown:
             return
-        self._shown = told
+        self._shown = content
         place = options.highlighted
         options.clear_options()
-        options.add_options([RunOption(run, *line) for run, line in zip(kept, told[0], strict=True)])
+        options.add_options([RunOption(run, *line) for run, line in zip(kept, content[0], strict=True)])
         if kept:
             last = len(kept) - 1
             options.highlighted = last if place is None or not options.has_focus else min(place, last)

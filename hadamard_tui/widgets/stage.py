@@ -75,7 +75,8 @@ class PanelWords(Words):
         self._mark()
 
     def _mark(self) -> None:
-        self.set_class(self.scroll_y < self.max_scroll_y, "-cut")
+        fits = self.virtual_size.height <= self.outer_size.height  # without the line of the key itself
+        self.set_class(not fits and self.scroll_y < self.max_scroll_y, "-cut")
 
 
 class PanelView(ContentSwitcher):
@@ -97,7 +98,7 @@ class PanelView(ContentSwitcher):
     def show(self, panel: Panel, context: PanelContext) -> None:
         """Draw what has changed; of several points it says which one it is of."""
         lack = panel.lacks(context.experiment)
-        shown = panel.show(context) if lack is None else nothing(_told(lack))
+        shown = panel.show(context) if lack is None else nothing(_reason_and_remedy(lack))
         if isinstance(shown, Plot):
             self.current = "panel-chart"
             axes = replace(shown.axes, title=_titled(shown.axes.title, context))
@@ -141,7 +142,7 @@ class Stage(Vertical):
     def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
         super().__init__(id=id)
         self._drawn: object = None
-        self._asked = False
+        self._chosen_by_hand = False
         self._wanted: str | None = None
         """The panel that is shown until a person chooses, if it is to be a certain one."""
         self._ascii_only = ascii_only
@@ -161,23 +162,23 @@ class Stage(Vertical):
 
     def on_mount(self) -> None:
         self.query_one(Tabs).names = tuple(ABOUT)
-        if not self._asked:
+        if not self._chosen_by_hand:
             self.suggest(self._wanted)
 
     def on_resize(self, event: events.Resize) -> None:
         self.query_one(Scoreboard).fit(event.size.width)
         self.query_one(Caption).fit(*event.size)
-        if not self._asked:
+        if not self._chosen_by_hand:
             self.suggest(self._wanted)
 
     def suggest(self, panel: str | None = None) -> None:
         """Until a person chooses: this panel, or where there is room for one above the table a first one."""
-        self._asked, self._wanted = False, panel
+        self._chosen_by_hand, self._wanted = False, panel
         self._put(panel or (OPENING[0] if self.app.size.height >= TALL else TABLE))
 
     def _open_for(self, context: PanelContext) -> None:
         """Until a person chooses: the first panel with something to show, where there is room for one."""
-        if self._asked or self._wanted is not None or self.app.size.height < TALL:
+        if self._chosen_by_hand or self._wanted is not None or self.app.size.height < TALL:
             return
         applies = {one.name for one in PANELS if one.lacks(context.experiment) is None}
         if not weights.are_there(context.trace):
@@ -194,7 +195,7 @@ class Stage(Vertical):
 
     def choose(self, name: str) -> None:
         """Show this panel from now on."""
-        self._asked = True
+        self._chosen_by_hand = True
         self._put(name)
 
     def _put(self, name: str) -> None:
@@ -327,7 +328,9 @@ class Stage(Vertical):
         if self.panel is not None:
             lack = None if self._of is None else self.panel.lacks(self._of)
             about = f"Here: {self.panel.about}."
-            self.query_one(PanelView).announce(about if lack is None else f"{about}\n{_told(lack)}")
+            self.query_one(PanelView).announce(
+                about if lack is None else f"{about}\n{_reason_and_remedy(lack)}"
+            )
 
     def dim(self, experiment: Experiment) -> None:
         """Dim the names of the panels that do not apply to an experiment."""
@@ -341,7 +344,7 @@ def _titled(title: str, context: PanelContext) -> str:
     return ", ".join(filter(None, (title, context.where)))
 
 
-def _told(lack: Lack) -> str:
+def _reason_and_remedy(lack: Lack) -> str:
     """Why a panel does not apply, and which key makes it."""
     if lack.remedy is None:
         return lack.reason

@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from engine.core.notation import number, symbol
 from engine.pictures.bound_class import FROM_BELOW
+from engine.results.trace import Trace
 from hadamard_tui.charts import digits
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.look import Look
@@ -101,16 +102,16 @@ def _forms(
     if session is None:
         hint = "" if editable.error is not None else f"  press {run} to run"
         rate = "" if pace == Pace() else f"  to be shown {pace.describe()}"
-        told: list[list[Piece]] = [
+        longest: list[list[Piece]] = [
             [said, todo, facts.long, hint, (rate, "dim")],
             [said, todo, facts.long, hint],
             [said, todo, facts.short, hint],
         ]
     else:
         pace_shown = f"  shown {session.playback.describe()}" if session.last and not session.over else ""
-        told = [[said, todo, where, facts.long, (pace_shown, "dim")], [said, todo, where, facts.long]]
+        longest = [[said, todo, where, facts.long, (pace_shown, "dim")], [said, todo, where, facts.long]]
     return [
-        *told,
+        *longest,
         *([said, todo, where, fact] for fact in (facts.medium, facts.named, facts.short, facts.plain)),
         *([said, todo, fact] for fact in (facts.shorter, facts.brief) if editable.error is not None),
         *([said, brief, shorter, fact] for fact in (facts.plain, facts.shorter, facts.brief)),
@@ -136,11 +137,11 @@ def _points(session: Session | None, is_named: bool) -> tuple[str, str, str]:
     where, count, left = session.where, session.count, session.remaining
     brief, left = where.replace(" = ", "=").replace(", ", ","), f", {left}" if left else ""
     point = f"point {count.replace('/', ' of ')}, {session.skipped}"
-    told = f"({point if session.skipped else count.replace('/', ' of ')}{left})"
+    numbered = f"({point if session.skipped else count.replace('/', ' of ')}{left})"
     number = f" {count}{left}"
     if is_named:
-        return f"  {told}", number, number
-    return f"  {where} {told}", f" {brief}{number}", number
+        return f"  {numbered}", number, number
+    return f"  {where} {numbered}", f" {brief}{number}", number
 
 
 def _pending(session: Session | None, editable: EditableExperiment, run: str) -> tuple[Piece, Piece]:
@@ -181,14 +182,14 @@ class _Facts:
         clock, last = experiment.protocol.clock, editable.last if session is None else session.last
         if session is not None and (trace := session.trace) is not None:
             place, shown = session.x_at(session.place), session.x_at(session.shown)
-            device, speed = trace.environment["device"], session.speed
+            device, speed = _computed(trace, learner), session.speed
             x = number(place)
             of = f" of {number(shown)} shown" if place < shown < last else ""
             seen = look or session.look()
             along_axis = session.over and not seen.view.along_records
             of_point = _of_point(session, seen) if along_axis else ""
             self.names_point = bool(of_point)
-            numbers = _numbers(seen, learner, of_point or seen.told_in_words)
+            numbers = _numbers(seen, learner, of_point or seen.shown_at_in_words)
         long, medium, short, shorter, least = numbers
         unit, frames, end = UNITS.get(clock, "steps"), f"{fps:.0f} fps", number(last)
         along, pace, brief = (
@@ -199,7 +200,7 @@ class _Facts:
         if not last or along_axis:  # nothing goes along a clock, or what is in sight does not
             along = brief = ""
         pace = pace if last else ""
-        name = device.split(" ", 1)[0]
+        name = device.partition(",")[0].partition(" ")[0]
         self.long = along + of + long + _spaced("  ", device, pace, frames)
         self.medium = along + of + medium + _spaced("  ", name, pace, frames)
         self.short = f"{along}{short}{_spaced('  ', name, pace)}"
@@ -210,13 +211,19 @@ class _Facts:
         self.least = brief + least
 
 
+def _computed(trace: Trace, learner: str) -> str:
+    """The device and the backend of a learner's curves."""
+    backend = next((curve.backend for curve in trace.curves if curve.learner == learner), "")
+    return ", ".join(filter(None, (trace.environment["device"], backend)))
+
+
 def _of_point(session: Session, look: Look) -> str:
-    """The point that is shown, without what tells curves apart, where it is at the place of the numbers."""
-    apart = [symbol(name, look.view.words) for name in look.view.picture.told_apart]
+    """The point shown, without the axes that split curves, where it is at the place of the numbers."""
+    apart = [symbol(name, look.view.words) for name in look.view.picture.split_by]
     named = [part for part in session.where.split(", ") if part.partition(" = ")[0] not in apart]
-    at_x = look.told is not None and look.view.x_of(look.point, session.last) == look.told
+    at_x = look.shown_at is not None and look.view.x_of(look.point, session.last) == look.shown_at
     is_there = at_x and look.y in (None, look.view.y_of(look.point))
-    return ", ".join(named) if is_there or {*look.told_in_words.split(", ")} <= {*named} else ""
+    return ", ".join(named) if is_there or {*look.shown_at_in_words.split(", ")} <= {*named} else ""
 
 
 def _spaced(space: str, *pieces: str) -> str:
@@ -233,7 +240,7 @@ def _numbers(look: Look, learner: str, where: str) -> tuple[str, ...]:
     if best and (more := equals(look, found)):
         name = f"{name} and {more} more"
     word = "best" if best else elided(measured(look.view), LONGEST_MEASURE)
-    at, brief = (f"  at {where}:", f" at {look.told_in_words}:") if where else ("", "")
+    at, brief = (f"  at {where}:", f" at {look.shown_at_in_words}:") if where else ("", "")
     four, three = (_fixed(found.value, count, found) for count in (4, 3))
     long, medium, short, shorter = line_forms(found)
     return (

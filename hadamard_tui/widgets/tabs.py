@@ -19,7 +19,7 @@ UNNAMED = "·"
 class Tabs(Widget):
     """One line. Where not all names fit, those without a digit have a sign, and then all but the chosen.
 
-    Where such signs stand alone and there is room, the key that comes to them is told.
+    Where such signs stand alone and there is room, the key that comes to them is shown.
     """
 
     DEFAULT_CSS = "Tabs { height: 1; background: $boost; color: $text-muted; link-style: none; }"

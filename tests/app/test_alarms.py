@@ -9,9 +9,9 @@ from textual.notifications import Notify
 from textual.widgets._toast import Toast
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.terminal import told as told_module
+from hadamard_tui.terminal import steady_notification
 from hadamard_tui.terminal.alarm import after
-from hadamard_tui.terminal.told import LEAST, Told
+from hadamard_tui.terminal.steady_notification import LEAST, SteadyNotification
 
 from .conftest import SMALL, opened, until
 
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.set_up("empty")
 
 def test_the_time_left_of_a_message_is_above_0_also_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch):
     now = 100.0
-    monkeypatch.setattr(told_module.time, "monotonic", lambda: now)
-    message = Told("saved", timeout=5, raised_at=now)
+    monkeypatch.setattr(steady_notification.time, "monotonic", lambda: now)
+    message = SteadyNotification("saved", timeout=5, raised_at=now)
     assert message.time_left == 5
     assert not message.has_expired
     now = 104.99
@@ -33,7 +33,7 @@ def test_the_time_left_of_a_message_is_above_0_also_when_its_time_is_over(monkey
 
 
 async def test_a_message_whose_time_ends_while_it_is_put_up_goes_and_the_app_goes_on(app: HadamardApp):
-    class Late(Told):
+    class Late(SteadyNotification):
         """Its time is over once it has been asked whether it is."""
 
         @property

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input, OptionList
+from textual.widgets import Input, OptionList, Static
 
 from engine.spec import presets
 from engine.spec.preset_index import entry_of
@@ -127,6 +127,20 @@ async def test_what_is_typed_filters_the_list_and_enter_opens_without_a_run(app:
         await pilot.press("down", "up", "enter")
         await until(pilot, lambda: app.laboratory.editable.preset == "kernels-128")
         assert app.laboratory.session is None
+
+
+async def test_the_key_that_reads_on_is_named_only_where_the_preview_is_cut(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("p")
+        await until(pilot, lambda: isinstance(app.screen, Browser))
+        for lines in (5, 100, 5):
+            app.screen.query_one("#preview Static", Static).update("\n".join(map(str, range(lines))))
+            await until(
+                pilot, lambda lines=lines: app.screen.query_one("#preview Static").size.height == lines
+            )
+            await until(pilot, lambda lines=lines: ("reads on" in screen_text(app)) == (lines > 50))
+        await pilot.resize_terminal(60, 16)
+        await until(pilot, lambda: "reads on" not in screen_text(app), what="a page without a preview")
 
 
 async def test_a_list_that_is_read_when_its_page_goes_is_not_missed(app: HadamardApp):

@@ -164,7 +164,7 @@ PRESET = presets.document("hadamard-128")
         (['learners.GD.name="plain"'], ["GD is called plain"]),
     ],
 )
-def test_differences_are_told_in_words(settings: list[str], said: list[str]):
+def test_differences_are_shown_at_in_words(settings: list[str], said: list[str]):
     changed = presets.document("hadamard-128", [*settings, "claims=[]"])
     assert [one.removeprefix("matrix.") for one in differences(PRESET, changed)] == said
 

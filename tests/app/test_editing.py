@@ -12,11 +12,11 @@ from engine.pictures.picture import Picture
 from engine.problems.targets.linear_spline import LinearSpline
 from engine.spec import plan as plans
 from engine.spec import presets
-from engine.spec.asked import is_recorded
 from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment
 from engine.spec.fields import UNTAGGED, fields_of
 from engine.spec.reading import Raw, apply
+from engine.spec.recorded import is_recorded
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.fitting_claims import fitting

@@ -11,7 +11,7 @@ from engine.core import catalogue
 from engine.spec import presets
 from engine.spec.preset_index import index, naming
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.browsing.words import has_words
+from hadamard_tui.browsing.words import has_phrase, has_words
 from hadamard_tui.panels import PANELS
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.screens.commands import Commands
@@ -54,6 +54,28 @@ def test_every_preset_is_in_the_index_with_what_it_names():
 )
 def test_words_are_found_by_their_beginnings_numbers_whole_and_theorems_in_sources(query, found):
     assert has_words(query, "Kernels on Gaussian rows, see 12 and 7", "WKA21 Thms 5 and 11") is found
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("Theorem 2", True),
+        ("thm 3", True),
+        ("wka21 theorem 2", True),
+        ("thm 8", False),
+        ("3", False),
+        ("thm", False),
+    ],
+)
+def test_words_that_stand_together_in_a_source_are_a_phrase(query, found):
+    assert has_phrase(query, "WKA21 Thms 2 and 3; theory.md §8") is found
+
+
+async def test_lines_of_a_theorem_come_before_parts_that_only_have_its_number(app: HadamardApp):
+    screen = SimpleNamespace(app=app)
+    hits = [hit async for hit in PartProvider(screen).search("Theorem 3")]
+    first = sorted(hits, key=lambda hit: -hit.score)[:2]
+    assert {str(hit.text) for hit in first} == {"Theory: ri-drawn", "Theory: ri-signed"}
 
 
 @pytest.mark.parametrize("word", ["svg", "picture", "save", "image", "file", "export"])

@@ -285,7 +285,7 @@ def test_what_the_engine_says_when_the_app_has_gone_is_not_heard(app: HadamardAp
 
     def speak() -> None:
         try:
-            app.laboratory._hear(cast(Session, None), Failed("Traceback"))
+            app.laboratory._receive(cast(Session, None), Failed("Traceback"))
         except BaseException as error:
             failures.append(error)
 

@@ -26,7 +26,7 @@ def test_the_points_of_a_viewer_in_a_browser_are_kept_nowhere(
     editable = EditableExperiment(presets.document("hadamard-128", AXES), None)
     plan = editable.plan()
     store = kept_points.store_for(plan)
-    session = Session(plan, editable.document, lambda one, event: one.hear(event), 1, Pace(), store=store)
+    session = Session(plan, editable.document, lambda one, event: one.receive(event), 1, Pace(), store=store)
     session.start()
     end = time.monotonic() + 30
     while session.outcomes is None:

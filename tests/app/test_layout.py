@@ -8,9 +8,11 @@ import crossing
 import pytest
 from looping import looped
 from rich.cells import cell_len
+from textual.app import App, ComposeResult
 from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.widget import Widget
+from textual.widgets import Static
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
@@ -23,7 +25,7 @@ from hadamard_tui.widgets.keys import Keys, fitting
 from hadamard_tui.widgets.scoreboard import WIDTHS, Heads, Scoreboard, columns
 from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.side import RunList, Story
-from hadamard_tui.widgets.stage import PanelView, Stage
+from hadamard_tui.widgets.stage import PanelView, PanelWords, Stage
 from hadamard_tui.widgets.status import Status
 from hadamard_tui.widgets.tabs import Tabs, labels
 
@@ -194,6 +196,22 @@ async def test_words_longer_than_their_panel_are_scrolled_by_keys(app: HadamardA
         await until(pilot, lambda: panel.scroll_y > 0)
         await words_at(app, pilot, "story")
         await until(pilot, lambda: panel.scroll_y == 0, what="the top of another panel")
+
+
+async def test_the_key_that_reads_on_is_named_only_where_words_are_cut():
+    class OfWords(App[None]):
+        CSS = """#words { height: 1fr; } #words.-cut { border-bottom: blank; } Static { height: auto; }"""
+
+        def compose(self) -> ComposeResult:
+            yield PanelWords(id="words")
+
+    async with OfWords().run_test(size=(40, 10)) as pilot:
+        words = pilot.app.query_one(PanelWords)
+        for lines in (10, 11, 10, 30, 9, 10):
+            words.query_one(Static).update("\n".join(map(str, range(lines))))
+            await until(pilot, lambda lines=lines: words.query_one(Static).size.height == lines)
+            await pilot.pause()
+            assert ("reads on" in screen_text(pilot.app)) == (lines > 10), lines
 
 
 async def test_the_set_up_leaves_the_chart_when_a_run_begins_and_only_where_it_lies_over_it(app: HadamardApp):

@@ -22,7 +22,7 @@ from engine.results.results import of_one
 from engine.results.snapshots import take
 from engine.runtime.run import run
 from engine.spec import presets
-from engine.spec.asked import is_recorded
+from engine.spec.recorded import is_recorded
 from hadamard_tui import panels
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.chart_options import ChartOptions
@@ -185,7 +185,7 @@ def test_weights_of_several_targets_say_whose_they_are_and_mark_its_own(
     assert weights_panel.show(one).axes.title == "Weights of GD"  # type: ignore[union-attr]
 
 
-def test_a_learner_without_weights_per_feature_is_told_in_words():
+def test_a_learner_without_weights_per_feature_is_shown_at_in_words():
     context = context_of("hadamard-128", 'learners.GD.architecture={kind="dense", activation="relu"}')
     assert "not linear in the instance" in words(weights_panel.show(context))
 
@@ -467,7 +467,7 @@ def test_the_learner_asked_for_is_measured_next(one: PanelContext, monkeypatch: 
 
     monkeypatch.setattr(measuring_module, "judgement", noted)
     measuring = Measuring(one.experiment, one.trace)
-    measuring.ask("spindly")
+    measuring.request("spindly")
     go.release(9)
     assert measuring.join(5)
     assert order[1] == "spindly" or order[0] == "spindly"
@@ -605,6 +605,27 @@ def test_what_has_no_digit_is_in_the_row_without_one():
 def heat(shown: object) -> HeatMap:
     assert isinstance(shown, HeatMap), f"expected a heat map, got {shown}"
     return shown
+
+
+@pytest.mark.parametrize(("protocol", "place", "titles"), [
+    ('protocol={kind="at-init"}', 0.0, ["16 of 16 rows seen", "0 of 16 rows seen"]),
+    ('protocol={kind="steps",steps=8,train=12,batch=1}', 1.0, ["12 of 16 rows seen", "1 of 16 rows seen"]),
+    ('protocol={kind="steps",steps=8,train=12,batch=1}', 0.0, 2 * ["0 of 16 rows seen"]),
+])  # fmt: skip
+def test_the_rows_lit_are_those_that_the_selected_learner_knows(protocol, place, titles):
+    learners = (
+        'learners=[{name="lls",solver="lls"},{name="GD",architecture="linear",update={kind="gd",lr=0.1}}]'
+    )
+    found = [
+        heat(instances.show(replace(context, place=place)))
+        for context in (
+            context_of("gaussian-128", learners, protocol, "claims=[]", learner=at) for at in (0, 1)
+        )
+    ]
+    assert [one.title.removeprefix("Instances: ") for one in found] == titles
+    for one in found:
+        assert one.unlit is not None
+        assert np.count_nonzero(~one.unlit) == int(one.title.split()[1])
 
 
 def test_the_rows_of_the_instance_matrix_seen_so_far_are_lit_and_the_target_is_marked(one: PanelContext):
@@ -747,7 +768,7 @@ def test_weights_across_targets_are_a_matrix_that_follows_the_playhead(many: Pan
     assert "one target" in reason(targets.PANEL)
 
 
-def test_what_cannot_be_trained_once_more_is_told_in_words(one: PanelContext):
+def test_what_cannot_be_trained_once_more_is_shown_at_in_words(one: PanelContext):
     assert "once the run has finished" in words(network.show(one))
     erm = context_of("hadamard-128", 'protocol={kind="erm"}', "learners.EGU.update.lr=0.1")
     assert "every k has a model of its own" in words(network.show(looked_inside(erm)))

@@ -77,7 +77,7 @@ def test_a_session_goes_from_point_to_point_that_is_run_and_says_what_is_skipped
     at = []
 
     def heard(event: Event) -> None:
-        session.hear(event)
+        session.receive(event)
         if isinstance(event, PointDone):
             at.append((session.point, event.number))
 

@@ -21,7 +21,7 @@ from hadamard_tui.running.playback import WHOLE_RUN_SECONDS
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.failure import Failure
 from hadamard_tui.screens.laboratory import Laboratory
-from hadamard_tui.screens.running import EngineSpoke, diverged_told
+from hadamard_tui.screens.running import EngineSpoke, divergence_message
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.setup import Setup
@@ -402,4 +402,4 @@ def test_a_learner_that_diverges_alone_leaves_no_others_to_go_on():
     for experiment, others in ((together, "; the others go on"), (alone, "")):
         session: Any = SimpleNamespace(experiment=experiment, where="eta = 0.3")
         told = f"GD diverged in all 4 replicas, in the last at k = 8, eta = 0.3{others}."
-        assert diverged_told(event, session) == told
+        assert divergence_message(event, session) == told

@@ -120,7 +120,7 @@ async def test_the_words_of_every_stop_stand_whole_beside_the_numbers_over_a_big
         await pilot.press("f")
         await until(pilot, lambda: "64" in banner(app) and "0.023" in banner(app))
         await pilot.pause()
-        width = app.laboratory.query_one("#told").size.width
+        width = app.laboratory.query_one("#words").size.width
         for stop in stops:
             assert fitting("20 of 20  59:59", stop.line, width) == stop.line
         chart = app.laboratory.query_one("#loss", ChartView)

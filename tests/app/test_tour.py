@@ -38,7 +38,7 @@ def banner(app: HadamardApp) -> str:
     """What the banner says, its large numbers included."""
     shown = app.laboratory.query_one(Banner)
     digits = " ".join(digits.value for digits in shown.query(Digits))
-    return f"{shown.query_one('#told', Static).content} {digits}"
+    return f"{shown.query_one('#words', Static).content} {digits}"
 
 
 def at(app: HadamardApp, preset: str) -> bool:

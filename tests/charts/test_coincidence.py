@@ -81,7 +81,7 @@ def test_a_legend_says_equal_only_of_what_is_and_near_of_what_no_chart_could_tel
     assert not are_equal(GD, near)
     assert not are_equal(GD, curve([1.0], [30.0]))
     text = printed([GD, near, BOUND], axes(), 80, 24, colour=False)
-    assert "A ─── GD = + ╌╌╌ bound ≈ D ─── near" in text, "the equal ones first: a sign is about the first"
+    assert "A ─── GD = o ╌╌╌ bound ≈ D ─── near" in text, "the equal ones first: a sign is about the first"
 
 
 def alike_on(on: Axes, *series: Series) -> list[tuple[int, ...]]:

@@ -62,6 +62,12 @@ def test_else_the_label_has_a_line_of_its_own_and_a_long_title_two():
     assert frame(Axes("t" * 200, "k", "loss", (0, 1), (0, 1)), 80, 24).lines[1].strip().endswith("ttt…")
 
 
+@pytest.mark.parametrize("size", [(80, 24), (60, 11), (60, 9)])
+def test_a_label_that_is_the_title_is_not_repeated(size):
+    lines = frame(Axes("Excess risk", "k", "excess risk", (0, 1), (0, 1)), *size).lines
+    assert "\n".join(lines).casefold().count("excess risk") == 1
+
+
 def test_in_a_low_chart_the_label_gives_way_to_the_title():
     title = "Change of predictions when the rows are rotated"
     lines = frame(Axes(title, "k", LONG, (0, 1), (0, 1)), 60, 11).lines

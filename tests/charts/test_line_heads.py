@@ -11,7 +11,7 @@ from engine.core import catalogue
 from engine.core.parts import Finding
 from engine.results.trace import TheoryLine
 from engine.theory import Line
-from hadamard_tui.charts.line_heads import head, standing
+from hadamard_tui.charts.line_heads import head, standing, whole_name
 from hadamard_tui.headless.listing import members_list
 from hadamard_tui.screens.part_page import about
 
@@ -53,6 +53,13 @@ def test_every_line_is_called_by_few_words(line: Line) -> None:
     assert line.title, "its name in presets is no word"
     assert "," not in line.title, "which would be taken for values of axes"
     assert len(line.title) <= WIDEST_TITLE
+
+
+def test_no_two_lines_have_the_same_name_in_lists() -> None:
+    lines = [make() for make in catalogue.members("theory").values()]
+    names = [whole_name(one) for one in lines]
+    assert sorted({*names}) == sorted(names)
+    assert {"limit of ridge regression", "wide limit of the catapult"} < {*names}
 
 
 def test_lists_and_pages_say_the_same_of_every_line() -> None:

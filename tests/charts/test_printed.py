@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from hadamard_tui.charts.printed import printed
+from hadamard_tui.charts.printed import _markers, printed
 
 from .pictures import axes, curve
 
@@ -13,6 +13,13 @@ SERIES = [
     curve(np.linspace(0.5, 0, 20), name="EGU", mark="E"),
     curve(np.linspace(0.8, 0.8, 20), name="bound", style="dashed", mark="b"),
 ]
+
+
+def test_no_marker_is_used_twice_while_there_are_others():
+    lettered = [curve(np.full(9, 0.1), name=f"net {mark}", mark=mark) for mark in "ABCDEFGHIJ"]
+    lines = [curve(np.full(9, 0.05 * at), name=f"line {at}") for at in range(10)]
+    every = [one for pair in zip(lettered, lines, strict=True) for one in pair]
+    assert len(set(_markers(every))) == len(every)
 
 
 def test_the_chart_has_the_size_asked_for():

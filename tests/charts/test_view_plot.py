@@ -243,7 +243,7 @@ def test_once_all_points_are_there_numbers_are_told_at_the_last_place_that_most_
     look = Look(replace(view, curves=[short[0], b]), point=2, whole=True)
     assert look.x == 0.01
     look = Look(replace(view, curves=[*short, late]), point=0, whole=True)
-    assert (look.x, look.told_in_words) == (0.01, "α = 0.01")
+    assert (look.x, look.shown_at_in_words) == (0.01, "α = 0.01")
     assert [one.state for one in values(look)][2] == "from 0.1"
     assert [one.state for one in values(replace(look, cursor=1.0))] == ["to 0.01", "to 0.01", "learning"]
 
@@ -261,7 +261,7 @@ def bounded(end: float, moved: bool = False, place: float = np.inf) -> Look:
 
 def test_at_the_end_of_a_run_whose_bound_is_0_there_numbers_are_told_where_it_was_half():
     look = bounded(0.0)
-    assert (look.x, look.told, look.told_in_words) == (40, 20, "η·step = 20")
+    assert (look.x, look.shown_at, look.shown_at_in_words) == (40, 20, "η·step = 20")
     gd, net = values(look)
     assert (gd.value, gd.height, gd.ratio, gd.binds) == (0.5, 0.5, 1.0, True)
     assert (net.value, net.binds) == (0.05, False)
@@ -273,19 +273,19 @@ def test_at_the_end_of_a_run_whose_bound_is_0_there_numbers_are_told_where_it_wa
 
 @pytest.mark.parametrize("look", [bounded(0.0, moved=True), bounded(0.02)])
 def test_where_a_person_looks_or_the_bound_still_says_something_numbers_are_told_at_the_end(look: Look):
-    assert look.told == look.x == 40
-    assert not look.told_in_words
+    assert look.shown_at == look.x == 40
+    assert not look.shown_at_in_words
     assert values(look)[0].value == pytest.approx(look.view.lines[0].y[-1])
 
 
 def test_along_an_axis_numbers_are_told_at_the_place_that_is_looked_at_whatever_bounds_do():
     bound = lower("ri", np.array([1.0, 0.8, 0.1, 0.0]), "GD")
     view = replace(along("GD"), lines=[bound], x_of=lambda point, clock: 1.0)
-    assert Look(view, whole=True).told == Look(view).told == 1.0
+    assert Look(view, whole=True).shown_at == Look(view).shown_at == 1.0
 
 
 def test_a_looked_back_at_place_is_where_numbers_are_told():
-    assert bounded(0.0, place=7.0).told == 7
+    assert bounded(0.0, place=7.0).shown_at == 7
 
 
 def test_learners_that_have_nothing_in_common_to_make_small_have_no_best_and_only_equals_are_told_together():
@@ -324,6 +324,30 @@ def test_values_are_those_at_the_same_x_for_all_runs_of_a_picture():
     chosen = looked_at(Look(TWO, point=1, shown=20.0, place=10.0), "eta = 0.2")
     assert chosen is not None
     assert chosen.name == "eta = 0.2", "a measure that is no risk has no best"
+
+
+def test_where_a_person_looks_back_every_learner_is_in_the_state_of_that_place():
+    both = of_runs(*(replace(one, ended=True) for one in (FIRST, SECOND)))
+    pinned = Look(both, point=1, shown=20.0, place=10.0, pinned=[("before", both)])
+    assert [one.state for one in values(pinned)] == 4 * ["learning"]
+    assert values(replace(pinned, place=20.0))[0].state == "done", "its run ended before"
+    assert [one.state for one in values(Look(both, point=1))] == 2 * ["done"]
+
+
+def test_a_reference_that_is_the_same_at_every_value_of_an_axis_is_drawn_once_without_them():
+    y = np.linspace(1, 0.1, RECORDS)
+
+    def reference(at: int, y: np.ndarray) -> CurveView:
+        more = {"apart": (at,), "is_reference": True, "learner": "flow"}
+        return replace(played(f"flow, eta = {at}", y, 0.1, at, 2 + at), **more)
+
+    nets = [replace(FIRST, apart=(0,)), replace(SECOND, apart=(1,))]
+
+    def names(*flows: CurveView) -> list[str]:
+        return [one.name for one in plot(Look(of_runs(*nets, *flows))).series if one.name]
+
+    assert names(reference(0, y), reference(1, y[:5])) == ["eta = 0.1", "eta = 0.2", "flow"]
+    assert names(reference(0, y), reference(1, 2 * y))[2:] == ["flow, η = 0", "flow, η = 1"]
 
 
 def test_a_place_of_an_axis_is_done_once_its_run_has_ended_and_says_who_diverged_there():
@@ -425,12 +449,12 @@ def test_a_chart_says_how_far_its_curves_are_smoothed():
     assert plot(Look(along("D = 2"), options=ChartOptions(smooth=True))).smoothed == ""
 
 
-def test_36_learners_have_a_letter_each_that_a_pinned_run_has_small():
-    letters = [mark(number) for number in range(36)]
-    assert len(set(letters)) == 36
+def test_46_learners_have_a_letter_each_that_a_pinned_run_has_small():
+    letters = [mark(number) for number in range(46)]
+    assert len(set(letters)) == 46
     assert letters[:3] == ["A", "B", "C"]
-    assert [number_of(letter.lower()) for letter in letters] == list(range(36))
-    assert mark(36) == "A"
+    assert [number_of(letter.lower()) for letter in letters] == list(range(46))
+    assert mark(46) == "A"
 
 
 def limits_of(*ys: np.ndarray, rounding: float = 1e-11) -> tuple[tuple[float, float], float]:

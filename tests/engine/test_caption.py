@@ -13,6 +13,7 @@ import pytest
 from engine.claims import Outcome
 from engine.core import catalogue
 from engine.core.groups import ROTATIONS
+from engine.measures.change import Change
 from engine.pictures.picture import Marked, Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
 from engine.results.caption import Room, caption
@@ -250,6 +251,13 @@ def test_where_two_runs_are_compared_a_start_of_rounding_is_told_as_0_on_a_logar
         "Adam goes from 0 at k = 0 to 0.228 at 128."
     )
     assert "from 7.3e-16 at" in caption(replace(losses(adam), y_log=True)), "a loss may be as small"
+
+
+def test_a_change_that_counts_as_unchanged_is_0():
+    amplified = curve("Sophia", K, 3.6e-11 * (1 + K / D))
+    found = losses(curve("GD", K, 1e-16 * (1 + K)), amplified)
+    picture = msgspec.structs.replace(found.picture, measure=Change(), y_log=True, x="rows")
+    assert caption(replace(found, y_log=True, picture=picture)) == "GD and Sophia are 0 but for rounding."
 
 
 def test_which_curves_end_near_what_they_are_relative_to():

@@ -17,7 +17,7 @@ from engine.measures import Measure, named
 from engine.runtime.memory_estimate import needed
 from engine.runtime.run import run
 from engine.spec import reading
-from engine.spec.asked import asked
+from engine.spec.recorded import recorded_measures
 
 D = 4
 NET = {"kind": "dense", "widths": [3, 2], "activation": "tanh"}
@@ -268,7 +268,7 @@ def test_measures_of_parameters_are_not_made_of_solvers_and_nets_of_other_kinds(
     made = with_pictures(
         experiment("gaussian", learners=learners, d=D, protocol=STEPS | {"train": 4}), PICTURES
     )
-    names = [{measure.name for measure in asked(made, learner)} for learner in made.learners]
+    names = [{measure.name for measure in recorded_measures(made, learner)} for learner in made.learners]
     of_parameters = {"sharpness", "gradient-norm"}
     assert names[0] == {"loss"}
     assert names[1] == {"loss"} | of_parameters
@@ -286,7 +286,7 @@ def test_measures_of_parameters_are_not_made_of_solvers_and_nets_of_other_kinds(
 
 def test_a_picture_is_enough_for_a_measure_to_be_recorded():
     made = described("linear", pictures=[{"kind": "loss", "rows": "train"}])
-    assert {"loss", "train"} == {measure.name for measure in asked(made, made.learners[0])}
+    assert {"loss", "train"} == {measure.name for measure in recorded_measures(made, made.learners[0])}
 
 
 class Moved(Measure, frozen=True, tag="moved"):
@@ -301,7 +301,9 @@ class Moved(Measure, frozen=True, tag="moved"):
 
 
 def test_a_measure_may_ask_for_the_start(monkeypatch):
-    monkeypatch.setattr("engine.runtime.run.asked", lambda *given: (*asked(*given), Moved()))
+    monkeypatch.setattr(
+        "engine.runtime.run.recorded_measures", lambda *given: (*recorded_measures(*given), Moved())
+    )
     made = described(NET, pictures=[])
     found, _ = by_hand(made, (0.05,))
     values = run(made, gate=lambda: 2).curves[0].values("moved")

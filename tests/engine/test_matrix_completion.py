@@ -1,6 +1,7 @@
 """Matrices of which some entries are given: problems, factors, what is measured of them."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from engine.core.catalogue import make
 from engine.core.groups import rotations
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
+from engine.measures.matrix_spectrum import MatrixSpectrum
 from engine.problems.instances import Dense
 from engine.results.invariance import certificate
 from engine.results.outcomes import judge
@@ -139,6 +141,15 @@ def test_errors_and_movements_are_relative_to_the_labels():
     weights = hypothesis.weights().view(2, 3, 4).numpy()
     sizes = np.linalg.svd(weights, compute_uv=False)
     np.testing.assert_allclose(spectrum[0], sizes[0] / sizes[0, 0])
+
+
+def test_singular_values_that_rounding_alone_could_have_made_are_0():
+    matrix = np.random.default_rng(0).normal(size=3)[:, None] * np.array([3.0, -1.0, 0.1, 0.7])
+    probe = SimpleNamespace(
+        drawn_weights=torch.from_numpy(matrix.reshape(1, 12)),
+        data=SimpleNamespace(over_targets=lambda values: values),
+    )
+    assert MatrixSpectrum(factors=(3, 4)).value(probe).flatten().tolist() == [1, 0, 0]
 
 
 def test_in_the_kernel_regime_entries_that_are_not_seen_do_not_move():

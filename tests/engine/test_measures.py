@@ -17,7 +17,7 @@ from engine.results import report as reports
 from engine.results.report import report
 from engine.results.results import of_one
 from engine.runtime.run import run
-from engine.spec.asked import asked
+from engine.spec.recorded import recorded_measures
 from engine.training import recorder
 
 D = 8
@@ -73,7 +73,7 @@ def test_the_fast_ways_record_what_measures_say_of_the_hypothesis(way, monkeypat
 def test_a_run_asks_for_what_every_run_records_and_refuses_nowhere():
     def names(**words):
         described = experiment(d=D, **words)
-        return {measure.name for measure in asked(described, described.learners[0])}
+        return {measure.name for measure in recorded_measures(described, described.learners[0])}
 
     assert names() == {"loss", "error"}
     assert names(matrix="gaussian", noise=0.1) == {"loss"}
@@ -108,7 +108,9 @@ class Largest(Measure, frozen=True, tag="largest"):
 @pytest.fixture
 def outsiders(monkeypatch):
     for module in (runs, reports, backends):
-        monkeypatch.setattr(module, "asked", lambda *given: (*asked(*given), Norm(), Largest()))
+        monkeypatch.setattr(
+            module, "recorded_measures", lambda *given: (*recorded_measures(*given), Norm(), Largest())
+        )
 
 
 @pytest.mark.usefixtures("outsiders")

@@ -120,7 +120,7 @@ def test_sign_products_know_what_follows_and_with_which_sign():
     products = SignProducts((2, 3), answers=2)
     for pair, minus in (((0, 0), (True, False)), ((1, 0), (True, True)), ((1, 2), (False, True))):
         products.see(np.array(pair), np.array(minus))
-    known, negative = products.told(np.array([(0, 2), (0, 1), (1, 1)]))
+    known, negative = products.known(np.array([(0, 2), (0, 1), (1, 1)]))
     assert known.tolist() == [True, False, False]
     assert negative[0].tolist() == [False, False]
     assert products.rank == 3

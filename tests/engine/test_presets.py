@@ -15,10 +15,10 @@ from engine.results.results import of_one
 from engine.runtime.run import run
 from engine.runtime.sweep import sweep
 from engine.spec import presets
-from engine.spec.asked import asked as asked_measures
 from engine.spec.check import check
 from engine.spec.plan import plan
 from engine.spec.reading import read_raw
+from engine.spec.recorded import recorded_measures
 from hadamard_tui.browsing import thumbnails
 
 NAMES = presets.names()
@@ -109,7 +109,7 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
             if learner.tends_to is not None:
                 used["solvers"].add(learner.tends_to.kind)
         used["measures"] |= {
-            each.kind for learner in described.learners for each in asked_measures(described, learner)
+            each.kind for learner in described.learners for each in recorded_measures(described, learner)
         }
         for claim in described.claims:
             named = {getattr(claim, field) for field in claim.line_fields} - {None}

@@ -66,7 +66,7 @@ def test_the_most_examples_are_the_last_of_those_seen_and_a_solver_is_told_no_mo
     monkeypatch.setattr(lls.Fit, "_add", lambda fit, *given: told.append(1) or add(fit, *given))
     assert described.protocol.most_examples(D) == described.protocol.examples_seen(D)[-1]
     run(described)
-    assert len(told) == described.protocol.examples_told(D)
+    assert len(told) == described.protocol.examples_given(D)
 
 
 def test_erm_trains_a_fresh_model_for_every_k():

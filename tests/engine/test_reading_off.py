@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from building import gd, raw
 
+from engine.core import catalogue
 from engine.core.parts import BadField, BadInput
 from engine.pictures import reductions
 from engine.pictures.picture import Read
@@ -95,6 +96,19 @@ def test_a_measure_is_read_where_another_has_passed_a_value():
     assert found[0].stderr[0] == pytest.approx(np.std(each, ddof=1) / np.sqrt(3))
     assert found[1].y[0] == pytest.approx(movements[21].mean())
     assert np.isnan(found[2].y[0])
+    labels = [view(one, results).y_label.partition(" once ")[2] for one in whole.experiment.pictures[2:]]
+    assert labels == ["average square loss < 0.8", "step > 20", "average square loss < -1"]
+
+
+@pytest.mark.parametrize(("kind", "fields", "label"), [
+    ("error", {"rows": "train"}, "0/1 error on seen rows"),
+    ("error", {"rows": "test", "labels": "true"}, "0/1 error on unseen rows, true labels"),
+    ("relative-error", {"rows": "test"}, "relative error on unseen rows"),
+    ("error", {}, "0/1 error"),
+    ("loss", {"rows": "test"}, "hinge loss on unseen rows"),
+])  # fmt: skip
+def test_axes_say_on_which_rows_a_measure_is(kind, fields, label):
+    assert catalogue.make("measures", kind, **fields).label_with("hinge") == label
 
 
 @pytest.mark.parametrize(("until", "message"), [

@@ -388,7 +388,7 @@ def test_charts_call_axes_and_measures_by_their_symbols_and_labels():
 
     sized = seen(x="k/size", curves=("turned", "size"))
     assert (sized.x_label, sized.x_name) == ("k/d", "k/d")
-    assert [sized.told_apart(one) for one in sized.curves] == [
+    assert [sized.short_name(one) for one in sized.curves] == [
         "not turned, d = 4", "turned, d = 4", "not turned, d = 8", "turned, d = 8"
     ]  # fmt: skip
     assert sized.curves[0].name == "GD, turned = False, size = 4", "claims name it by what the preset says"

@@ -26,16 +26,16 @@ class Watched:
     """A worker and what it told, in order; `during` is called with every event in the engine's thread."""
 
     def __init__(self, described, during=lambda watched, event: None, turn=None):
-        self.told, self._new = [], queue.Queue()
+        self.received, self._new = [], queue.Queue()
 
-        def tell(event):
-            self.told.append(event)
+        def received(event):
+            self.received.append(event)
             if isinstance(event, Loaded):
                 self.trace = event.trace
             during(self, event)
             self._new.put(event)
 
-        self.worker = Worker(only(described), tell, threads=1, turn=turn)
+        self.worker = Worker(only(described), received, threads=1, turn=turn)
 
     def until(self, wanted):
         """Wait for a state or for an event of a class; the event."""
@@ -50,7 +50,7 @@ class Watched:
 
     @property
     def states(self):
-        return [event.state for event in self.told if isinstance(event, Changed)]
+        return [event.state for event in self.received if isinstance(event, Changed)]
 
     @property
     def lengths(self):
@@ -70,7 +70,7 @@ def test_a_run_from_start_to_finish():
     watched.end("finished")
     assert watched.states == ["loading", "running", "finished"]
     kinds = [Changed, Changed, Begun, Loaded, PointDone, Finished, Changed]
-    assert [type(event) for event in watched.told] == kinds
+    assert [type(event) for event in watched.received] == kinds
     for curve, other in zip(watched.trace.curves, run(small()).curves, strict=True):
         assert curve.complete
         assert curve.mean("loss") == pytest.approx(other.mean("loss"), abs=1e-14)
@@ -189,7 +189,7 @@ def test_pause_in_the_middle_holds_all_learners_and_resume_completes_them():
     watched.worker.resume()
     watched.end("finished")
     assert watched.lengths == [held[0], 513, 513]
-    assert sum(isinstance(event, Diverged) for event in watched.told) == 1
+    assert sum(isinstance(event, Diverged) for event in watched.received) == 1
 
 
 def test_stop_in_the_middle_keeps_the_curves_so_far():
@@ -201,7 +201,7 @@ def test_stop_in_the_middle_keeps_the_curves_so_far():
     watched.worker.start()
     watched.end("stopped")
     assert all(0 < length < 200 for length in watched.lengths)
-    assert not any(isinstance(event, Finished) for event in watched.told)
+    assert not any(isinstance(event, Finished) for event in watched.received)
 
 
 def test_a_large_run_ends_within_a_second_of_being_told():
@@ -233,7 +233,7 @@ def test_stop_before_the_data_are_drawn_is_obeyed():
     watched.worker.stop()
     watched.worker.start()
     watched.end("stopped")
-    assert not any(isinstance(event, Loaded) for event in watched.told)
+    assert not any(isinstance(event, Loaded) for event in watched.received)
 
 
 def test_a_worker_that_never_started_can_be_joined():
@@ -313,7 +313,7 @@ def test_memory_that_is_not_there_refuses_the_run(monkeypatch):
     watched.end("failed")
     assert refused.error.where == "problem.matrix.d"
     assert "needs" in refused.error.what
-    assert not any(isinstance(event, (Failed, Loaded)) for event in watched.told)
+    assert not any(isinstance(event, (Failed, Loaded)) for event in watched.received)
 
 
 def test_a_device_that_is_not_there_refuses_the_run(monkeypatch):

@@ -30,6 +30,7 @@ from engine.results.results import of_one
 from engine.results.spectrum import Spectrum, picture_of_spectra, spectra
 from engine.results.trace import Curve, TheoryLine
 from engine.results.views import view
+from engine.runtime.compiling import compile_first
 from engine.runtime.run import run
 from engine.runtime.sweep import sweep
 from engine.spec import presets
@@ -89,6 +90,7 @@ def digest(name: str) -> dict[str, Any]:
     preset, overrides = SMALL.get(name, (name, []))
     changes = ["run.device=cpu", *overrides, *(["claims=[]"] if overrides else [])]
     described = presets.load(preset, changes)
+    compile_first(described)
     if described.axes:
         along = _along_axes(presets.document(preset, changes))
         if name in ARBITRARY:

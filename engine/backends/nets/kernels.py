@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from numba import njit
 
+from engine.backends.loops import keep
+
 Array = Any
 """An array of numpy; the compiler finds out its dtype and dimensions by itself."""
 
@@ -29,7 +31,7 @@ class Nets(NamedTuple):
     """Of their dtype: c, σ(1), −σ(−1) for a σ that is straight on both sides of 0, and the tolerance."""
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "nsz", "arcp", "contract"})  # type: ignore[untyped-decorator]
+@njit(nogil=True, error_model="numpy", fastmath={"reassoc", "nsz", "arcp", "contract"})  # type: ignore[untyped-decorator]
 def train(nets: Nets, most: int, slopes: Array, made: Array, begin: int, end: int) -> None:
     """Up to `most` steps of the active nets from number `begin` to `end`, along the mean square loss.
 
@@ -71,3 +73,6 @@ def train(nets: Nets, most: int, slopes: Array, made: Array, begin: int, end: in
             if total / k <= tolerance:
                 nets.active[b] = False
                 break
+
+
+keep(train)

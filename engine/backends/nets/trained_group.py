@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from engine.backends.loops import kept_at
+from engine.backends.nets.code import code_of
 from engine.backends.nets.kernels import Nets, train
 from engine.core.activations import slope
 from engine.core.lazy import torch
@@ -65,5 +67,6 @@ class TrainedGroup(Group):
                 ]
             for part in parts:
                 part.result()
+        code_of(str(self._nets.last.dtype)).note(*kept_at(train))
         self.training = bool(active.any())
         return int(made.max())

@@ -12,6 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.backends.loops import kept_at
+from engine.backends.tiled.code import code_of
 from engine.backends.tiled.kernels import (
     KINDS,
     PLACES,
@@ -40,6 +42,9 @@ WORTH_THREADS = 1 << 18
 
 AHEAD, CHANGES = 128, 1 << 26
 """Examples that are learnt ahead at most, and changes of weights that they make at most, or about so many."""
+
+KEPT_AHEAD = 32 << 20
+"""Bytes of weights that are kept of examples learnt ahead at most, or of one block of them."""
 
 COUNT = 16
 """Counting the predictions of all rows costs about as much as so many examples."""
@@ -106,6 +111,8 @@ class BlockedPass:
         self._sides = self._labels() if counts else np.empty((0, 0, LANES), np.int8)
         self.to_come: deque[Reached] = deque()
         _, _, right = self._learn([False], [counts])
+        dtype = str(weights.dtype).removeprefix("torch.")
+        code_of(learner, dtype).note(*kept_at(arrange), *kept_at(blocked_pass))
         self.reached = Reached(losses, weights[: data.variants], right[0] if counts else None)
 
     def _where_w_star_is(self, vectors: torch.Tensor) -> torch.Tensor:
@@ -128,8 +135,10 @@ class BlockedPass:
     @property
     def at_once(self) -> int:
         """How many examples may be learnt ahead: whole blocks of them if these are fewer than AHEAD."""
-        bits = self._tiling.bits
-        return min(AHEAD, max(1, CHANGES // self._halves[0].numel() // bits) * bits)
+        bits, weights = self._tiling.bits, self._halves[0]
+        kept = self._data.variants * self._tiling.d * weights.itemsize
+        most = min(CHANGES // weights.numel(), KEPT_AHEAD // kept)
+        return min(AHEAD, max(1, most // bits) * bits)
 
     def learn_ahead(self, keep: Sequence[bool], count: Sequence[bool]) -> None:
         """Learn the next examples, one per entry.
@@ -175,12 +184,12 @@ class BlockedPass:
 
     def kept(self) -> torch.Tensor:
         """The weights of the first replica and target [V, d]."""
-        assert self.reached.kept is not None, "it is said before where these will be asked for"
+        assert self.reached.kept is not None, "it is declared before where these will be needed"
         return self.reached.kept
 
     def weights(self) -> torch.Tensor:
         """The weights [B, d]."""
-        assert self.exhausted, "examples are learnt ahead up to where these will be asked for"
+        assert self.exhausted, "examples are learnt ahead up to where these will be needed"
         a, *b = map(self._tiling.vectors, self._halves)
         a_apart, *b_apart = self._apart
         weights, apart = (a - b[0], a_apart - b_apart[0]) if b else (a, a_apart)
@@ -192,7 +201,7 @@ class BlockedPass:
 
     def right(self) -> torch.Tensor:
         """How many of all rows are predicted on the side of their ±1 labels, less those on the other, [B]."""
-        assert self.reached.right is not None, "it is said before where this will be asked for"
+        assert self.reached.right is not None, "it is declared before where this will be needed"
         return self.reached.right
 
     def _labels(self) -> NDArray[np.int8]:
@@ -350,7 +359,7 @@ class BlockedLearner:
         self._records = records
 
     def learn(self, k: int) -> Iterable[None]:
-        """Go on to example number k; where it was not learnt ahead, learn up to what is asked for next."""
+        """Go on to example number k; where it was not learnt ahead, learn up to what is needed next."""
         if self.hypothesis.exhausted:
             end = min(self._records, k + self.hypothesis.at_once)
             last = next((record for record in range(k, end) if self.recorder.looks(record)), end - 1)

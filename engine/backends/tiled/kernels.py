@@ -1,6 +1,6 @@
 """What is compiled: passes over the weights that take several examples of ±1 at once.
 
-Examples x₁ … x_b tell features apart by 2^b patterns of signs, and multiply all weights of one pattern alike.
+Examples x₁ … x_b separate features by 2^b patterns of signs, and multiply all weights of one pattern alike.
 The sums of w and of w² over each pattern are therefore all it takes to know every prediction and every loss
 among them. One pass multiplies each weight by the product of its factors in the last b examples, and sums the
 weights by the patterns of the next b, pattern by pattern, so that sums stay in registers. It reads tiles of
@@ -10,7 +10,6 @@ segments (`tiles.py`), all SIMD lanes alike.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,6 +17,7 @@ import numpy as np
 from numba import njit
 from numba.core.compiler import Compiler
 
+from engine.backends.loops import keep
 from engine.backends.tiled import vectors
 from engine.backends.tiled.vectors import (
     LANES,
@@ -190,10 +190,7 @@ def loop(function: Function) -> Function:
     What is kept is made anew when this file changes, and here also when that of the vectors does.
     """
     compiled: Any = compiler(**OPTIONS, nogil=True)(function)
-    with suppress(RuntimeError, AttributeError):  # no folder may be written to, or numba is switched off
-        compiled.enable_caching()
-        index = compiled._cache._index_file
-        index._source_stamp = index._source_stamp, Path(vectors.__file__).stat().st_mtime
+    keep(compiled, Path(vectors.__file__))
     result: Function = compiled
     return result
 

@@ -84,7 +84,7 @@ def is_power_of_two(d: int) -> bool:
 
 
 def check_order(d: int, field: str = "d") -> None:
-    """Raises: BadField if there is no construction of a Hadamard matrix of order d here, as a field asks."""
+    """Raises: BadField if there is no construction of a Hadamard matrix of order d here."""
     if not reached(d):
         below, above = nearest(d)
         raise BadField(

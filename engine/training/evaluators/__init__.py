@@ -23,12 +23,12 @@ class Evaluator(Protocol):
         """Measure a hypothesis as it is after `seen` examples, or keep what is needed for it."""
 
     def looks(self, record: int) -> bool:
-        """Whether it will ask for more than losses at a record."""
+        """Whether it will use more than losses at a record."""
 
     def measured(self) -> Measures:
         """What was measured since the last call."""
 
 
-def asks(measures: tuple[Measure, ...], *names: str) -> bool:
+def includes(measures: tuple[Measure, ...], *names: str) -> bool:
     """Whether a measure of one of these names is among them."""
     return any(measure.name in names for measure in measures)

@@ -11,7 +11,7 @@ from engine.core.sizes import CELLS
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
 from engine.problems.data import Data
-from engine.training.evaluators import Measures, asks
+from engine.training.evaluators import Measures, includes
 from engine.training.evaluators.blocks import Blocks
 from engine.training.evaluators.mistakes import Mistakes
 
@@ -36,7 +36,7 @@ class ByPredictions:
     ) -> None:
         """With the weights of so many records `together`, if these are more than one."""
         self._data, self._loss, self._order = data, loss, order
-        self._of_seen = asks(measures, "train", "unseen")
+        self._of_seen = includes(measures, "train", "unseen")
         self._mistakes = Mistakes(data, loss, records, measures)
         self._waiting: list[torch.Tensor] = []
         self._blocks = Blocks(together) if together > 1 else None

@@ -8,7 +8,7 @@ from engine.core.sizes import DERIVED, Sizes
 from engine.measures import Measure
 from engine.problems.data import Data
 from engine.problems.instances import CACHE
-from engine.training.evaluators import Evaluator, asks
+from engine.training.evaluators import Evaluator, includes
 from engine.training.evaluators.blocks import TOGETHER
 from engine.training.evaluators.by_predictions import ByPredictions
 from engine.training.evaluators.by_weights import AroundZero, ByWeights
@@ -28,9 +28,9 @@ def evaluator(
     """The cheapest way to the losses of a training run whose hypotheses have such weights.
 
     The mean square loss of xᵀw is a quadratic function of w, which needs no prediction: of w − w* where
-    labels are xᵀw*, and of w itself where float64 is more than the rounding of w asks for.
+    labels are xᵀw*, and of w itself where float64 is more than the rounding of w needs.
     """
-    if loss.is_square and weights is not None and not asks(measures, "train", "unseen"):
+    if loss.is_square and weights is not None and not includes(measures, "train", "unseen"):
         if data.w_star is not None:
             if data.instances.mean_square(data.from_w_star(weights)) is not None:
                 return ByWeights(data, loss, records, measures)

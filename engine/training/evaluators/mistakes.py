@@ -11,7 +11,7 @@ from engine.core.spectrum import looked_at
 from engine.measures import Measure
 from engine.measures.error import right_less_wrong
 from engine.problems.data import Data
-from engine.training.evaluators import Measures, asks
+from engine.training.evaluators import Measures, includes
 
 MOST_CELLS = 1 << 25
 """A curve counts the mistakes among so many predictions at every record; of more it takes some records."""
@@ -26,7 +26,7 @@ class Mistakes:
 
     def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
         self._data = data
-        self._counted = asks(measures, "error")
+        self._counted = includes(measures, "error")
         self._loss = loss
         self._everywhere = counted_everywhere(data, records)
         self._first, self._record = 0, 0

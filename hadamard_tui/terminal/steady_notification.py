@@ -12,10 +12,10 @@ LEAST = 0.05
 
 
 @dataclass
-class Told(Notification):
+class SteadyNotification(Notification):
     """A message whose time is that of a steady clock, and whose end may pass while it is being put up.
 
-    Textual asks first whether its time is over, then makes a timer of what is left; one of less than nothing
+    Textual looks first whether its time is over, then makes a timer of what is left; one of less than nothing
     takes the processor for good.
     """
 

@@ -12,7 +12,7 @@ from engine.measures import Measure, measures_in, named
 from engine.spec.experiment import Experiment
 
 
-def asked(experiment: Experiment, learner: Learner) -> tuple[Measure, ...]:
+def recorded_measures(experiment: Experiment, learner: Learner) -> tuple[Measure, ...]:
     """The measures recorded of a learner: those of every run, and those that anything speaks of or needs."""
     ending = experiment.protocol.ends_early
     ends = None if ending is None else ending.measure
@@ -38,7 +38,7 @@ def _until(experiment: Experiment) -> list[str]:
 def _for_lines(experiment: Experiment, learner: Learner, there: Collection[str]) -> dict[str, Measure]:
     """The measures that lines on what is there are made of."""
     lines = lines_along(experiment, learner, there)
-    return {measure.name: measure for line in lines for measure in line.asks(learner, experiment)}
+    return {measure.name: measure for line in lines for measure in line.measures(learner, experiment)}
 
 
 def lines_along(experiment: Experiment, learner: Learner, recorded: Collection[str]) -> list[Any]:
@@ -53,7 +53,9 @@ def lines_along(experiment: Experiment, learner: Learner, recorded: Collection[s
 
 def is_recorded(name: str, experiment: Experiment) -> bool:
     """Whether the measure of this name is recorded of any learner."""
-    return any(measure.name == name for one in experiment.learners for measure in asked(experiment, one))
+    return any(
+        measure.name == name for one in experiment.learners for measure in recorded_measures(experiment, one)
+    )
 
 
 def missing(measure: Measure, experiment: Experiment, learner: Learner) -> str | None:

@@ -1,0 +1,14 @@
+"""What is compiled for nets, by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.core.compiled_code import CompiledCode
+
+SOURCES = (Path(__file__).with_name("kernels.py"),)
+
+
+def code_of(dtype: str) -> CompiledCode:
+    """The training of nets with numbers of a dtype."""
+    return CompiledCode(f"nets-{dtype}", SOURCES)

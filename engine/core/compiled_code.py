@@ -1,0 +1,126 @@
+"""Compiled code that is kept on disk: whether it is there, and another process that makes it meanwhile.
+
+To compile a loop takes seconds, once on a machine, and holds Python's lock: a process of its own does it
+while this one goes on with what needs none. numba keeps what was compiled beside the sources, or in the
+user's cache folder where nothing can be written there; a note says which files are there for what.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+from engine.core import atomic_write
+from engine.core.parts import BadInput
+
+FOLDER = "hadamard-tui/compiled"
+"""Where notes are in the user's cache folder."""
+
+
+class CompiledCode(NamedTuple):
+    """What numba compiles for one kind of learner."""
+
+    name: str
+    """That of its note."""
+    sources: tuple[Path, ...]
+    """What it is compiled from."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether waiting for another process to compile it would be of no use.
+
+        It is there, or no process can keep it for others.
+        """
+        if (process := _started.get(self)) is not None and process.poll() is None:
+            return False
+        notes = [*self._notes()]
+        return not any(_writable(note.parent) for note in notes) or any(map(self._is_true, notes))
+
+    def make(self, module: str, *words: str) -> None:
+        """Have `python -m module words…` compile it and note where it is; once in a process.
+
+        It goes on for some seconds if this process ends before.
+        """
+        if self not in _started and not self.is_there:
+            with suppress(OSError):
+                _started[self] = subprocess.Popen(
+                    [sys.executable, "-m", module, *words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+
+    def wait(self) -> None:
+        """Wait for the process that makes it, if this one has started it."""
+        if self in _started:
+            _started[self].wait()
+
+    def note(self, *kept: Path) -> None:
+        """Write down that it is in these files, if they are there and a note can be kept."""
+        if self in _noted:
+            return
+        _noted.add(self)
+        if not kept or not all(file.exists() for file in kept) or any(map(self._is_true, self._notes())):
+            return
+        content = json.dumps({"of": self._stamp(), "files": [*map(str, kept)]}).encode()
+        for note in self._notes():
+            with suppress(OSError, BadInput):
+                note.parent.mkdir(parents=True, exist_ok=True)
+                atomic_write.write(note, content, "")
+                return
+
+    def _notes(self) -> Iterator[Path]:
+        """Where its note may be: beside what Python compiles, and in the user's cache folder."""
+        from platformdirs import user_cache_path
+
+        yield self.sources[0].parent / "__pycache__" / f"{self.name}.json"
+        yield user_cache_path() / FOLDER / f"{self.name}.json"
+
+    def _is_true(self, note: Path) -> bool:
+        """Whether a note is there, and what it says still holds."""
+        try:
+            found = json.loads(note.read_bytes())
+            return bool(found["of"] == self._stamp()) and all(map(os.path.exists, found["files"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+
+    def _stamp(self) -> str:
+        """What it depends on: the sources as they are, the compiler, its settings and the processor."""
+        files = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in self.sources]
+        settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
+        return hashlib.sha256(repr((files, settings, _machine())).encode()).hexdigest()
+
+
+_started: dict[CompiledCode, subprocess.Popen[bytes]] = {}
+"""The processes that this one has started."""
+
+_noted: set[CompiledCode] = set()
+"""What need not be noted again."""
+
+
+def _writable(folder: Path) -> bool:
+    """Whether files can be put into a folder, which may have to be made first."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+@cache
+def _machine() -> tuple[str, ...]:
+    """The compiler and the processor, whose features decide what is compiled."""
+    features: list[str] = []
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        features = sorted({line for line in lines if line.startswith(("flags", "Features", "model name"))})
+    return version("numba"), sys.version, platform.machine(), *features

@@ -1,0 +1,247 @@
+"""Compiled code: where it is noted, who makes it, and who serves meanwhile."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from engine.backends import awaited_backend, backend_of, backends
+from engine.core import compiled_code
+from engine.core.compiled_code import CompiledCode
+from engine.runtime import compiling, handover, small_run
+from engine.runtime.run import run
+from engine.spec.experiment import Experiment
+from engine.training.recorder import Block
+
+IS_THERE = CompiledCode.is_there
+
+
+@pytest.fixture
+def code(tmp_path, monkeypatch):
+    """Code of a source that is nowhere compiled, noted in the folders of this test alone."""
+    monkeypatch.setattr(CompiledCode, "is_there", IS_THERE)
+    source = tmp_path / "sources" / "kernels.py"
+    source.parent.mkdir()
+    source.write_text("x = 1")
+    return CompiledCode("passes", (source,))
+
+
+def kept(code):
+    file = code.sources[0].with_name("kernels.nbi")
+    file.write_bytes(b"")
+    return file
+
+
+def test_a_note_holds_as_long_as_the_files_are_there_and_the_sources_as_they_were(code):
+    assert not code.is_there
+    file = kept(code)
+    code.note(file)
+    assert code.is_there
+    file.unlink()
+    assert not code.is_there
+    file.write_bytes(b"")
+    assert code.is_there
+    os.utime(code.sources[0], (1, 1))
+    assert not code.is_there
+
+
+def test_a_note_is_of_a_processor_and_of_the_settings_of_the_compiler(code, monkeypatch):
+    code.note(kept(code))
+    with monkeypatch.context() as patch:
+        patch.setenv("NUMBA_CACHE_DIR", "/elsewhere")
+        assert not code.is_there
+    assert code.is_there
+    monkeypatch.setattr(compiled_code, "_machine", lambda: ("another",))
+    assert not code.is_there
+
+
+def test_of_what_was_not_kept_there_is_no_note(code):
+    code.note()
+    assert not code.is_there
+    assert not [*code.sources[0].parent.rglob("*.json")]
+
+
+def test_a_damaged_note_says_nothing(code):
+    code.note(kept(code))
+    (note,) = code.sources[0].parent.rglob("*.json")
+    for damaged in (b"", b"[]", b"{}", b"\xff", json.dumps({"of": 1, "files": 2}).encode()):
+        note.write_bytes(damaged)
+        assert not code.is_there
+
+
+def test_where_the_package_cannot_be_written_to_the_note_is_in_the_cache_folder_of_the_user(
+    code, own_folders, monkeypatch
+):
+    beside = code.sources[0].parent / "__pycache__"
+    write = compiled_code.atomic_write.write
+
+    def refused(path, content, option):
+        if path.parent == beside:
+            raise PermissionError(13, "no")
+        write(path, content, option)
+
+    monkeypatch.setattr(compiled_code.atomic_write, "write", refused)
+    code.note(kept(code))
+    assert code.is_there
+    assert [file.name for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.json")] == ["passes.json"]
+
+
+def test_where_nothing_can_be_kept_nobody_waits(code, monkeypatch):
+    monkeypatch.setattr(compiled_code.os, "access", lambda *given: False)
+    assert code.is_there
+
+
+def test_it_is_made_once_by_a_process_that_goes_on_by_itself(code, tmp_path, monkeypatch):
+    program = tmp_path / "making.py"
+    program.write_text("import sys, time; open(sys.argv[1], 'a').write('made\\n'); time.sleep(0.3)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    for _ in range(2):
+        code.make("making", str(tmp_path / "made"))
+    code.note(kept(code))
+    assert not code.is_there, "its process has not ended"
+    code.wait()
+    assert code.is_there
+    code.make("making", str(tmp_path / "made"))
+    assert (tmp_path / "made").read_text() == "made\n"
+
+
+EGU = {"name": "E", "architecture": {"kind": "linear"}, "update": {"kind": "egu", "lr": [0.05, 0.1]}}
+NET = {
+    "name": "N",
+    "architecture": {"kind": "dense", "widths": [2048], "activation": "relu"},
+    "update": {"kind": "gd", "lr": 0.01},
+}
+
+
+def large(learner=EGU, **words):
+    """A run that pays to be compiled; nobody runs it."""
+    words = {"problem": {"matrix": {"kind": "hadamard", "d": 4096}, "target": {"kind": "all"}}} | words
+    return msgspec.convert({"learners": [learner], "protocol": {"kind": "one-pass"}} | words, Experiment)
+
+
+BY_NETS = large(
+    NET,
+    problem={"matrix": {"kind": "hadamard", "d": 256}, "target": {"kind": "feature"}},
+    protocol={"kind": "erm", "steps": 5000},
+)
+
+
+@pytest.mark.parametrize(
+    ("described", "fast", "slow"),
+    [(large(), "compiled", "structured"), (BY_NETS, "preactivations", "structured")],
+)
+def test_until_it_is_compiled_a_slower_backend_serves(described, fast, slow, monkeypatch):
+    learner = described.learners[0]
+    assert backend_of(learner, described).name == fast
+    assert awaited_backend(learner, described) is None
+    monkeypatch.setattr(CompiledCode, "is_there", False)
+    assert backend_of(learner, described).name == slow
+    assert awaited_backend(learner, described).name == fast
+    forced = msgspec.structs.replace(described, run=msgspec.structs.replace(described.run, path=fast))
+    assert backend_of(learner, forced).name == fast
+    assert awaited_backend(learner, forced) is None
+
+
+@pytest.mark.parametrize("described", [large(), BY_NETS], ids=["passes", "nets"])
+def test_the_sample_of_a_backend_compiles_what_its_learner_needs(described, monkeypatch):
+    """It is run here as the other process would, and notes exactly this code."""
+    noted = []
+    monkeypatch.setattr(CompiledCode, "note", lambda code, *kept: noted.append(code))
+    made = []
+    monkeypatch.setattr(CompiledCode, "is_there", False)
+    monkeypatch.setattr(CompiledCode, "make", lambda code, module, words: made.append((code, module, words)))
+    compiling.compile_meanwhile(described.learners[0], described)
+    ((code, module, words),) = made
+    assert module == small_run.__name__
+    monkeypatch.setattr(CompiledCode, "is_there", True)
+    small_run.main(words)
+    assert set(noted) == {code}
+
+
+class Counting:
+    """Records that say who made them and which they are."""
+
+    def __init__(self, maker):
+        self.maker, self.made = maker, 0
+
+    def advance(self, records, seconds):
+        numbers = np.arange(self.made, self.made + records, dtype=float)
+        self.made += records
+        values = np.stack([np.full(records, self.maker), numbers], 1)[:, :, None]
+        weights = {number: values[number] for number in range(records) if (numbers[number] % 2) == 0}
+        return Block({"k": numbers}, {"loss": values}, weights, {"rank": weights})
+
+
+@pytest.mark.parametrize("before", [0, 1, 5])
+@pytest.mark.parametrize("rounds", [[3, 3, 3, 3, 3], [1, 7, 1, 6], [4, 4, 4, 4]])
+def test_records_after_it_is_ready_are_those_of_the_other_each_one_once(before, rounds):
+    calls = 0
+
+    def is_ready():
+        return calls > before
+
+    taken = handover.Handover(Counting(1.0), is_ready, lambda: Counting(2.0))
+    blocks, offset, weights = [], 0, {}
+    for number in [*rounds, 8]:
+        calls += 1
+        block = taken.advance(number, 1.0)
+        assert len(block.clocks["k"]) == len(block.loss)
+        weights |= {offset + record: each for record, each in block.weights.items()}
+        assert block.arrays["rank"].keys() == block.weights.keys()
+        offset += len(block.loss)
+        blocks.append(block)
+    makers, numbers = np.concatenate([block.loss for block in blocks])[:, :, 0].T
+    assert np.array_equal(numbers, np.arange(len(numbers)))
+    assert np.array_equal(np.concatenate([block.clocks["k"] for block in blocks]), numbers)
+    first = sum([*rounds, 8][:before])
+    assert np.array_equal(makers, np.where(numbers < first, 1.0, 2.0))
+    assert {record: each[1, 0] for record, each in weights.items()} == {
+        record: float(record) for record in range(0, len(numbers), 2)
+    }
+
+
+def test_a_run_that_is_handed_over_is_the_same_up_to_rounding_and_says_so(monkeypatch):
+    """EGU on all targets of d = 64, structured up to k = 20 and compiled after that."""
+    words = {"problem": {"matrix": {"kind": "hadamard", "d": 64}, "target": {"kind": "all"}}}
+    described = large(**words, run={"replicas": 2, "dtype": "float64"})
+    compiled = backends()["compiled"]
+    monkeypatch.setattr(type(compiled), "pays", lambda *given: True)
+    whole = run(described)
+    assert [curve.backend for curve in whole.curves] == 2 * ["compiled"]
+    rounds = 0
+    monkeypatch.setattr(CompiledCode, "is_there", property(lambda code: rounds > 20))
+    monkeypatch.setattr(CompiledCode, "make", lambda code, *words: None)
+
+    def gate():
+        nonlocal rounds
+        rounds += 1
+        return 1
+
+    parts = run(described, gate)
+    assert [curve.backend for curve in parts.curves] == 2 * ["dense then compiled"]
+    for one, other in zip(parts.curves, whole.curves, strict=True):
+        assert one.ended
+        np.testing.assert_allclose(one.values("loss"), other.values("loss"), rtol=1e-9, atol=1e-12)
+        assert np.array_equal(one.weights_x, other.weights_x)
+        np.testing.assert_allclose(one.weights, other.weights, rtol=1e-9, atol=1e-12)
+
+
+def test_the_other_process_makes_what_later_runs_find(tmp_path, monkeypatch):
+    """In earnest: with an empty cache, nets are compiled by a process of their own, which notes it."""
+    monkeypatch.setattr(CompiledCode, "is_there", IS_THERE)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    learner = BY_NETS.learners[0]
+    code = backends()["preactivations"].code(learner, BY_NETS)
+    assert not code.is_there
+    started = time.perf_counter()
+    compiling.compile_meanwhile(learner, BY_NETS)
+    assert time.perf_counter() - started < 1, "nobody waits for it"
+    assert backend_of(learner, BY_NETS).name == "structured"
+    code.wait()
+    assert code.is_there
+    assert backend_of(learner, BY_NETS).name == "preactivations"
+    assert [*tmp_path.rglob("*.nbi")]
