@@ -18,7 +18,10 @@ CASES = [
     ({"target": "all"}, gd(0.05)),
     ({"matrix": {"kind": "gaussian", "n": 12}}, {"solver": "lls"}),
     ({"matrix": {"kind": "gaussian", "n": 12}}, gd(0.05, kind="dense", widths=[4])),
-    ({"matrix": {"kind": "gaussian", "n": 12}, "protocol": {"kind": "steps", "steps": 3, "train": 7}}, gd(0.1)),
+    (
+        {"matrix": {"kind": "gaussian", "n": 12}, "protocol": {"kind": "steps", "steps": 3, "train": 7}},
+        gd(0.1),
+    ),
 ]
 
 
