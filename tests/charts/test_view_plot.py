@@ -483,6 +483,29 @@ def test_a_curve_that_is_all_rounding_is_shown_and_so_is_what_falls_on_its_way()
     assert low < 1e-7, "what is above rounding is data, whatever the gap"
 
 
+@pytest.mark.parametrize(
+    ("measure", "values"), [("change", [3e-16, 4e-9, 2e-7]), ("loss", [4e-27, 1e-27, 0])]
+)
+@pytest.mark.parametrize("y_log", [True, False])
+def test_what_all_counts_as_0_lies_at_the_foot_of_an_axis_of_ordinary_size(
+    measure: str, values: list[float], y_log: bool
+):
+    y = np.array(values)
+    view = replace(along("x"), curves=[curve("a", y, K[:3], stderr=None, clock=K[:3])], y_log=y_log)
+    view = replace(view, picture=Picture(x="k", measure=catalogue.make("measures", measure)))
+    axes = plot(Look(view)).axes
+    assert not axes.y_log
+    assert axes.y_limits[1] >= 0.5
+    assert Look(view).rounding >= y.max(), "tables show it as 0, too"
+
+
+def test_what_counts_as_0_beside_larger_values_does_not_stretch_a_logarithmic_axis():
+    ys = [np.array([0.2, 0.1, 0.05]), np.array([3e-16, 4e-12, 2e-9])]
+    view = replace(along("x"), picture=Picture(measure=catalogue.make("measures", "change")))
+    curves = [curve(f"c{at}", y, K[:3] + 1, number=at, stderr=None) for at, y in enumerate(ys)]
+    assert plot(Look(replace(view, curves=curves))).axes.y_limits[0] > 1e-3
+
+
 def test_a_risk_whose_peak_comes_down_again_is_whole():
     up = np.concatenate([np.linspace(1, 2.8, 21), np.linspace(2.8, 0, 20)])
     assert plot(Look(of_runs(played("A", up, 0.1, 0, 0), measure="loss"))).axes.y_limits[1] > 2.8
