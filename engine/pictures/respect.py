@@ -92,8 +92,10 @@ def _closest(x: Floats, line: LineView, gap: Floats) -> int:
 
 
 def standing(curve: CurveView, line: LineView, place: int, rounding: float) -> str:
-    """How a curve of the loss stands to a bound at a place, in standard errors where there are any: what is up
-    to `rounding` is 0, and no error of samples."""
+    """How a curve of the loss stands to a bound at a place, in standard errors where there are any.
+
+    What is no more than `rounding` is 0, and no error of samples.
+    """
     x = float(curve.x[place])
     gap = float(curve.y[place]) - float(np.interp(x, line.x, line.y))
     text = f"loss − {line.called} = {f'{gap:+.2g}' if abs(gap) > rounding else '0'} at {x:g}"

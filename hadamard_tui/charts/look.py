@@ -106,7 +106,7 @@ class Look:
 
     @cached_property
     def rounding(self) -> float:
-        """What is 0 but for rounding; on a logarithmic axis only what a gap parts from all else, or is negligible."""
+        """What counts as 0: rounding, on a logarithmic axis only where a gap parts it from all else."""
         view = self.view
         if not self.resolved.y_log:
             return max(view.rounding, view.negligible)

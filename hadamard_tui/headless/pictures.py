@@ -21,6 +21,7 @@ from engine.results.results import Results
 from engine.results.views import view
 from engine.spec.pictures import drawn
 from hadamard_tui.charts.colour_map import colour_map
+from hadamard_tui.charts.different_lines import different
 from hadamard_tui.charts.line_heads import DIRECTIONS
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.printed import printed
@@ -114,12 +115,13 @@ def chart(found: View, console: Console) -> Text:
 
 def table(found: View, width: int) -> Table:
     """A row per place on the x-axis and a column per curve and line, or where these are too many a row."""
-    ones: list[CurveView | LineView] = [*found.curves, *found.lines]
+    lines = different(found.lines)
+    ones: list[CurveView | LineView] = [*found.curves, *lines]
     names = [
         Text(f"{letter_of(curve)} {found.in_words(curve)}".strip(), colour_of(curve))
         for curve in found.curves
     ]
-    names += [Text(f"{found.line_name(line)}\n{_direction(line)}", "dim") for line in found.lines]
+    names += [Text(f"{found.line_name(line)}\n{_direction(line)}", "dim") for line in lines]
     made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     rows = [
         [found.name_at(x) or _number(x), *(_cell(one, x, found) for one in ones)]
@@ -138,7 +140,7 @@ def table(found: View, width: int) -> Table:
     for x in places:
         made.add_column(found.name_at(x) or _number(x), justify="right")
     for name, one in zip(names, ones, strict=True):
-        made.add_row(Text(" ").join(name.split()), *(_cell(one, x, found) for x in places))
+        made.add_row(Text(", ").join(name.split()), *(_cell(one, x, found) for x in places))
     return made
 
 

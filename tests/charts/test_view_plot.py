@@ -91,6 +91,25 @@ def test_a_name_that_all_curves_share_and_a_line_that_is_the_same_for_all_stand_
     assert chart(3, 4) == ["limit, s = 1", "limit, s = 2", "s = 1", "s = 2"]
 
 
+def test_a_line_that_several_curves_have_as_their_own_is_drawn_once_and_not_said_to_be_of_one():
+    curves = [curve(name, RATES * size, RATES, number=size) for size, name in enumerate(("u", "v"))]
+
+    def names(height: float) -> list[str]:
+        lines = [
+            LineView(
+                name=f"lazy-flow of {one.name}", kind="lazy-flow", title="lazy flow", curve=one.name,
+                direction="asymptotic", formula="", applies_to=(one.name,), x=RATES, y=scale * RATES,
+            )
+            for one, scale in zip(curves, (1.0, height), strict=True)
+        ]  # fmt: skip
+        picture = Picture(x="alpha", measure=catalogue.make("measures", "excess-risk"))
+        view = View(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves, lines=lines)
+        return [one.name for one in plot(Look(view)).series if one.name]
+
+    assert names(1 + 1e-13) == ["lazy flow", "u", "v"]
+    assert names(1.001) == ["lazy flow of u", "lazy flow of v", "u", "v"]
+
+
 @pytest.mark.parametrize(("others", "shown"), [([], ["limit, s = 2", "s = 1"]), (["tanh"], None)])
 def test_a_line_is_of_a_learner_by_name_where_another_has_curves_or_is_going_to(others: list[str], shown):
     def own(learner: str, s: int) -> LineView:

@@ -647,9 +647,7 @@ def test_how_many_other_curves_have_lines_of_their_own():
     names = "abcdefg"
     curves = [curve(name, K, GD.y * (1 + at / 100) + 1) for at, name in enumerate(names)]
     lines = [line(GD.y + 1, direction="exact", curve=name, group=None) for name in names]
-    assert caption(losses(*curves, lines=tuple(lines))).endswith(
-        ", and 4 others are within 3 % of theirs."
-    )
+    assert caption(losses(*curves, lines=tuple(lines))).endswith(", and 4 others are within 3 % of theirs.")
     told = caption(losses(*curves[1:], lines=tuple(lines)), room=Room(60))
     assert told == "6 curves are within 0.5 % to 3 % of the exact values."
 
