@@ -115,6 +115,13 @@ def test_replicas_decide_by_their_standard_errors(replicas, errors, holds):
     assert judged(curve(gap, spread, replicas), bound(), replicas).holds is holds
 
 
+def test_what_only_rounding_makes_is_no_standard_error_and_no_difference():
+    told = judged(curve(1e-4 + 0 * LINE, spread=1e-14, replicas=5), bound(), replicas=5).detail
+    assert "loss − line = +0.0001 at" in told
+    assert "standard errors" not in told
+    assert "loss − line = 0 at" in judged(curve(1e-15 + 0 * LINE), bound()).detail
+
+
 def test_rounding_breaks_nothing():
     assert judged(curve(np.full(D + 1, -1e-13)), bound(in_expectation=False)).holds is True
 
