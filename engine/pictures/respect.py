@@ -98,7 +98,9 @@ def standing(curve: CurveView, line: LineView, place: int, rounding: float) -> s
     """
     x = float(curve.x[place])
     gap = float(curve.y[place]) - float(np.interp(x, line.x, line.y))
-    text = f"loss − {line.called} = {f'{gap:+.2g}' if abs(gap) > rounding else '0'} at {x:g}"
+    if abs(gap) <= rounding:
+        return f"loss − {line.called} = 0 at {x:g}"
+    text = f"loss − {line.called} = {gap:+.2g} at {x:g}"
     if curve.stderr is not None and curve.stderr[place] > rounding:
         text += f", {gap / float(curve.stderr[place]):+.1f} standard errors"
     return text

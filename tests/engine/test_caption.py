@@ -16,7 +16,7 @@ from engine.core.groups import ROTATIONS
 from engine.measures.change import Change
 from engine.pictures.picture import Marked, Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
-from engine.results.caption import Room, caption
+from engine.results.caption import Room, caption, named_once
 
 D = 128
 K = np.arange(D + 1.0)
@@ -563,8 +563,19 @@ def test_in_lists_names_with_commas_or_signs_give_way_to_letters():
     curves = [curve(name, K, np.exp(-K / (at + 3))) for at, name in enumerate(names)]
     letters = dict(zip(names, "ABC", strict=True))
     assert caption(losses(*curves), letters=letters, room=Room(60)) == (
-        "A is below 0.1 after k = 7, B after 10, EGU after 12."
+        "A is below 0.1 after k = 7, B after 10, C after 12."
     )
+
+
+def test_a_curve_named_in_brief_is_not_introduced_by_its_letter_behind_that():
+    named = {"A (AGD)": "A", "B (AGD with momentum)": "B"}
+    said = "AGD with momentum falls; A (AGD) stays above it; A (AGD) and B (AGD with momentum) end."
+    assert (
+        named_once(said, named)
+        == "AGD with momentum falls; A (AGD) stays above it; A and AGD with momentum end."
+    )
+    said = "A (AGD) and B (AGD with momentum) fall; A (AGD) ends."
+    assert named_once(said, named) == "A (AGD) and B (AGD with momentum) fall; A ends."
 
 
 def test_where_bounds_bind_all_they_are_told_first():

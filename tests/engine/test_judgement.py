@@ -148,6 +148,19 @@ def test_of_several_rates_the_best_is_judged():
     assert {one.bound for one in found.bounds} == {"ri-signed", "ri-permuted"}
 
 
+def test_that_who_fits_all_rows_predicts_the_same_on_rotated_ones_disagrees_with_nothing():
+    words = {"matrix": {"kind": "gaussian", "d": 12, "n": 4}, "target": {"kind": "weights", "w": [1.0, 1.0]}}
+    solver = {"solver": {"kind": "min-q", "alpha": 0.1}}
+    described = experiment(**words, learners={"it": solver}, protocol={"kind": "at-init"})
+    found = judgement(described, run(described), described.learners[0])
+    assert (found.verdict.invariant, found.unchanged) == (False, True)
+    assert found.agrees
+    assert "it fits all rows here" in found.measurement
+    apart = {**words, "matrix": {"kind": "gaussian", "d": 12, "n": 24}}
+    described = experiment(**apart, learners={"it": solver}, protocol={"kind": "one-pass"})
+    assert not judgement(described, run(described), described.learners[0]).fits
+
+
 def test_a_disagreement_is_told_and_unsound():
     described = experiment(d=D, learners={"GD": gd(0.01)})
     trace = run(described)
