@@ -363,9 +363,18 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.is_linear:
             return self._gradient_of_product(params, instances, slope)
         layers = list(self._layers(params, instances))
-        last = layers[-1][1]
+        return self._gradients(params, instances, layers, slope(layers[-1][1].flatten(0, 1)))
+
+    def _gradients(
+        self,
+        params: Params,
+        instances: Instances,
+        layers: list[tuple[torch.Tensor | None, torch.Tensor]],
+        slopes: torch.Tensor,
+    ) -> Params:
+        """∂L/∂θ of ∂L/∂ŷ, `slopes`, for what `_layers` gives."""
         gradients, biased = {}, self._biased
-        for number, inputs, back in self._back(params, layers, slope(last.flatten(0, 1)).view_as(last)):
+        for number, inputs, back in self._back(params, layers, slopes.view_as(layers[-1][1])):
             if number in biased:
                 gradients[f"b{number}"] = back.sum(2, keepdim=True)
             by_weight = self._by_first(params, back, instances) if inputs is None else back @ inputs.mT

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.architectures import Start
 from engine.architectures.dense import Dense
-from engine.core.activations import with_slope
+from engine.core.activations import sent_back
 from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
 from engine.core.params import Params
@@ -44,25 +44,36 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         return {**shapes, **{_at_start(name): shapes[name] for name in self.layers}}
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
+        layers = list(self._layers(self._started(params), instances))
+        return self._predicted(params, instances, layers)
+
+    def _predicted(
+        self,
+        params: Params,
+        instances: Instances,
+        layers: list[tuple[torch.Tensor | None, torch.Tensor]],
+    ) -> torch.Tensor:
+        """The predictions, for what the layers take and put out at the start."""
         start = self._started(params)
         moved = {name: params[name] - start[name] for name in self.layers}
-        signal, change = self.first(start, instances), self.first(moved, instances)
-        for number in self._numbers:
+        change = self.first(moved, instances)
+        for number, (inputs, _) in zip(self._numbers, layers, strict=True):
             name = f"W{number}"
-            if number > 1:
-                inputs, slopes = with_slope(self.activation, signal)
-                signal, change = start[name] @ inputs, moved[name] @ inputs + start[name] @ (slopes * change)
+            if inputs is not None:
+                change = sent_back(self.activation, change, layers[number - 2][1], inputs)  # times slopes
+                change = moved[name] @ inputs + start[name] @ change
             if (forward := params.get(f"m{number}")) is not None:
-                signal, change = forward * signal, forward * change
-            if (bias := start.get(f"b{number}")) is not None:
-                signal, change = signal + bias, change + moved[f"b{number}"]
-        return (signal + change).flatten(0, 1)
+                change = forward * change
+            if f"b{number}" in moved:
+                change = change + moved[f"b{number}"]
+        return (layers[-1][1] + change).flatten(0, 1)
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        back = slope(self.predict(params, instances))
-        return super().gradient(self._started(params), instances, lambda _: back)
+        start = self._started(params)
+        layers = list(self._layers(start, instances))
+        return self._gradients(start, instances, layers, slope(self._predicted(params, instances, layers)))
 
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]

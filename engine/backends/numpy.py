@@ -155,10 +155,8 @@ def _begun(undrawn: Undrawn, examples: Examples) -> Weights:
         return Projected(np.zeros((replicas, targets, d)))
     assert learner.architecture is not None, "a learner without a solver has an architecture"
     rates = np.repeat(np.array(rates_of(learner), dtype), targets)
-    start = {
-        name: np.repeat(each.astype(dtype)[:, None], len(rates), 1)
-        for name, each in learner.architecture.start(undrawn.streams("init"), d).items()
-    }
+    drawn = learner.architecture.start(learner.stream_of_start(undrawn.streams), d)
+    start = {name: np.repeat(each.astype(dtype)[:, None], len(rates), 1) for name, each in drawn.items()}
     assert learner.update is not None, "an architecture is trained by an update rule"
     if learner.update.multiplicative_step(learner.architecture) is not None:
         return Multiplied(learner, start, rates)

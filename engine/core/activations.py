@@ -47,13 +47,19 @@ SLOPES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "gelu": lambda z, a: torch.special.ndtr(z) + z * _density(z),
     "silu": lambda z, a: torch.sigmoid(z) * (1 + z - a),
     "mish": lambda z, a: _mish_slope(z),
-    "softplus": lambda z, a: torch.sigmoid(z).masked_fill(z > LINEAR, 1.0),
+    "softplus": lambda z, a: torch.ops.aten.softplus_backward(z.new_ones(()).expand_as(z), z, 1, LINEAR),
     "softsign": lambda z, a: (1 - a.abs()).square(),
     "sigmoid": lambda z, a: a * (1 - a),
     "tanh": lambda z, a: 1 - a.square(),
     "erf": lambda z, a: 2 / math.pi**0.5 * torch.exp(-z.square()),
 }
 """σ′ by name, of z and a = σ(z); at a kink what torch takes there."""
+
+SENT_BACK: dict[str, Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "relu": lambda sent, z, a: torch.ops.aten.threshold_backward(sent, a, 0),
+    "softplus": lambda sent, z, a: torch.ops.aten.softplus_backward(sent, z, 1, LINEAR),
+}
+"""What is sent back times σ′, of that, z and a = σ(z): where torch has it in one pass and makes no slopes."""
 
 
 def _density(z: torch.Tensor) -> torch.Tensor:
@@ -100,10 +106,8 @@ def with_slope(name: str, signal: torch.Tensor) -> tuple[torch.Tensor, torch.Ten
 
 def sent_back(name: str, sent: torch.Tensor, signal: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     """∂L/∂z of ∂L/∂a, `sent`, for a = σ(z): these times σ′(z)."""
-    if name == "relu":
-        back: torch.Tensor = torch.ops.aten.threshold_backward(sent, values, 0)  # makes no tensor of slopes
-        return back
-    return sent * SLOPES[name](signal, values)
+    one_pass = SENT_BACK.get(name)
+    return sent * SLOPES[name](signal, values) if one_pass is None else one_pass(sent, signal, values)
 
 
 def kinked(name: str) -> str:

@@ -34,7 +34,7 @@ class Stream:
     CPU in float64, so that a seed means the same data on every device and in every dtype.
     """
 
-    def __init__(self, seeds: Sequence[int], name: str) -> None:
+    def __init__(self, seeds: Sequence[int | Sequence[int]], name: str) -> None:
         self._seeds, self._salt = seeds, zlib.crc32(name.encode())
         self.replicas = len(seeds)
 
@@ -97,6 +97,10 @@ class Streams:
 
     def __call__(self, name: str) -> Stream:
         return Stream(self.seeds, name)
+
+    def printed(self, seed: Sequence[int]) -> Stream:
+        """What `default_rng(seed)` draws, the same for every replica: a draw that somebody else has made."""
+        return Unnamed([seed] * len(self.seeds), "")
 
     def of_data(self) -> Streams:
         """The streams that a problem is drawn from, all at their beginning."""

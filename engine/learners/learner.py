@@ -17,6 +17,7 @@ from engine.learners.schedule import AnySchedule
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture as AnyArchitecture
+    from engine.core.streams import Stream, Streams
     from engine.solvers import Solver as AnySolver
     from engine.updates import Update as AnyUpdate
 else:
@@ -62,6 +63,16 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             extra=SELDOM,
         ),
     ] = "one"
+    start_seed: Annotated[
+        tuple[Annotated[int, Meta(ge=0, lt=2**62)], ...],
+        Meta(
+            max_length=MOST_LAYERS,
+            title="seed of the start",
+            description="every replica starts with what default_rng of numpy draws from it, as in [0, 2]; "
+            "with none each has its own start",
+            extra=SELDOM,
+        ),
+    ] = ()
     schedule: Annotated[
         AnySchedule | None,
         Meta(title="schedule", description="what multiplies the rate, step by step", extra=SELDOM),
@@ -101,6 +112,10 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Whether its steps are those of its update rule, with nothing added."""
         return all(getattr(self, name) is None for name in STEP_OPTIONS)
 
+    def stream_of_start(self, streams: Streams) -> Stream:
+        """The random numbers that its architecture starts from."""
+        return streams.printed(self.start_seed) if self.start_seed else streams("init")
+
     def __post_init__(self) -> None:
         for name in STEP_OPTIONS if self.update is None else ():
             if getattr(self, name) is not None:
@@ -126,6 +141,8 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 )
             if self.layer_rates:
                 raise BadField("layer_rates", "a solver has no layers and no rate; leave it out")
+            if self.start_seed:
+                raise BadField("start_seed", "a solver has no start; leave it out")
         elif self.architecture is None:
             raise BadField(
                 "architecture", "missing; a learner has an architecture and an update, or a solver"

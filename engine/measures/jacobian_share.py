@@ -8,9 +8,9 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.parts import Count
-from engine.hypotheses.tangent_kernel import largest_eigenpairs, tangent_kernels
+from engine.hypotheses.tangent_kernel import largest_eigenpairs
 from engine.measures import Measure, Probe
-from engine.measures.jacobian_spectrum import FIRST_LAYER, seen_by_net
+from engine.measures.jacobian_spectrum import kernels_of_seen, seen_by_net
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -27,12 +27,11 @@ class LeftSingular(Measure, frozen=True):
     directions: int
 
     def value(self, probe: Probe) -> torch.Tensor:
-        kernels = tangent_kernels(probe.architecture, probe.tensors, probe.data.instances, FIRST_LAYER)
         found = []
-        for kernel, seen in zip(kernels, seen_by_net(probe), strict=True):
-            some = seen.flatten().nonzero()[:, 0]
-            values, vectors = largest_eigenpairs(kernel[some][:, some], self.directions)
-            whole = kernel.new_zeros(1 + len(kernel), self.directions)
+        predictions = probe.architecture.outputs * probe.data.instances.n
+        for some, kernel in kernels_of_seen(probe):
+            values, vectors = largest_eigenpairs(kernel, self.directions)
+            whole = kernel.new_zeros(1 + predictions, self.directions)
             whole[0, : len(values)] = values.sqrt()
             whole[1 + some, : len(values)] = vectors
             found.append(whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
@@ -58,19 +59,28 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
         return 3 * batch * signals
 
     def value(self, probe: Probe) -> torch.Tensor:
-        kernels = tangent_kernels(probe.architecture, probe.tensors, probe.data.instances, FIRST_LAYER)
+        kernels: Iterator[torch.Tensor]
         if self.rows == "train":
-            kernels = (_of_some(*pair) for pair in zip(kernels, seen_by_net(probe), strict=True))
+            kernels = (kernel for _, kernel in kernels_of_seen(probe))
+        else:
+            kernels = tangent_kernels(probe.architecture, probe.tensors, probe.data.instances, FIRST_LAYER)
         found = [torch.linalg.eigvalsh(kernel).flip(0)[: self.most].clamp(min=0).sqrt() for kernel in kernels]
         count = min(self.most, probe.architecture.outputs * probe.data.instances.n)
         padded = [torch.nn.functional.pad(values, (0, count - len(values))) for values in found]
         return probe.data.over_targets(torch.stack(padded, 1)).movedim(0, -1)
 
 
-def _of_some(kernel: torch.Tensor, some: torch.Tensor) -> torch.Tensor:
-    """The kernel [K·n, K·n] of some predictions [K, n]."""
-    numbers = some.flatten().nonzero()[:, 0]
-    return kernel[numbers][:, numbers]
+def kernels_of_seen(probe: Probe) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Of one net after the other the numbers of the predictions of rows seen, of K·n, and J Jᵀ of these."""
+    instances, nets = probe.data.instances, seen_by_net(probe)
+    members = len(nets) // instances.replicas
+    for net, seen in enumerate(nets):
+        rows = seen.any(0).nonzero()[:, 0]
+        tensors = {name: tensor[net : net + 1] for name, tensor in probe.tensors.items()}
+        some = instances.of_replica(net // members).pick(rows[None])
+        (kernel,) = tangent_kernels(probe.architecture, tensors, some, FIRST_LAYER)
+        kept = seen[:, rows].flatten().nonzero()[:, 0]
+        yield seen.flatten().nonzero()[:, 0], kernel[kept][:, kept] if len(kept) < len(kernel) else kernel
 
 
 def seen_by_net(probe: Probe) -> torch.Tensor:

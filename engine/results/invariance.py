@@ -31,6 +31,8 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
         return learner.solver.invariance()
     assert learner.architecture is not None, "Learner admits no other combination"
     start = learner.architecture.invariance(experiment.problem.matrix.shape()[1])
+    if learner.start_seed:
+        start = Verdict(False, "it starts from one draw and no other, which features tell apart", TRIVIAL)
     if learner.update is None:
         return start._replace(reason=f"{start.reason}, and it is not trained")
     if learner.architecture.by_inner_products and not learner.update.own_start:

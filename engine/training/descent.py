@@ -41,6 +41,7 @@ class Descent:
         tensors = architecture.fitted(tensors, instances)
         params = {name: tensors.pop(name) for name in architecture.layers}
         self._options = None if learner.plain_steps else OptionedSteps(learner, inputs.streams)
+        self._start_given = bool(learner.start_seed)
         self._of_loss = learner.schedule is not None and learner.schedule.of_loss
         self._multiplies = (
             update is not None
@@ -91,10 +92,14 @@ class Descent:
         self._params = params
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start by the one that corresponds to instances U x; for use before any example."""
-        turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
-        self._params, self._state = self._begun({name: turned[name] for name in self._params})
-        self._fixed = {name: turned[name] for name in self._fixed}
+        """Replace the start by the one that corresponds to instances U x; for use before any example.
+
+        A start from a seed of its own stays: it is not drawn from a law.
+        """
+        if not self._start_given:
+            turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
+            self._params, self._state = self._begun({name: turned[name] for name in self._params})
+            self._fixed = {name: turned[name] for name in self._fixed}
         if self._options is not None:
             self._options.rotate(rotation)
 
@@ -235,7 +240,7 @@ def start_of(inputs: TrainingInputs) -> Params:
     """The tensors that every replica starts with [R, …], for instances as the data have them."""
     architecture, instances = inputs.learner.architecture, inputs.data.instances
     assert architecture is not None, "solvers have no tensors"
-    drawn = architecture.start(inputs.streams("init"), instances.d)
+    drawn = architecture.start(inputs.learner.stream_of_start(inputs.streams), instances.d)
     start = {
         name: torch.as_tensor(value, dtype=instances.dtype, device=instances.device)
         for name, value in drawn.items()

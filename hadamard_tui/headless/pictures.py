@@ -21,6 +21,7 @@ from engine.results.results import Results
 from engine.results.views import view
 from engine.spec.pictures import drawn
 from hadamard_tui.charts.colour_map import colour_map
+from hadamard_tui.charts.different_lines import different
 from hadamard_tui.charts.line_heads import DIRECTIONS
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.printed import printed
@@ -114,15 +115,17 @@ def chart(found: View, console: Console) -> Text:
 
 def table(found: View, width: int) -> Table:
     """A row per place on the x-axis and a column per curve and line, or where these are too many a row."""
-    ones: list[CurveView | LineView] = [*found.curves, *found.lines]
+    lines = different(found.lines)
+    ones: list[CurveView | LineView] = [*found.curves, *lines]
     names = [
         Text(f"{letter_of(curve)} {found.in_words(curve)}".strip(), colour_of(curve))
         for curve in found.curves
     ]
-    names += [Text(f"{found.line_name(line)}\n{_direction(line)}", "dim") for line in found.lines]
+    names += [Text(f"{found.line_name(line)}\n{_direction(line)}", "dim") for line in lines]
     made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     rows = [
-        [found.name_at(x) or _number(x), *(_cell(one, x) for one in ones)] for x in _places(found, MOST_ROWS)
+        [found.name_at(x) or _number(x), *(_cell(one, x, found) for one in ones)]
+        for x in _places(found, MOST_ROWS)
     ]
     widest = (max((cell_len(cell) for cell in column), default=0) for column in zip(*rows, strict=True))
     if len(ones) * COLUMN <= width and sum(max(WORD, one) + GAP for one in widest) <= width:
@@ -137,7 +140,7 @@ def table(found: View, width: int) -> Table:
     for x in places:
         made.add_column(found.name_at(x) or _number(x), justify="right")
     for name, one in zip(names, ones, strict=True):
-        made.add_row(Text(" ").join(name.split()), *(_cell(one, x) for x in places))
+        made.add_row(Text(", ").join(name.split()), *(_cell(one, x, found) for x in places))
     return made
 
 
@@ -159,7 +162,8 @@ def _places(found: View, most: int) -> list[float]:
     return [float(x) for x in every]
 
 
-def _cell(one: CurveView | LineView, x: float) -> str:
+def _cell(one: CurveView | LineView, x: float, found: View) -> str:
+    """The value of a curve or a line at x, with its error; 0 for what counts as that in the picture."""
     place = one.place(x)
     if place is None or np.isnan(one.y[place]):
         return NOTHING
@@ -167,6 +171,8 @@ def _cell(one: CurveView | LineView, x: float) -> str:
     stderr = one.stderr if isinstance(one, CurveView) else None
     if np.isinf(y):
         return "never" if y > 0 else NOTHING
+    if abs(y) <= found.negligible:
+        return "0"
     error = (
         "" if stderr is None or not np.isfinite(stderr[place]) else f" ± {number(float(stderr[place]), 1)}"
     )

@@ -24,8 +24,8 @@ from engine.training.training_inputs import TrainingInputs
 Words = str | Mapping[str, Any]
 """A part: its kind alone, or its kind and fields as a preset says them."""
 
-WORDS = ("rate_unit", "role", "where")
-"""What a learner says in a word, and is no part."""
+WORDS = ("rate_unit", "role", "start_seed", "where")
+"""What a learner says in a word or in numbers, and is no part."""
 
 ALL = 10**9
 """More records than any training run has."""

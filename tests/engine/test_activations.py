@@ -21,13 +21,14 @@ def test_a_slope_is_the_derivative_that_torch_takes_at_kinks_too(name, dtype):
 
 @pytest.mark.parametrize("name", TABLE)
 def test_what_is_sent_back_through_a_unit_is_multiplied_by_its_slope(name):
-    z = torch.cat((torch.linspace(-5, 5, 101, dtype=torch.float64), torch.zeros(2, dtype=torch.float64)))
+    z = torch.cat((torch.linspace(-5, 30, 301, dtype=torch.float64), torch.zeros(2, dtype=torch.float64)))
     sent = torch.linspace(-2, 3, len(z), dtype=torch.float64).requires_grad_()
     values, slopes = with_slope(name, z)
     found = sent_back(name, sent, z, values)
-    assert torch.equal(found, sent * slopes)
+    rounding = 2 * torch.finfo(torch.float64).eps  # in one pass factors come in another order
+    torch.testing.assert_close(found, sent * slopes, rtol=rounding, atol=0)
     (again,) = torch.autograd.grad(found.sum(), sent)
-    torch.testing.assert_close(again, slopes, rtol=0, atol=0)
+    torch.testing.assert_close(again, slopes, rtol=rounding, atol=0)
 
 
 def test_every_transfer_function_has_a_slope():

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from building import data_of, experiment, gd, raw
+from building import beginning, data_of, experiment, gd, raw
 
 from engine.core.parts import BadInput
 from engine.problems.data import draw
-from engine.results.invariance import certificate
+from engine.results.invariance import certificate, verdict
 from engine.runtime.run import run
 from engine.spec import reading
 
@@ -79,3 +79,51 @@ def test_given_weights_may_come_several_times():
 def test_given_weights_need_as_many_features():
     with pytest.raises(BadInput, match=r"problem\.target\.w: there are 2 features"):
         experiment({"kind": "gaussian", "n": 3, "d": 2}, {"kind": "weights", "w": [1, 2, 3]})
+
+
+def seeded(architecture, seed):
+    return {"architecture": architecture, "update": {"kind": "gd", "lr": 0.1}, "start_seed": seed}
+
+
+STARTED = {
+    "dense": (
+        {"kind": "dense", "widths": [3], "activation": "identity", "scale": 0.3},
+        lambda numbers: {
+            "W1": 0.3 * numbers.standard_normal((3, 4)) / 2,
+            "W2": 0.3 * numbers.standard_normal((1, 3)) / 3**0.5,
+        },
+    ),
+    "conv": (
+        {"kind": "conv", "scale": 0.6},
+        lambda numbers: {name: 0.3 * numbers.standard_normal(4) for name in ("w1", "w2")},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", STARTED)
+def test_a_seed_of_the_start_is_that_of_numpy_for_every_replica(kind):
+    architecture, draws = STARTED[kind]
+    described = experiment(
+        {"kind": "gaussian", "n": 5, "d": 4}, learners={"it": seeded(architecture, [0, 12])}, replicas=2
+    )
+    hypothesis, _ = beginning(described)
+    for name, expected in draws(np.random.default_rng([0, 12])).items():
+        for replica in range(2):
+            np.testing.assert_allclose(hypothesis.tensors[name][replica], expected, rtol=1e-6)
+
+
+def test_one_start_is_not_rotation_invariant_and_the_certificate_says_so():
+    architecture = {"kind": "dense", "widths": [6], "activation": "identity"}
+    drawn, given = (
+        experiment({"kind": "gaussian", "n": 6, "d": 4}, learners={"it": seeded(architecture, seed)})
+        for seed in ([], [7])
+    )
+    assert verdict(drawn.learners[0], drawn).invariant is True
+    assert certificate(drawn, drawn.learners[0]) < 1e-9
+    assert verdict(given.learners[0], given).invariant is False
+    assert certificate(given, given.learners[0]) > 1e-3
+
+
+def test_a_solver_has_no_seed_of_a_start():
+    with pytest.raises(BadInput, match=r"start_seed: a solver has no start; leave it out"):
+        experiment(learners={"it": {"solver": "lls", "start_seed": [1]}})
