@@ -416,15 +416,15 @@ class Dense(Architecture, frozen=True, tag="dense"):
         for number in self._numbers:
             if (forward := params.get(f"m{number}")) is not None:
                 right = forward * right
-        rights = []
-        for name in self.layers:
-            rights.append(right)
-            right = right @ params[name].mT
+        names, rights = self.layers, [right]
+        for name in names[:-1]:
+            rights.append(rights[-1] @ params[name].mT)
         left, gradients = None, {}
-        for name, right in zip(reversed(self.layers), reversed(rights), strict=True):
+        for name, right in zip(reversed(names), reversed(rights), strict=True):
             gradients[name] = right if left is None else left.mT @ right
-            left = params[name] if left is None else left @ params[name]
-        return {name: gradients[name] for name in self.layers}
+            if name != names[0]:
+                left = params[name] if left is None else left @ params[name]
+        return {name: gradients[name] for name in names}
 
     @property
     def affine(self) -> bool:

@@ -27,5 +27,6 @@ class Exponential(Loss, frozen=True, tag="exponential"):
         return -labels * torch.exp(-labels * predictions)
 
     def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        shares = torch.softmax(-labels * predictions, -1)  # e^(−m) themselves would be 0 for margins m > 745
-        return -labels * shares * predictions.shape[-1]
+        signs = -labels
+        shares = torch.softmax(signs * predictions, -1)  # e^(−m) themselves would be 0 for margins m > 745
+        return signs * shares * predictions.shape[-1]

@@ -236,8 +236,8 @@ class Measure(Part, frozen=True):
     always: ClassVar[bool] = False
     """Whether every run records it that it does not refuse, or only one with a picture or a claim of it."""
 
-    expensive: ClassVar[bool] = False
-    """Whether it is measured at some of many records only."""
+    expensive: ClassVar[str] = ""
+    """What it costs, where that is much: it is then measured at some of many records only."""
 
     whole: ClassVar[bool] = False
     """Whether it is a whole number, which rounding leaves as it is."""

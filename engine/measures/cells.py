@@ -32,7 +32,7 @@ class Cells(Measure, frozen=True, tag="cells"):
     """
 
     label: ClassVar[str] = "hidden units that are on"
-    expensive: ClassVar[bool] = True
+    expensive: ClassVar[str] = "a pass through the net for every place on the plane"
     of_parameters: ClassVar[bool] = True
 
     reach: Reach = 2.0

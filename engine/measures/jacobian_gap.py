@@ -27,7 +27,7 @@ class JacobianGap(Measure, frozen=True, tag="jacobian-gap"):
 
     label: ClassVar[str] = "ratio of a singular value to the next"
     of_parameters: ClassVar[bool] = True
-    expensive: ClassVar[bool] = True
+    expensive: ClassVar[str] = "of every net the eigenvalues of a matrix as large as there are predictions"
 
     most: Annotated[Count, Meta(title="how many", description="of the largest singular values")] = 50
 

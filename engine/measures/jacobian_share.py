@@ -42,7 +42,7 @@ class OfJacobian(Measure, frozen=True):
     """A measure of labels or residuals in the span of m left singular vectors of the Jacobian by W₁."""
 
     of_parameters: ClassVar[bool] = True
-    expensive: ClassVar[bool] = True
+    expensive: ClassVar[str] = "of every net eigenvectors of a matrix as large as there are predictions"
 
     directions: Annotated[
         Count, Meta(title="directions m", description="left singular vectors that span the information space")

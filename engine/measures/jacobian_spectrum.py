@@ -34,7 +34,7 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
 
     label: ClassVar[str] = "singular value of the Jacobian"
     of_parameters: ClassVar[bool] = True
-    expensive: ClassVar[bool] = True
+    expensive: ClassVar[str] = "of every net the eigenvalues of a matrix as large as there are predictions"
 
     most: Annotated[Count, Meta(title="how many", description="of the largest singular values")] = 50
 

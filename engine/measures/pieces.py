@@ -34,7 +34,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
     """
 
     label: ClassVar[str] = "linear pieces"
-    expensive: ClassVar[bool] = True
+    expensive: ClassVar[str] = "the units of every net, one layer after the other"
     of_parameters: ClassVar[bool] = True
     names: ClassVar[Mapping[str, str]] = {"instances": "pieces", "line": "pieces-of-line"}
 

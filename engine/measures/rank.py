@@ -20,7 +20,7 @@ class Rank(Measure, frozen=True, tag="rank"):
     """
 
     label: ClassVar[str] = "rank"
-    expensive: ClassVar[bool] = True
+    expensive: ClassVar[str] = "a singular value decomposition of the weights of all targets"
     whole: ClassVar[bool] = True
     of_weights: ClassVar[bool] = True
 

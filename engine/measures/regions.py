@@ -24,7 +24,7 @@ class Regions(Measure, frozen=True, tag="regions"):
     """
 
     label: ClassVar[str] = "cells of the plane"
-    expensive: ClassVar[bool] = True
+    expensive: ClassVar[str] = "every unit cuts every cell that is there already"
     of_parameters: ClassVar[bool] = True
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:

@@ -17,7 +17,7 @@ class RelativeSharpness(Measure, frozen=True, tag="relative-sharpness"):
     """
 
     label: ClassVar[str] = "sharpness / that at the start"
-    expensive: ClassVar[bool] = True
+    expensive: ClassVar[str] = "of every net tens of products with its Hessian, of three passes each"
     of_parameters: ClassVar[bool] = True
     of_curvature: ClassVar[bool] = True
 

@@ -23,7 +23,7 @@ class Sharpness(Measure, frozen=True, tag="sharpness"):
     """
 
     label: ClassVar[str] = "sharpness"
-    expensive: ClassVar[bool] = True
+    expensive: ClassVar[str] = "of every net tens of products with its Hessian, of three passes each"
     of_parameters: ClassVar[bool] = True
     of_curvature: ClassVar[bool] = True
 

@@ -22,7 +22,7 @@ class SingularValues(Measure, frozen=True, tag="spectrum"):
     """
 
     label: ClassVar[str] = "singular value"
-    expensive: ClassVar[bool] = True
+    expensive: ClassVar[str] = "a singular value decomposition of the weights of all targets"
     of_weights: ClassVar[bool] = True
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:

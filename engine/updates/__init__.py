@@ -347,6 +347,15 @@ def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) 
     return w - rate * direction
 
 
+def moved_by(
+    w: torch.Tensor, rate: float | torch.Tensor, scale: torch.Tensor, direction: torch.Tensor
+) -> torch.Tensor:
+    """w − η s v for a direction v and a number s of every member, shaped to go with it."""
+    if isinstance(rate, float):
+        return torch.addcmul(w, scale, direction, value=-rate)
+    return w - rate * scale * direction
+
+
 def descended(params: Params, directions: Params, rates: Rates) -> Params:
     """w − η v for a direction v of every parameter."""
     return {name: moved(w, rates[name], directions[name]) for name, w in params.items()}

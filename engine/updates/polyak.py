@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from engine.core.lazy import torch
-from engine.core.params import Params, per_member
+from engine.core.params import Params, flat, per_member
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, descended
+from engine.updates import Rate, Rates, State, Update, moved_by
 
 
 class Polyak(Update, frozen=True, tag="polyak"):
@@ -20,13 +20,12 @@ class Polyak(Update, frozen=True, tag="polyak"):
     lr: Rate = 0.03125
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        square = torch.stack([g.flatten(1).square().sum(1) for g in gradients.values()]).sum(0)
-        scale = torch.where(square > 0, 1 / square, 0.0)
-        return descended(
-            params,
-            {name: per_member(scale, g) * g for name, g in gradients.items()},
-            rates,
-        ), state
+        square = flat(gradients.values()).square().sum(1)
+        scale = torch.where(square > 0, square.reciprocal(), 0.0)
+        return {
+            name: moved_by(w, rates[name], per_member(scale, w), gradients[name])
+            for name, w in params.items()
+        }, state
 
     @property
     def along_gradients(self) -> bool:

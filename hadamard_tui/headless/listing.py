@@ -140,7 +140,7 @@ def _facts(member: type[Part]) -> list[str | Text]:
     """What a theory line says and who proved it, what a measure costs, how a claim is said; else fields."""
     if example := getattr(member, "example", ""):
         return [example]
-    if getattr(member, "expensive", False):
-        return ["expensive: at some of many evaluation points only"]
+    if cost := getattr(member, "expensive", ""):
+        return [f"expensive: at some of many evaluation points only ({cost})"]
     line: Any = member
     return [head(line())] if hasattr(member, "formula") else []

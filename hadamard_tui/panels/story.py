@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from engine.claims import Outcome
+from engine.core.texts import listed
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.line_heads import head, meaning, standing
 from hadamard_tui.editing.fitting_claims import LeftOut
@@ -40,6 +41,19 @@ def story_text(experiment: Experiment) -> Text:
     if experiment.source:
         text.append(f"Source: {experiment.source}\n", "dim")
     return text
+
+
+def costs(experiment: Experiment) -> list[Text]:
+    """One line per cost of expensive measures that pictures, claims or the set-up name: for before a run."""
+    named = [picture.measure for picture in experiment.pictures]
+    named += [claim.measure for claim in experiment.claims if claim.measure is not None]
+    by_cost: dict[str, dict[str, None]] = {}
+    for measure in (*named, *experiment.run.measures):
+        if measure.expensive:
+            by_cost.setdefault(measure.expensive, {})[measure.kind] = None
+    return [
+        Text(f"Expensive: {listed(list(kinds))} ({cost}).\n", style="dim") for cost, kinds in by_cost.items()
+    ]
 
 
 def theorem(context: PanelContext) -> Text:

@@ -96,7 +96,7 @@ class Largest(Measure, frozen=True, tag="largest"):
 
     label: ClassVar[str] = "weight"
     of_weights: ClassVar[bool] = True
-    expensive: ClassVar[bool] = True
+    expensive: ClassVar[str] = "much"
 
     def index(self, learner, problem):
         return (Index("j", np.array([1.0, 2.0])),)
