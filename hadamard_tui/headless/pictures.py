@@ -134,8 +134,10 @@ def table(found: View, width: int) -> Table:
         for head, column in zip(heads, zip(*rows, strict=True) if rows else ((),) * len(heads), strict=True)
     ]
     if len(ones) * COLUMN <= width and sum(one + GAP for one in widest) - GAP <= width:
-        for head, room in zip(heads, widest, strict=True):
-            made.add_column(_wrapped(head, room), justify="right")
+        spare = width - sum(one + GAP for one in widest) + GAP
+        for head, least in zip(heads, widest, strict=True):
+            made.add_column(shown := _wrapped(head, least + spare), justify="right")
+            spare -= max(0, max(map(cell_len, str(shown).splitlines())) - least)
         for row in rows:
             made.add_row(*row)
         return made
