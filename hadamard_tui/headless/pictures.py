@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -43,8 +44,8 @@ MOST_ROWS = 12
 COLUMN, WIDEST_NAME = 14, 34
 """Cells that a number with its error takes, and those left to the names of curves that stand in rows."""
 
-WORD, GAP = 5, 2
-"""Cells that a column has at least, and those between two of them."""
+GAP = 2
+"""Cells between two columns."""
 
 NOTHING = "—"
 
@@ -127,11 +128,16 @@ def table(found: View, width: int) -> Table:
         [found.name_at(x) or _number(x), *(_cell(one, x, found) for one in ones)]
         for x in _places(found, MOST_ROWS)
     ]
-    widest = (max((cell_len(cell) for cell in column), default=0) for column in zip(*rows, strict=True))
-    if len(ones) * COLUMN <= width and sum(max(WORD, one) + GAP for one in widest) <= width:
-        made.add_column(found.x_label, justify="right")
-        for name in names:
-            made.add_column(name, justify="right")
+    heads = [Text(found.x_label), *names]
+    widest = [
+        max(cell_len(text) for text in (*str(head).split(), *column))
+        for head, column in zip(heads, zip(*rows, strict=True) if rows else ((),) * len(heads), strict=True)
+    ]
+    if len(ones) * COLUMN <= width and sum(one + GAP for one in widest) - GAP <= width:
+        spare = width - sum(one + GAP for one in widest) + GAP
+        for head, least in zip(heads, widest, strict=True):
+            made.add_column(shown := _wrapped(head, least + spare), justify="right")
+            spare -= max(0, max(map(cell_len, str(shown).splitlines())) - least)
         for row in rows:
             made.add_row(*row)
         return made
@@ -142,6 +148,12 @@ def table(found: View, width: int) -> Table:
     for name, one in zip(names, ones, strict=True):
         made.add_row(Text(", ").join(name.split()), *(_cell(one, x, found) for x in places))
     return made
+
+
+def _wrapped(head: Text, room: int) -> Text:
+    """A heading between whose words lines break, as rich would rather break the numbers below it."""
+    lines = (line for part in str(head).splitlines() for line in textwrap.wrap(part, room))
+    return Text("\n".join(lines), head.style)
 
 
 def _direction(line: LineView) -> str:

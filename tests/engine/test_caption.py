@@ -955,14 +955,14 @@ LEVEL = Marked("guessing", y=(0.5,), kind="guessing")
 @pytest.mark.parametrize(
     ("y", "said"),
     [
-        ([0.49, 0.51, 0.48, 0.5], "net stays within 4 % of guessing."),
-        ([0.5, 0.5, 0.5, 0.5], "net follows guessing."),
-        ([0.5 + 1e-7, 0.5, 0.5, 0.5], "net stays within 0.01 % of guessing."),
-        ([0.1, 0.3, 0.4, 0.49], "net ends within 2 % of guessing."),
-        ([0.5, 0.3, 0.4, 0.3], "net begins at guessing."),
-        ([0.51, 0.3, 0.3, 0.5], "net begins within 2 % of guessing, net ends at it."),
-        ([0.1, 0.3, 0.3, 0.2], "net stays below guessing."),
-        ([0.8, 0.9, 0.7, 0.7], "net stays above guessing."),
+        ([0.49, 0.51, 0.48, 0.5], "net stays within 4 % of “guessing”."),
+        ([0.5, 0.5, 0.5, 0.5], "net follows “guessing”."),
+        ([0.5 + 1e-7, 0.5, 0.5, 0.5], "net stays within 0.01 % of “guessing”."),
+        ([0.1, 0.3, 0.4, 0.49], "net ends within 2 % of “guessing”."),
+        ([0.5, 0.3, 0.4, 0.3], "net begins at “guessing”."),
+        ([0.51, 0.3, 0.3, 0.5], "net begins within 2 % of “guessing”, net ends at it."),
+        ([0.1, 0.3, 0.3, 0.2], "net stays below “guessing”."),
+        ([0.8, 0.9, 0.7, 0.7], "net stays above “guessing”."),
         ([0.1, 0.9, 0.3, 0.2], ""),
     ],
 )
@@ -981,8 +981,12 @@ def test_a_mark_is_set_beside_the_curves_whose_own_it_is():
 
 def test_curves_are_set_beside_reference_learners():
     least = curve("least norm", SIZES, np.array([1.0, 1, 2, 2]), is_reference=True)
-    assert beside(np.array([1.5, 1.6, 2.5, 2.01]), others=(least,)) == "net ends within 0.5 % of least norm."
+    assert (
+        beside(np.array([1.5, 1.6, 2.5, 2.01]), others=(least,)) == "net ends within 0.5 % of “least norm”."
+    )
     assert beside(SIZES, others=(replace(least, missing=np.ones(4, int)),)) == "", "it is not known"
+    tiny = replace(least, y=1e-20 * least.y)
+    assert beside(1e-22 * SIZES, others=(tiny,)) == "", "both are 0 but for rounding"
 
 
 def test_of_the_ends_of_curves_that_are_about_the_same_it_is_not_told_which_is_highest():
