@@ -54,7 +54,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         detail = f"{name_of(view)} − that of {view.in_words(other)} = {gap[worst]:.2g}"
         detail += f" at {where(view, curve.x[places[worst]])}"
         stderr = None if error is None else float(errors[worst])
-        if stderr:
+        if stderr is not None and stderr > allowed:
             detail += f", {gap[worst] / stderr:+.1f} standard errors"
         return Outcome(self, bool(holds), float(gap[worst]), detail, stderr)
 

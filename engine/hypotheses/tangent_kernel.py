@@ -9,6 +9,7 @@ import numpy as np
 from engine.architectures import Architecture
 from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
+from engine.core.one_thread import one_thread
 from engine.core.params import Params
 from engine.problems.instances import Instances
 
@@ -60,6 +61,7 @@ def largest_eigenpairs(kernel: torch.Tensor, count: int) -> tuple[torch.Tensor, 
         from scipy.sparse.linalg import eigsh  # type: ignore[import-untyped]
 
         begin = np.random.default_rng(0).standard_normal(size)  # the same always: runs can be repeated
-        found = eigsh(kernel.cpu().numpy(), count, which="LA", v0=begin)
+        with one_thread():
+            found = eigsh(kernel.cpu().numpy(), count, which="LA", v0=begin)
         values, vectors = (torch.from_numpy(one).to(kernel.device) for one in found)
     return values.flip(0)[:count].clamp(min=0), vectors.flip(1)[:, :count]

@@ -74,6 +74,12 @@ class Probe:
         """The predictions of all rows [B, n]."""
         return self._hypothesis.predict(self.data.instances)
 
+    @property
+    def known_predictions(self) -> torch.Tensor | None:
+        """These, if somebody has needed them."""
+        found: torch.Tensor | None = self.__dict__.get("predictions")
+        return found
+
     def predict(self, rows: torch.Tensor) -> torch.Tensor:
         """The predictions [B, k] of other instances [R, k, d], or [1, k, d] for all replicas."""
         same = rows.to(self.data.labels).expand(self.data.replicas, -1, -1).contiguous()

@@ -58,7 +58,7 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     until = "" if curve.diverged_at is None else f", until it diverged at {curve.diverged_at:g}"
 
     def at(place: int | np.intp) -> str:
-        return standing(curve, line, int(there[place]))
+        return standing(curve, line, int(there[place]), rounding)
 
     outside, least = gap < -rounding, int(gap.argmin())
     if not outside.any():
@@ -91,11 +91,16 @@ def _closest(x: Floats, line: LineView, gap: Floats) -> int:
     return int(np.where(matters, gap, np.inf).argmin() if matters.any() else gap.argmin())
 
 
-def standing(curve: CurveView, line: LineView, place: int) -> str:
-    """How a curve of the loss stands to a bound at a place."""
+def standing(curve: CurveView, line: LineView, place: int, rounding: float) -> str:
+    """How a curve of the loss stands to a bound at a place, in standard errors where there are any.
+
+    What is no more than `rounding` is 0, and no error of samples.
+    """
     x = float(curve.x[place])
     gap = float(curve.y[place]) - float(np.interp(x, line.x, line.y))
+    if abs(gap) <= rounding:
+        return f"loss − {line.called} = 0 at {x:g}"
     text = f"loss − {line.called} = {gap:+.2g} at {x:g}"
-    if curve.stderr is not None and curve.stderr[place] > 0:
+    if curve.stderr is not None and curve.stderr[place] > rounding:
         text += f", {gap / float(curve.stderr[place]):+.1f} standard errors"
     return text

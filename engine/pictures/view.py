@@ -33,6 +33,9 @@ ROUNDING = {"float32": 1e-5, "float64": 1e-11}
 ZERO = 1e-12
 """A bound below this is 0 up to rounding, and nothing is a multiple of it."""
 
+QUIET = 1e-11
+"""A curve that stays below this is 0 but for rounding."""
+
 NEAR = 1e-9
 """Places that differ by less than this, relatively, are the same."""
 
@@ -360,6 +363,15 @@ class View:
             if curve.name == name or curve.chosen:
                 return curve
         raise KeyError(name)
+
+    @property
+    def negligible(self) -> float:
+        """What counts as 0, however small all else is: of a measure as it stands what it says of itself, and
+        where all curves are QUIET no less than that."""
+        as_it_stands = self.picture.times is None and self.picture.relative is None
+        least = self.picture.measure.negligible if as_it_stands else 0.0
+        highest = [np.nanmax(np.abs(curve.y), initial=0.0) for curve in self.curves]
+        return max(least, QUIET) if highest and max(highest) <= QUIET else least
 
     @property
     def x_name(self) -> str:

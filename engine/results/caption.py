@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.claims import Outcome
@@ -69,7 +70,7 @@ def caption(
     names = {f"{letter} ({name})": letter for letter, name in called}
     text = ""
     for chosen in _shorter(every):
-        text = _named_once(_sentences(chosen), names)
+        text = named_once(_sentences(chosen), names)
         if room.holds(text):
             return text
     return room.cut(text)
@@ -93,12 +94,25 @@ def _sentences(clauses: Sequence[Clause]) -> str:
     return " ".join(_sentence(part) for part in parts if part)
 
 
-def _named_once(text: str, letters: Mapping[str, str]) -> str:
-    """The text with a curve called by its name once, and by its letter from there on."""
+def named_once(text: str, letters: Mapping[str, str]) -> str:
+    """The text with a curve called by its name once, and by its letter from there on; by its name alone where
+    that stands before."""
+    plain = {name: name.removeprefix(f"{letter} (").removesuffix(")") for name, letter in letters.items()}
     for name, letter in letters.items():
         before, found, after = text.partition(name)
-        text = before + found + after.replace(name, letter)
+        if _says(before, plain[name], plain.values()):
+            text = text.replace(name, plain[name])
+        else:
+            text = before + found + after.replace(name, letter)
     return text
+
+
+def _says(text: str, name: str, names: Iterable[str]) -> bool:
+    """Whether a name stands in a text, not only as a part of one of others."""
+    for other in names:
+        if name != other and name in other:
+            text = text.replace(other, "")
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 def _sentence(clauses: Sequence[Clause]) -> str:

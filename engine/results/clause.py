@@ -45,6 +45,8 @@ class Named:
         drawn = [curve for curve in view.curves if known(curve).any() and not curve.is_reference]
         self.learners = [curve for curve in drawn if curve.chosen]
         """The curves of learners that have values; of several rates that of the best so far."""
+        names = [view.short_name(curve) for curve in self.learners]
+        self._is_by_letters = any("," in name or "=" in name for name in names)
 
     def about(self, learners: Sequence[CurveView]) -> Named:
         """The same of some of the curves."""
@@ -58,9 +60,9 @@ class Named:
         return f"{letter} ({name})" if letter else name
 
     def brief(self, curve: CurveView) -> str:
-        """The name alone; the letter where commas or signs in the name would be taken for the sentence's."""
-        name = self.view.short_name(curve)
-        return self.letter(curve) if "," in name or "=" in name else name
+        """The name alone; the letter where commas or signs in one of the names would be taken for the
+        sentence's."""
+        return self.letter(curve) if self._is_by_letters else self.view.short_name(curve)
 
     def letter(self, curve: CurveView) -> str:
         """What is least to be said of which curve is meant."""

@@ -3,6 +3,7 @@ learners."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,10 @@ from engine.results.wording import at_most, grouped, listed, plural
 
 CLOSE, CLOSE_AT_END = 10.0, 5.0
 """Percent: what differs by no more than this share of a line all along is close to it, or at one end."""
+
+
+_WORDS = re.compile(r"^[a-z]{3}|[,:]")
+"""What a line that is called by words, and by no formula, begins with or has: sentences have it in quotes."""
 
 
 class Line(NamedTuple):
@@ -49,7 +54,7 @@ def comparisons(names: Named) -> Iterator[Clause]:
         for stands in _stands(names, curve, line)
     ]
     for line, about in grouped((one.line, (one, curve)) for one, curve in found).items():
-        what = f"“{line}”" if "," in line or ":" in line else line
+        what = f"“{line}”" if _WORDS.search(line) else line
         yield Clause(
             _in_words(about, what, names), _in_words(about, what, names, in_brief=True), of_theory=True
         )
@@ -70,13 +75,14 @@ def _lines(names: Named) -> Iterator[Line]:
 
 
 def _stands(names: Named, curve: CurveView, line: Line) -> Iterator[Stands]:
-    """How a curve lies beside a line where both are known: all along, or at its ends."""
+    """How a curve lies beside a line where both are known: all along, or at its ends; of two that are 0 but
+    for rounding nothing is said."""
     there = known(curve)
     x, y = curve.x[there], curve.y[there]
     heights = np.interp(x, line.x, line.y, left=np.nan, right=np.nan) if len(line.x) else line.y + 0 * x
     both = np.isfinite(heights)
     gap, heights = (y - heights)[both], heights[both]
-    if not len(gap):
+    if not len(gap) or np.abs([*gap, *heights]).max() <= names.view.negligible:
         return
     rounding = names.rounding
     if len(gap) > 1 and np.abs(gap).max() <= rounding:

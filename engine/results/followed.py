@@ -30,11 +30,15 @@ def followed(names: Named) -> Iterator[Clause]:
     alike = list(grouped((gap.in_words, names.name(curve)) for curve, gap in close).items())
     first, _ = first_of(alike)
     groups = [f"{listed(those)} {plural(how, those)}" for how, those in first]
-    left = sum(len(those) for _, those in alike[len(first) :])
-    said = ", ".join(groups) + (f", and {left} other{'s' if left > 1 else ''}" if left else "")
+    told = {how for how, _ in first}
+    left = [gap for _, gap in close if gap.in_words not in told]
+    said = ", ".join(groups)
+    if left:
+        others = f"{len(left)} other{'s' if len(left) > 1 else ''}"
+        said += f", and {others} {plural(Gap.widest(left), left)} {'theirs' if len(left) > 1 else 'its own'}"
     who = names.brief(close[0][0]) if len(close) == 1 else f"{len(close)} curves"
     near = f"{who} {plural(Gap.widest([gap for _, gap in close]), close)} {what}"
-    yield Clause(f"beside {what} {said}", near, of_theory=True, named=False)
+    yield Clause(f"against {what}, {said}", near, of_theory=True, named=False)
 
 
 def without_line(names: Named) -> list[CurveView]:

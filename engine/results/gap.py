@@ -51,7 +51,7 @@ class Gap(NamedTuple):
     """How far it is at the end, where that is less than half of the most."""
 
     errors: str = ""
-    """The most in standard errors, in words."""
+    """The most in standard errors, in words; nothing where these are rounding."""
 
     @property
     def in_words(self) -> str:
@@ -76,7 +76,8 @@ class Gap(NamedTuple):
         if not len(y):
             return cls(None)
         gap, heights = np.abs(y - theory), np.abs(theory)
-        gap[gap <= rounding * max(abs(float(y[0])), float(heights.max()))] = 0.0
+        zero = rounding * max(abs(float(y[0])), float(heights.max()))
+        gap[gap <= zero] = 0.0
         if not gap.any():
             return cls(Far(0.0, 0.0))
         if is_log or heights.min() > NEAR_ZERO * heights.max():
@@ -85,8 +86,9 @@ class Gap(NamedTuple):
         else:
             shares = np.full_like(gap, np.inf)
         errors = ""
-        if stderr is not None and (stderr > 0).all():
-            errors = f", {float((gap / stderr).max()):.1f} standard errors"
+        apart = gap > 0
+        if stderr is not None and (stderr[apart] > zero).all():
+            errors = f", {float((gap / stderr)[apart].max()):.1f} standard errors"
         in_shares = bool(shares.max() < MOST_PERCENT)
         most = Far(float(gap.max()), float(shares.max()) if in_shares else None)
         end = Far(float(gap[-1]), float(shares[-1]) if in_shares else None)

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import msgspec
+import numpy as np
 
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, UNCHANGED, Group
 from engine.core.parts import Verdict
 from engine.learners.learner import Learner
 from engine.pictures.respect import Respect, respect
+from engine.pictures.view import QUIET
 from engine.results.invariance import certificate, verdict
 from engine.results.results import of_one
 from engine.results.trace import Trace
@@ -35,6 +37,8 @@ class Judgement:
     """The certificate under every group that was measured, all rotations first; None: too large."""
 
     bounds: list[Respect]
+    fits: bool = False
+    """Whether it fits all rows at every record, so that all who fit them predict the same there."""
 
     @property
     def change(self) -> float | None:
@@ -62,7 +66,8 @@ class Judgement:
             for words, change in (("by rotations", self.change), *by)
             if change is not None
         ]
-        return "; ".join(said)
+        fits = " (it fits all rows here, and so does whoever fits them)" if self.fits else ""
+        return f"{'; '.join(said)}{fits}"
 
     @property
     def broken(self) -> list[Group]:
@@ -74,7 +79,7 @@ class Judgement:
     @property
     def agrees(self) -> bool:
         """Whether structure and measurement say the same, if there is a measurement that can decide."""
-        if self.verdict.magnifies:
+        if self.verdict.magnifies or self.fits:
             return True
         of_rotations = self.change is None or self.unchanged == (self.verdict.invariant is not False)
         return of_rotations and not self.broken
@@ -116,11 +121,13 @@ def judgement(
     if curve.rate is not None and learner.update is not None:
         update = msgspec.structs.replace(learner.update, lr=curve.rate)
         learner = msgspec.structs.replace(learner, update=update)
+    losses = seen.curve(curve.name)
     return Judgement(
         learner.name,
         curve.verdict,
         certificates(experiment, learner, going),
-        [respect(seen.curve(curve.name), line, seen.rounding) for line in binding],
+        [respect(losses, line, seen.rounding) for line in binding],
+        fits=bool(len(losses.y)) and float(np.abs(losses.y).max()) <= QUIET,
     )
 
 

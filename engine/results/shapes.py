@@ -8,15 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.pictures.view import CurveView
+from engine.pictures.view import QUIET, CurveView
 from engine.results.clause import Clause, Named
 from engine.results.ranges import Range, known, values_of
 from engine.results.wording import at_most, first_of, grouped, listed, plural, together
 
 Floats = NDArray[np.float64]
-
-QUIET = 1e-11
-"""A curve that stays below this is 0 but for rounding."""
 
 NEAR = 0.1
 """A ratio that differs from 1 by less is near it."""
@@ -102,15 +99,14 @@ class Shapes:
     @property
     def _rounding(self) -> float:
         """What is 0 but for rounding: of the greatest value what arithmetic may move; its square where only a
-        logarithmic axis shows values that are so small, unless they say how far two runs are apart. Of a
-        measure as it stands it is no less than what counts as 0 of that."""
+        logarithmic axis shows values that are so small, unless they say how far two runs are apart; no less
+        than what counts as 0 of the view."""
         view = self._names.view
         picture = view.picture
         squares = view.y_log and picture.measure.under is None
         share = view.rounding ** (2 if squares else 1)
         greatest = max((float(np.abs(values_of(one)).max()) for one in self._names.learners), default=0.0)
-        as_it_stands = picture.times is None and picture.relative is None
-        return max(share * greatest, picture.measure.negligible if as_it_stands else 0.0)
+        return max(share * greatest, view.negligible)
 
     def _law_text(self, laws: Sequence[tuple[CurveView, Law]], name: Callable[[CurveView], str]) -> str:
         """What curves are like, those together that are like the same: powers to the first decimal."""

@@ -31,7 +31,7 @@ ALIGNED = 1e-13
 arccos has a square-root singularity there, where rounding of 1e-16 would become 1e-8.
 """
 
-AHEAD, CHUNK = 128, 256
+AHEAD, CHUNK = 128, 128
 """Examples to come for which all rows are looked at together, and rows of a chunk of what is made of them."""
 
 LEAST = 64
@@ -194,7 +194,8 @@ class Fit:
             instances, z = x, self._coordinates(x)
         factor, new = self._factored(self._values(instances, instances), z)
         beyond = self._z.subtracted(self._values(instances, self._rows), z)
-        self._z.append(torch.linalg.solve_triangular(factor, beyond, upper=False).mul_(new))
+        across = torch.linalg.solve_triangular(factor.mT, beyond.mT, upper=True, left=False)
+        self._z.append(across.mT.mul_(new))  # row by row in memory, as the solution from the right is made
         self._to_come.clear()
         for number in range(instances.shape[1]):
             one = slice(number, number + 1)
@@ -319,8 +320,12 @@ class GrowingRows:
         self._nothing, self._chunks, self._count = nothing, list[torch.Tensor](), 0
 
     def append(self, rows: torch.Tensor) -> None:
-        """Add rows [R, b, n]."""
+        """Add rows [R, b, n], which are nobody else's from now on: a whole chunk of them is not copied."""
         replicas, n = self._nothing.shape[0], self._nothing.shape[2]
+        if rows.shape[1] == CHUNK and self._count == CHUNK * len(self._chunks):
+            self._chunks.append(rows)
+            self._count += CHUNK
+            return
         while rows.shape[1]:
             if self._count == CHUNK * len(self._chunks):
                 self._chunks.append(self._nothing.new_empty(replicas, CHUNK, n))

@@ -17,7 +17,7 @@ from engine.learners.limit import Limit
 from engine.measures import Measure, Probe
 from engine.problems.data import Data
 from engine.training.evaluators import Evaluator
-from engine.training.evaluators.by_predictions import seen_counts
+from engine.training.evaluators.by_predictions import ByPredictions, seen_counts
 from engine.training.evaluators.choice import evaluator
 from engine.training.kept_weights import kept_records
 from engine.training.training_inputs import TrainingInputs
@@ -128,9 +128,11 @@ class Recorder:
         if self.keeps(self._taken):
             kept = self._first_weights() if self._keeping is None else self._keeping.kept()
             self._weights[self._waiting] = kept
-        if self._others:
-            self._measure_others(seen)
-        self._evaluator.take(self._hypothesis, seen)
+        known = self._measure_others(seen) if self._others else None
+        if known is not None and isinstance(self._evaluator, ByPredictions) and self._evaluator.takes_known:
+            self._evaluator.take_known(known, seen)
+        else:
+            self._evaluator.take(self._hypothesis, seen)
         for name, time in clocks.items():
             self._clocks[name].append(time)
         self._taken += 1
@@ -144,26 +146,31 @@ class Recorder:
         """Whether more than the loss and the first weights will be needed of the hypothesis at a record."""
         return any(self._due(one, record) for one in self._others) or self._evaluator.looks(record)
 
-    def _measure_others(self, seen: int | torch.Tensor) -> None:
-        """What the measures say that the evaluator does not have, at records where it is their turn."""
+    def _measure_others(self, seen: int | torch.Tensor) -> torch.Tensor | None:
+        """What the measures say that the evaluator does not have, at records where it is their turn.
+
+        Returns the predictions of all rows [B, n], if some of these were made of them.
+        """
         of_start = self._taken == 0 and any(one.of_start for one in self._others)
         if of_start and isinstance(self._hypothesis, Parametrised):
             self._start = {name: tensor.clone() for name, tensor in self._hypothesis.params.items()}
         due = [measure for measure in self._others if self._due(measure, self._taken)]
-        if due:
-            probe = Probe(
-                self._data,
-                self._loss,
-                self._hypothesis,
-                lambda: seen_counts(self._data, self._order, seen),
-                self._start,
-                self._first,
-                self._limit,
-            )
-            for measure in due:
-                self._values[measure.name][self._waiting] = probe.value(measure).cpu()
-            if self._first is None:
-                self._first = probe.values
+        if not due:
+            return None
+        probe = Probe(
+            self._data,
+            self._loss,
+            self._hypothesis,
+            lambda: seen_counts(self._data, self._order, seen),
+            self._start,
+            self._first,
+            self._limit,
+        )
+        for measure in due:
+            self._values[measure.name][self._waiting] = probe.value(measure).cpu()
+        if self._first is None:
+            self._first = probe.values
+        return probe.known_predictions
 
     def _due(self, measure: Measure, record: int) -> bool:
         """Whether a measure is made at a record."""

@@ -29,7 +29,7 @@ def within(names: Sequence[str], width: int) -> list[str]:
 def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
     """Names such as "net, C_w = 1" without "C_w = ", where none has another part there; the first of them
     says it if `once`."""
-    split = [name.split(", ") for name in names]
+    split = [name.split(", ") if name else [] for name in names]
     longest = max(map(len, split), default=0)
     keys = [{_key(parts, place) for parts in split} - {None} for place in range(longest)]
     named = set() if once else set(range(longest))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from engine.core.notation import briefer
-from hadamard_tui.charts.abbreviations import ever_shorter
+from hadamard_tui.charts.abbreviations import ever_shorter, without_common_keys
 from hadamard_tui.charts.coincidence import are_equal
 from hadamard_tui.charts.series import LineStyle, Series
 
@@ -100,8 +100,8 @@ def legend(
 
     Where not all fits, formulas go, the longest first, or names with a shorter formula; then the
     names that stand in the picture, too; then there are more lines, `most` at most; then names say what they
-    have in common once, then their words are cut ever shorter, and of curves with a letter this is left; in
-    the end lines that differ by the values of axes alone are named once.
+    have in common once, then lines that differ by the values of axes alone are named once; then words are cut
+    ever shorter, and of curves with a letter this is left.
 
     Args:
         groups: positions of series that run along each other; they are one entry.
@@ -164,7 +164,7 @@ def wrapped(
     names = [[(part.text, part.at) for part in one.parts] for one in entries]
     here = [texts for texts, one in zip(names, entries, strict=True) if not one.elsewhere]
     left = [one.parts for one in entries if not one.elsewhere]
-    shorter = (*_shorter(left), _folded(left))
+    shorter = (*_shorter(left), _folded(left, ["" for _ in _parts_of(left)]))
     with_formulas = ((texts, lines) for texts in _with_formulas(entries, width))
     tried = ((names, lines), (here, lines), (here, most))
     for texts, count in (*with_formulas, *tried, *((texts, most) for texts in shorter)):
@@ -194,32 +194,41 @@ def _with_formulas(entries: Sequence[Entry], width: int) -> Iterator[list[list[t
 
 def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str, int]]]]:
     """Entries in ever fewer cells: names before lines that have the name of one before, letters at last."""
-    every = [part for parts in entries for part in parts]
+    every = _parts_of(entries)
     repeated = {part.at for number, part in enumerate(every) if _is_repeated(part, every[:number])}
     once = [[part for part in parts if part.at not in repeated] for parts in entries]
     whole = _called(entries, ever_shorter(["" if part.at in repeated else part.brief for part in every]))
-    names, *cut = ever_shorter([part.brief for parts in once for part in parts])
+    names, *cut = ever_shorter([part.brief for part in _parts_of(once)])
+    yield next(whole)
+    yield from _called(once, [names])
+    curves = [part.brief if part.mark else "" for part in every]
+    yield _folded(entries, curves)
+    yield _folded(entries, without_common_keys(curves))
     yield from whole
-    yield from _called(once, [names, *cut])
-    marks = [part.mark for parts in once for part in parts]
+    yield from _called(once, cut)
+    marks = [part.mark for part in _parts_of(once)]
     bare = [["" if mark else name for mark, name in zip(marks, some, strict=True)] for some in cut]
     yield from _called(once, bare)
 
 
-def _folded(entries: Sequence[Sequence[Part]]) -> list[list[tuple[str, int]]]:
-    """The letters of curves, and of lines that differ by the values of axes alone what they are, once."""
+def _folded(entries: Sequence[Sequence[Part]], names: Sequence[str]) -> list[list[tuple[str, int]]]:
+    """The curves by these names, and lines that differ by the values of axes alone once, without them."""
     named: set[str] = set()
-    found = []
+    found, given = [], iter(names)
     for parts in entries:
         kept: list[tuple[str, int]] = []
         for part in parts:
-            name = "" if part.mark else part.brief.partition(", ")[0]
-            if part.mark or name not in named:
+            name, what = next(given), part.brief.partition(", ")[0]
+            if part.mark or what not in named:
                 first = part if kept else part._replace(relation="")
-                kept.append((first.called(name) if part.mark else first.named(name), part.at))
-                named.add(name)
+                kept.append((first.called(name) if part.mark else first.named(what), part.at))
+                named |= set() if part.mark else {what}
         found += [kept] if kept else []
     return found
+
+
+def _parts_of(entries: Sequence[Sequence[Part]]) -> list[Part]:
+    return [part for parts in entries for part in parts]
 
 
 def _called(

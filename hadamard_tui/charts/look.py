@@ -106,10 +106,12 @@ class Look:
 
     @cached_property
     def rounding(self) -> float:
-        """What is 0 but for rounding; on a logarithmic axis only what a gap parts from all else."""
+        """What counts as 0: rounding, on a logarithmic axis only where a gap parts it from all else."""
+        view = self.view
         if not self.resolved.y_log:
-            return self.view.rounding
-        return rounded_off([curve.y[np.isfinite(curve.y)] for curve in self.view.curves], self.view.rounding)
+            return max(view.rounding, view.negligible)
+        rounded = rounded_off([curve.y[np.isfinite(curve.y)] for curve in view.curves], view.rounding)
+        return max(rounded, view.negligible)
 
     @property
     def shown_at_in_words(self) -> str:

@@ -45,18 +45,20 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
         x_falls=_falls(view),
     )
     most, refused = twice_the_start(view), ""
-    if options.y_log or options.window is not None or most == np.inf:
+    is_of_risk = view.negligible < most < np.inf
+    if options.y_log or options.window is not None or not is_of_risk:
         ys = [_finite(one, x_axis) for one in series]
         curves = [y for one, y in zip(series, ys, strict=True) if one.mark]
-        rounding = rounded_off(curves, view.rounding)
+        rounding = max(rounded_off(curves, view.rounding), view.negligible)
         values = np.concatenate([*ys, np.empty(0)])
         seen = (values > max(rounding, far_below(curves, rounding))) | (values <= 0)
         y_axis, refused = y_limits(values[seen], look.options, view.y_log)
         if y_axis is not None:
             return axes(y_limits=y_axis, y_log=True, y_rounding=rounding), ""
-    if most < np.inf and options.window is None:
+    if is_of_risk and options.window is None:
         return axes(y_limits=_of_risk(series)), refused
     held = values.clip(-most, most)
+    held[np.abs(held) <= view.negligible] = 0.0
     return axes(y_limits=still_limits(held) if view.along_records else limits(held)), refused
 
 

@@ -12,6 +12,7 @@ from engine.pictures.picture import Marked
 from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
 from hadamard_tui.charts.bars import bars
 from hadamard_tui.charts.contours import level_lines
+from hadamard_tui.charts.different_lines import different
 from hadamard_tui.charts.ends import ends
 from hadamard_tui.charts.heat_map import Contour, HeatMap
 from hadamard_tui.charts.look import Look
@@ -68,7 +69,7 @@ def view_series(look: Look) -> list[Series]:
             for curve in _each_once(look.view.curves)
             for one in Pen(look).draw(_as_level(curve, look.view))
         ]
-    lines = [_line(line, look) for line in _different(look.view.lines)]
+    lines = [_line(line, look) for line in different(look.view.lines)]
     lines += _guessed(look)
     through = marks(look.view, [*curves, *lines], bool(look.resolved.x_log))
     lines = [*through, *lines, *_points(look.view)]
@@ -168,18 +169,6 @@ def _guessed(look: Look) -> list[Series]:
         if marked
         else []
     )
-
-
-def _different(lines: Sequence[LineView]) -> list[LineView]:
-    """The lines to draw: those that are the same whatever splits the curves are one, named by its kind."""
-    of_name: dict[str, list[LineView]] = {}
-    for line in lines:
-        of_name.setdefault(line.plain_name, []).append(line)
-    found = []
-    for name, (first, *more) in of_name.items():
-        alike = more and all(_same(first.x, one.x) and _same(first.y, one.y) for one in more)
-        found += [replace(first, name=name, values="", apart=())] if alike else [first, *more]
-    return found
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:

@@ -127,13 +127,14 @@ def on_path(experiment: Experiment, path: str) -> Experiment:
     return msgspec.structs.replace(experiment, run=msgspec.structs.replace(experiment.run, path=path))
 
 
-def measure(experiment: Experiment, threads: int = 1) -> Measured:
+def measure(experiment: Experiment, threads: int = 1, compiles_first: bool = True) -> Measured:
     """Run an experiment that makes no claims once, and say what it cost.
 
-    Torch is loaded, and what numba has compiled is on disk, before.
+    Torch is loaded before, and what numba compiles is on disk, unless a slower backend is to serve meanwhile.
     """
     load_torch(threads)
-    compile_first(experiment)
+    if compiles_first:
+        compile_first(experiment)
     before = peak_mib()
     wall, cpu = time.perf_counter(), time.process_time()
     trace = run(msgspec.structs.replace(experiment, claims=()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -21,6 +22,7 @@ from engine.results.results import Results
 from engine.results.views import view
 from engine.spec.pictures import drawn
 from hadamard_tui.charts.colour_map import colour_map
+from hadamard_tui.charts.different_lines import different
 from hadamard_tui.charts.line_heads import DIRECTIONS
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.printed import printed
@@ -42,8 +44,8 @@ MOST_ROWS = 12
 COLUMN, WIDEST_NAME = 14, 34
 """Cells that a number with its error takes, and those left to the names of curves that stand in rows."""
 
-WORD, GAP = 5, 2
-"""Cells that a column has at least, and those between two of them."""
+GAP = 2
+"""Cells between two columns."""
 
 NOTHING = "—"
 
@@ -114,21 +116,28 @@ def chart(found: View, console: Console) -> Text:
 
 def table(found: View, width: int) -> Table:
     """A row per place on the x-axis and a column per curve and line, or where these are too many a row."""
-    ones: list[CurveView | LineView] = [*found.curves, *found.lines]
+    lines = different(found.lines)
+    ones: list[CurveView | LineView] = [*found.curves, *lines]
     names = [
         Text(f"{letter_of(curve)} {found.in_words(curve)}".strip(), colour_of(curve))
         for curve in found.curves
     ]
-    names += [Text(f"{found.line_name(line)}\n{_direction(line)}", "dim") for line in found.lines]
+    names += [Text(f"{found.line_name(line)}\n{_direction(line)}", "dim") for line in lines]
     made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     rows = [
-        [found.name_at(x) or _number(x), *(_cell(one, x) for one in ones)] for x in _places(found, MOST_ROWS)
+        [found.name_at(x) or _number(x), *(_cell(one, x, found) for one in ones)]
+        for x in _places(found, MOST_ROWS)
     ]
-    widest = (max((cell_len(cell) for cell in column), default=0) for column in zip(*rows, strict=True))
-    if len(ones) * COLUMN <= width and sum(max(WORD, one) + GAP for one in widest) <= width:
-        made.add_column(found.x_label, justify="right")
-        for name in names:
-            made.add_column(name, justify="right")
+    heads = [Text(found.x_label), *names]
+    widest = [
+        max(cell_len(text) for text in (*str(head).split(), *column))
+        for head, column in zip(heads, zip(*rows, strict=True) if rows else ((),) * len(heads), strict=True)
+    ]
+    if len(ones) * COLUMN <= width and sum(one + GAP for one in widest) - GAP <= width:
+        spare = width - sum(one + GAP for one in widest) + GAP
+        for head, least in zip(heads, widest, strict=True):
+            made.add_column(shown := _wrapped(head, least + spare), justify="right")
+            spare -= max(0, max(map(cell_len, str(shown).splitlines())) - least)
         for row in rows:
             made.add_row(*row)
         return made
@@ -137,8 +146,14 @@ def table(found: View, width: int) -> Table:
     for x in places:
         made.add_column(found.name_at(x) or _number(x), justify="right")
     for name, one in zip(names, ones, strict=True):
-        made.add_row(Text(" ").join(name.split()), *(_cell(one, x) for x in places))
+        made.add_row(Text(", ").join(name.split()), *(_cell(one, x, found) for x in places))
     return made
+
+
+def _wrapped(head: Text, room: int) -> Text:
+    """A heading between whose words lines break, as rich would rather break the numbers below it."""
+    lines = (line for part in str(head).splitlines() for line in textwrap.wrap(part, room))
+    return Text("\n".join(lines), head.style)
 
 
 def _direction(line: LineView) -> str:
@@ -159,7 +174,8 @@ def _places(found: View, most: int) -> list[float]:
     return [float(x) for x in every]
 
 
-def _cell(one: CurveView | LineView, x: float) -> str:
+def _cell(one: CurveView | LineView, x: float, found: View) -> str:
+    """The value of a curve or a line at x, with its error; 0 for what counts as that in the picture."""
     place = one.place(x)
     if place is None or np.isnan(one.y[place]):
         return NOTHING
@@ -167,6 +183,8 @@ def _cell(one: CurveView | LineView, x: float) -> str:
     stderr = one.stderr if isinstance(one, CurveView) else None
     if np.isinf(y):
         return "never" if y > 0 else NOTHING
+    if abs(y) <= found.negligible:
+        return "0"
     error = (
         "" if stderr is None or not np.isfinite(stderr[place]) else f" ± {number(float(stderr[place]), 1)}"
     )

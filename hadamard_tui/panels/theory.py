@@ -21,7 +21,8 @@ def show(context: PanelContext) -> Text:
         (curve.name, "bold"), " is ", (curve.verdict.word, "bold"), f": {curve.verdict.reason}.\n"
     )
     if words := backends()[curve.backends[-1]].words:
-        text.append(f"It is computed {words} ({curve.backend}); run.path dense takes the matrix.\n", "dim")
+        how = f"It is computed {words} ({curve.backend})"
+        text.append(f"{how}; the backend “dense”, in the set-up, takes the matrix.\n", "dim")
     here = [line for line in context.trace.theorems if line.on_problem.holds]
     for line in sorted(here, key=lambda line: _rank(line, curve.learner)):
         text.append("\n").append_text(_line_text(line, curve.learner))

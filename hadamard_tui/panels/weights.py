@@ -82,9 +82,9 @@ def _by_feature(context: PanelContext) -> Plot:
     features = np.arange(len(weights))
     rest = np.delete(features, marked)
     tint, other = colour_of(context.drawn(curve)), "other " if marked else ""
-    series = [Series(f"{len(rest)} {other}weights", rest.astype(float), weights[rest], others(), "points")]
+    series = [Series(_counted(len(rest), other), rest.astype(float), weights[rest], others(), "points")]
     if marked:
-        name = f"{_named(marked)}, the target{_values(weights[list(marked)])}"
+        name = f"{_named(marked, 'the target')}{_values(weights[list(marked)])}"
         at = np.array(marked)
         series.append(Series(name, at.astype(float), weights[at], tint, "points", mark="★"))
     x = features.astype(float)
@@ -151,10 +151,10 @@ def weight_series(context: PanelContext) -> list[Series]:
     weights = np.ascontiguousarray(curve.weights[:count:every, drawn].T)
     count_of_targets = problem.target.columns(problem.matrix)
     whose = "the target" if count_of_targets == 1 else f"target 1 of {count_of_targets}"
-    name = f"{len(rest)} {'other ' if marked else ''}weights" + (f" of {d}" if len(drawn) < d else "")
+    name = _counted(len(rest), "other " if marked else "") + (f" of {d}" if len(drawn) < d else "")
     if not marked and count_of_targets > 1:
         name += f" for {whose}"
-    of_target = f"{_named(marked)}, {whose}"
+    of_target = _named(marked, whose)
     if (record := context.marked(curve.weights_x)) is not None:
         now = curve.weights[record]
         of_target += _values(now[list(marked)])
@@ -169,9 +169,15 @@ def weight_series(context: PanelContext) -> list[Series]:
     return lines
 
 
-def _named(marked: Sequence[int]) -> str:
-    """Weights by their numbers."""
-    return f"weight{'s' * (len(marked) > 1)} {', '.join(map(str, marked))}"
+def _named(marked: Sequence[int], target: str) -> str:
+    """The weights that a target is made of, by their numbers."""
+    numbers = ", ".join(map(str, marked))
+    return f"weight {numbers}, {target}" if len(marked) == 1 else f"weights {numbers} of {target}"
+
+
+def _counted(count: int, other: str) -> str:
+    """So many weights that are not the target's."""
+    return f"{count} {other}weight{'s' * (count != 1)}"
 
 
 def _values(weights: np.ndarray) -> str:

@@ -1,4 +1,4 @@
-"""The command palette: all actions, searched by name."""
+"""The command palette: actions, presets and parts, searched by names, words and papers."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ class Found(CommandList, Lines, can_focus=False):
 
 class Commands(CommandPalette, Modal[None]):
     """Textual's palette as a page that closes once, so that a command is run once."""
+
+    def __init__(self) -> None:
+        super().__init__(placeholder="command, preset, panel, part, theorem or paper")
 
     def compose(self) -> ComposeResult:
         for widget in super().compose():

@@ -136,8 +136,8 @@ def _points(session: Session | None, is_named: bool) -> tuple[str, str, str]:
         return "", "", ""
     where, count, left = session.where, session.count, session.remaining
     brief, left = where.replace(" = ", "=").replace(", ", ","), f", {left}" if left else ""
-    point = f"point {count.replace('/', ' of ')}, {session.skipped}"
-    numbered = f"({point if session.skipped else count.replace('/', ' of ')}{left})"
+    skipped = f", {session.skipped}" if session.skipped else ""
+    numbered = f"(point {count.replace('/', ' of ')}{skipped}{left})"
     number = f" {count}{left}"
     if is_named:
         return f"  {numbered}", number, number

@@ -114,6 +114,7 @@ async def test_a_theorem_leads_to_its_line_and_from_there_to_a_preset(app: Hadam
     async with opened(app, WIDE) as pilot:
         await pilot.press("colon")
         await until(pilot, lambda: isinstance(app.screen, Commands) and app.screen.query(Input))
+        assert "theorem or paper" in app.screen.query_one(Input).placeholder
         app.screen.query_one(Input).value = "theorem 5"
 
         def hits() -> list[str]:

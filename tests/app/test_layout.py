@@ -279,6 +279,13 @@ def test_the_tabs_fit_or_have_numbers_only(width: int):
             assert len(" ".join(text for _, text, _ in found)) <= width
 
 
+def test_where_not_all_panels_can_be_named_those_that_explain_and_apply_are():
+    names = tuple(ABOUT)
+    shown = " ".join(text for _, text, _ in labels(names, "weights", 72, {"svd", "rank", "train"}))
+    assert shown == "1 weights 2 3 4 gap 5 error 6 7 verdict 8 theory 9 story 0 table · · · ·"
+    assert "8 theory 9 story" in " ".join(text for _, text, _ in labels(names, "weights", 56))
+
+
 def test_the_footer_takes_what_fits_in_the_order_of_importance():
     entries = (("?", "Help", "help"), ("q", "Quit", "quit"), ("space", "Pause", "pause"), ("r", "Run", "run"))
     assert [key for key, *_ in fitting(entries, 100)] == ["?", "q", "space", "r"]

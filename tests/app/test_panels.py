@@ -161,6 +161,11 @@ def test_weights_have_the_target_on_top(one: PanelContext):
     assert top.y[-1] == pytest.approx(1.0, abs=1e-5)
 
 
+def test_a_single_other_weight_is_one_weight():
+    shown = weights_panel.show(context_of("hadamard-128", "problem.matrix.d=2", "problem.target.index=1"))
+    assert "1 other weight" in series(shown)
+
+
 def test_weights_tell_their_values_at_the_playhead(one: PanelContext):
     assert one.curve.weights is not None
     now = one.curve.weights[5]
@@ -818,6 +823,7 @@ def test_every_feature_of_a_sparse_target_has_a_star_and_is_drawn():
     stars = [one for one in shown.series if one.mark == "★"]
     features = weights_panel.target_features(context.experiment)
     assert len(stars) == len(features) == 3
+    assert stars[0].name.startswith(f"weights {', '.join(map(str, features))} of the target")
     assert context.curve.weights is not None
     for star, feature in zip(stars, features, strict=True):
         assert (star.y == context.curve.weights[:, feature]).all()

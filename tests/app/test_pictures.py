@@ -88,7 +88,7 @@ async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points()
         assert gd.y.tolist() == expected.curve("GD").y.tolist()
         text = screen_text(app)
         assert "the run Examples" in text
-        assert "finished  (3 of 3)  at size = 16:" in text
+        assert "finished  (point 3 of 3)  at size = 16:" in text
         assert "set-up changed" not in text
 
 
@@ -274,7 +274,7 @@ async def test_the_point_is_told_in_the_status_at_80_columns_and_in_panels_and_t
     app = app_of(editable(CURVES, {**CURVES, "title": "Another, with a name of some length"}))
     async with opened(app, SMALL) as pilot:
         await over(app, pilot)
-        await until(pilot, lambda: "(3 of 3)  at size = 16:" in status_of(app))
+        await until(pilot, lambda: "(point 3 of 3)  at size = 16:" in status_of(app))
         app.laboratory.editable.put("run.seed", 7)
         await until(pilot, lambda: "new: r" in status_of(app))
         assert "3/3  at size = 16:" in status_of(app)

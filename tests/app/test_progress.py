@@ -66,7 +66,7 @@ def test_the_status_says_it_beside_the_points(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Session, "remaining", "about 2 min left")
     for width in (80, 160):
         line = status_text(session, described, Pace(), 30, width).plain
-        assert "(1 of 3, about 2 min left)" in line or "1/3, about 2 min left" in line
+        assert "(point 1 of 3, about 2 min left)" in line or "1/3, about 2 min left" in line
         assert len(line) <= width
 
 

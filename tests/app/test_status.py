@@ -172,7 +172,7 @@ async def test_the_point_is_named_once_where_x_is_made_of_its_axis() -> None:
         shown = session_of(app).look(1)
         assert shown.shown_at_in_words.endswith("+ 1 = 3"), "the last of the points is where axis = 1"
         told = status_text(session_of(app), app.laboratory.editable, Pace(), 20.0, 160, shown).plain
-        assert "(2 of 2)" in told
+        assert "(point 2 of 2)" in told
         assert re.search(r"at \S+ = 1:", told), told
         assert "+ 1 = 3" not in told
 

@@ -92,6 +92,19 @@ def test_at_last_lines_that_differ_by_values_alone_are_told_once_and_nothing_is_
     ]
 
 
+def test_before_words_are_cut_lines_that_differ_by_values_alone_are_named_once():
+    curves = [curve([n], name=f"ηS = {n}.5", mark=chr(65 + n)) for n in range(7)]
+    own = [curve([9 + n], name=f"sharpness recursion, ηS = {n}.5", style="dashed") for n in range(7)]
+    rows = legend([*curves, *own], 78, 2, most=3)
+    assert " ".join(piece.text for row in rows for piece in row) == (
+        "A ηS = 0.5 B ηS = 1.5 C ηS = 2.5 D ηS = 3.5 E ηS = 4.5 F ηS = 5.5 G ηS = 6.5 ╌╌╌ sharpness recursion"
+    )
+    (row,) = legend([*curves, *own], 98, 1)
+    assert " ".join(piece.text for piece in row) == (
+        "A ηS = 0.5 B 1.5 C 2.5 D 3.5 E 4.5 F 5.5 G 6.5 ╌╌╌ sharpness recursion"
+    )
+
+
 def test_where_not_both_have_room_a_formula_stands_for_a_longer_name():
     bound = curve([0], name="rotation-invariant bound", formula="1 − k/d", style="dashed")
     assert lines([bound], 40, 1) == ["0:╌╌╌ rotation-invariant bound 1 − k/d;"]

@@ -91,6 +91,25 @@ def test_a_name_that_all_curves_share_and_a_line_that_is_the_same_for_all_stand_
     assert chart(3, 4) == ["limit, s = 1", "limit, s = 2", "s = 1", "s = 2"]
 
 
+def test_a_line_that_several_curves_have_as_their_own_is_drawn_once_and_not_said_to_be_of_one():
+    curves = [curve(name, RATES * size, RATES, number=size) for size, name in enumerate(("u", "v"))]
+
+    def names(height: float) -> list[str]:
+        lines = [
+            LineView(
+                name=f"lazy-flow of {one.name}", kind="lazy-flow", title="lazy flow", curve=one.name,
+                direction="asymptotic", formula="", applies_to=(one.name,), x=RATES, y=scale * RATES,
+            )
+            for one, scale in zip(curves, (1.0, height), strict=True)
+        ]  # fmt: skip
+        picture = Picture(x="alpha", measure=catalogue.make("measures", "excess-risk"))
+        view = View(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves, lines=lines)
+        return [one.name for one in plot(Look(view)).series if one.name]
+
+    assert names(1 + 1e-13) == ["lazy flow", "u", "v"]
+    assert names(1.001) == ["lazy flow of u", "lazy flow of v", "u", "v"]
+
+
 @pytest.mark.parametrize(("others", "shown"), [([], ["limit, s = 2", "s = 1"]), (["tanh"], None)])
 def test_a_line_is_of_a_learner_by_name_where_another_has_curves_or_is_going_to(others: list[str], shown):
     def own(learner: str, s: int) -> LineView:
@@ -481,6 +500,29 @@ def test_a_curve_that_is_all_rounding_is_shown_and_so_is_what_falls_on_its_way()
     assert low < 1e-19, "data that fall by factors are no rounding"
     (low, _), _ = limits_of(np.array([1.0, 1e-3, 1e-7]))
     assert low < 1e-7, "what is above rounding is data, whatever the gap"
+
+
+@pytest.mark.parametrize(
+    ("measure", "values"), [("change", [3e-16, 4e-9, 2e-7]), ("loss", [4e-27, 1e-27, 0])]
+)
+@pytest.mark.parametrize("y_log", [True, False])
+def test_what_all_counts_as_0_lies_at_the_foot_of_an_axis_of_ordinary_size(
+    measure: str, values: list[float], y_log: bool
+):
+    y = np.array(values)
+    view = replace(along("x"), curves=[curve("a", y, K[:3], stderr=None, clock=K[:3])], y_log=y_log)
+    view = replace(view, picture=Picture(x="k", measure=catalogue.make("measures", measure)))
+    axes = plot(Look(view)).axes
+    assert not axes.y_log
+    assert axes.y_limits[1] >= 0.5
+    assert Look(view).rounding >= y.max(), "tables show it as 0, too"
+
+
+def test_what_counts_as_0_beside_larger_values_does_not_stretch_a_logarithmic_axis():
+    ys = [np.array([0.2, 0.1, 0.05]), np.array([3e-16, 4e-12, 2e-9])]
+    view = replace(along("x"), picture=Picture(measure=catalogue.make("measures", "change")))
+    curves = [curve(f"c{at}", y, K[:3] + 1, number=at, stderr=None) for at, y in enumerate(ys)]
+    assert plot(Look(replace(view, curves=curves))).axes.y_limits[0] > 1e-3
 
 
 def test_a_risk_whose_peak_comes_down_again_is_whole():

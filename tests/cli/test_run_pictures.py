@@ -11,6 +11,7 @@ from rich.console import Console
 from engine.core import catalogue
 from engine.pictures.picture import Picture
 from engine.pictures.view import CurveView, View
+from engine.results.caption import caption
 from engine.runtime.sweep import sweep
 from engine.spec import plan, reading
 from hadamard_tui.headless import outcome, pictures
@@ -233,3 +234,38 @@ def test_numbers_of_a_table_are_not_broken_and_errors_have_no_power_of_ten_below
     printed = capsys.readouterr().out
     assert "255.1 ± 60" in printed
     assert "255.1 ± 0.006" in printed
+
+
+def test_a_heading_gives_way_before_a_number_is_parted_from_its_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    x = np.arange(12.0)
+    curves = [
+        CurveView(
+            name=name, number=n, learner=name, x=x, y=0.00390612 + 0 * x, stderr=0 * x + error, replicas=3,
+            over=lambda some: x, missing=np.zeros(12, int), diverged=0, diverged_at=None, complete=True,
+        )
+        for n, (name, error) in enumerate({"GD": 0.01, "net": 0.01, "EGU±": 3e-4, "spindly±": 3e-4}.items())
+    ]  # fmt: skip
+    picture = Picture(measure=catalogue.make("measures", "loss"))
+    view = View(picture, "examples k", "loss", False, False, 1e-11, curves=curves)
+    Console(width=80).print(pictures.table(view, 80))
+    assert capsys.readouterr().out.count("0.003906 ± 0.0003") == 2 * 12
+
+
+@pytest.mark.parametrize(("measure", "value"), [("change", 3e-9), ("norm", 2e-16)])
+def test_what_the_caption_calls_0_is_0_in_the_table(
+    measure: str, value: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = Picture(x="rows", measure=catalogue.make("measures", measure))
+    x = np.array([1.0, 4, 60])
+    one = CurveView(
+        name="sign", learner="sign", x=x, y=value * x / 60, stderr=0 * x + value, replicas=3,
+        over=lambda some: x, missing=np.zeros(3, int), diverged=0, diverged_at=None, complete=True,
+    )  # fmt: skip
+    view = View(picture, "rows", "change", True, True, 1e-11, curves=[one])
+    assert caption(view) == "sign is 0 but for rounding."
+    Console(width=90).print(pictures.table(view, 90))
+    printed = capsys.readouterr().out
+    assert "e-" not in printed
+    assert re.search(r"^\s*60\s+0\s*$", printed, re.MULTILINE)

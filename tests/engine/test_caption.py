@@ -16,7 +16,7 @@ from engine.core.groups import ROTATIONS
 from engine.measures.change import Change
 from engine.pictures.picture import Marked, Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
-from engine.results.caption import Room, caption
+from engine.results.caption import Room, caption, named_once
 
 D = 128
 K = np.arange(D + 1.0)
@@ -181,20 +181,22 @@ def test_how_far_from_what_theory_says_exactly():
     exact = line(np.array([1.0, 2, 4]), x, direction="exact", curve="net", applies_to=("net",))
     off = curve("net", x, np.array([1.0, 2.2, 4]), stderr=np.full(3, 0.1), replicas=4)
     assert caption(losses(off, lines=(exact,))) == (
-        "Beside the exact value net is off by at most 10 %, 2.0 standard errors."
+        "Against the exact value, net is off by at most 10 %, 2.0 standard errors."
     )
     nothing = replace(exact, y=np.array([1.0, 0, 4]))
     off = curve("net", x, np.array([1.0, 1e-33, 4.4]), stderr=np.array([0.1, 1e-35, 0.1]), replicas=4)
     assert "by at most 0.4, 4.0 standard errors" in caption(losses(off, lines=(nothing,)))
     same = curve("net", x, x.copy())
     assert "net is the same to rounding" in caption(losses(same, lines=(exact,)))
+    rounded = curve("net", x, 1.1 * x, stderr=np.full(3, 1e-16), replicas=4)
+    assert "standard errors" not in caption(losses(rounded, lines=(exact,))), "all draws are the same"
 
 
 def test_of_theory_that_comes_near_0_no_share_is_told():
     x = np.array([1.0, 2, 4])
     limit = line(np.array([1.0, 0.5, 0.01]), x, direction="asymptotic", applies_to=("net",), group=None)
     net = curve("net", x, np.array([1.0, 0.5, 0.02]))
-    told = "net is below 0.1 by k = 4. Beside its limit net is off by at most 0.01."
+    told = "net is below 0.1 by k = 4. Against its limit, net is off by at most 0.01."
     assert caption(losses(net, lines=(limit,))) == told
     assert "net is within 0.01 of its limit" in caption(losses(net, lines=(limit,)), room=Room(len(told) - 1))
     assert "100 %" in caption(replace(losses(net, lines=(limit,)), y_log=True))
@@ -205,7 +207,7 @@ def test_how_far_a_curve_ends_from_a_limit_that_it_comes_to():
     limit = line(np.ones(3), x, direction="asymptotic", curve="net", applies_to=("net",))
     net = curve("net", x, np.array([0, 0.5, 0.98]))
     told = caption(losses(net, lines=(limit,)))
-    assert told == "Beside its limit net ends 2 % off, 100 % at most."
+    assert told == "Against its limit, net ends 2 % off, 100 % at most."
     late = curve("net", x, np.array([0.5, 0.5, 0.6]))
     assert "ends" not in caption(losses(late, lines=(limit,)))
 
@@ -274,7 +276,7 @@ def test_a_single_curve_along_an_axis_is_told_though_it_is_what_theory_says():
     exact = line(EGU.y + 1, direction="exact", curve="EGU")
     view = replace(losses(replace(EGU, y=EGU.y + 1), lines=(exact,)))
     along = replace(view, picture=msgspec.structs.replace(view.picture, x="size"))
-    assert caption(along).startswith("EGU goes from 2 at size = 0 to 1 at 128. Beside the exact value")
+    assert caption(along).startswith("EGU goes from 2 at size = 0 to 1 at 128. Against the exact value, ")
 
 
 def test_what_a_logarithmic_axis_shows_is_told():
@@ -561,8 +563,19 @@ def test_in_lists_names_with_commas_or_signs_give_way_to_letters():
     curves = [curve(name, K, np.exp(-K / (at + 3))) for at, name in enumerate(names)]
     letters = dict(zip(names, "ABC", strict=True))
     assert caption(losses(*curves), letters=letters, room=Room(60)) == (
-        "A is below 0.1 after k = 7, B after 10, EGU after 12."
+        "A is below 0.1 after k = 7, B after 10, C after 12."
     )
+
+
+def test_a_curve_named_in_brief_is_not_introduced_by_its_letter_behind_that():
+    named = {"A (AGD)": "A", "B (AGD with momentum)": "B"}
+    said = "AGD with momentum falls; A (AGD) stays above it; A (AGD) and B (AGD with momentum) end."
+    assert (
+        named_once(said, named)
+        == "AGD with momentum falls; A (AGD) stays above it; A and AGD with momentum end."
+    )
+    said = "A (AGD) and B (AGD with momentum) fall; A (AGD) ends."
+    assert named_once(said, named) == "A (AGD) and B (AGD with momentum) fall; A ends."
 
 
 def test_where_bounds_bind_all_they_are_told_first():
@@ -636,7 +649,7 @@ def test_what_bounds_a_class_in_a_limit_is_not_taken_for_the_limit_of_each():
     curves = [curve("GD", K, GD.y + 0.1), curve("net", K, GD.y + 0.3), curve("low", K, GD.y - 0.1)]
     told = caption(losses(*curves, lines=(own, bayes)))
     assert "GD and net stay above the bayes (for large d)" in told
-    assert "eside its limit for large d GD is the same to rounding." in told
+    assert "gainst its limit for large d, GD is the same to rounding." in told
     near = replace(bayes, applies_to=("low",))
     assert "low is below the bayes (for large d) by at most 0.1" in caption(losses(*curves, lines=(near,)))
 
@@ -645,7 +658,7 @@ def test_how_many_other_curves_have_lines_of_their_own():
     names = "abcdefg"
     curves = [curve(name, K, GD.y * (1 + at / 100) + 1) for at, name in enumerate(names)]
     lines = [line(GD.y + 1, direction="exact", curve=name, group=None) for name in names]
-    assert "and 4 others" in caption(losses(*curves, lines=tuple(lines)))
+    assert caption(losses(*curves, lines=tuple(lines))).endswith(", and 4 others are within 3 % of theirs.")
     told = caption(losses(*curves[1:], lines=tuple(lines)), room=Room(60))
     assert told == "6 curves are within 0.5 % to 3 % of the exact values."
 
@@ -654,7 +667,7 @@ def test_curves_without_a_line_of_their_own_beside_others_with_one_are_told_of()
     curves = [curve(name, K, 1 + at + GD.y) for at, name in enumerate("ab")]
     exact = line(curves[0].y, direction="exact", curve="a", group=None)
     said = caption(losses(*curves, lines=(exact,)))
-    assert said == "b goes from 3 at k = 0 to 2 at 128. Beside the exact value a is the same to rounding."
+    assert said == "b goes from 3 at k = 0 to 2 at 128. Against the exact value, a is the same to rounding."
 
 
 def test_lines_of_one_kind_with_formulas_of_their_own_are_called_by_the_kind():
@@ -787,7 +800,7 @@ def test_a_curve_that_comes_to_its_limit_is_told_so():
     limit = line(np.ones(3), K[:3], direction="asymptotic", curve="net", group=None, limit="for large d")
     net = curve("net", K[:3], np.array([1.5, 1.1, 1.0]))
     assert caption(losses(net, lines=(limit,))) == (
-        "Beside its limit for large d net comes to it, 50 % off at most."
+        "Against its limit for large d, net comes to it, 50 % off at most."
     )
     ends = [
         replace(net, name=name, learner=name, y=np.array([1.5, 1.1, end]))
@@ -942,14 +955,14 @@ LEVEL = Marked("guessing", y=(0.5,), kind="guessing")
 @pytest.mark.parametrize(
     ("y", "said"),
     [
-        ([0.49, 0.51, 0.48, 0.5], "net stays within 4 % of guessing."),
-        ([0.5, 0.5, 0.5, 0.5], "net follows guessing."),
-        ([0.5 + 1e-7, 0.5, 0.5, 0.5], "net stays within 0.01 % of guessing."),
-        ([0.1, 0.3, 0.4, 0.49], "net ends within 2 % of guessing."),
-        ([0.5, 0.3, 0.4, 0.3], "net begins at guessing."),
-        ([0.51, 0.3, 0.3, 0.5], "net begins within 2 % of guessing, net ends at it."),
-        ([0.1, 0.3, 0.3, 0.2], "net stays below guessing."),
-        ([0.8, 0.9, 0.7, 0.7], "net stays above guessing."),
+        ([0.49, 0.51, 0.48, 0.5], "net stays within 4 % of “guessing”."),
+        ([0.5, 0.5, 0.5, 0.5], "net follows “guessing”."),
+        ([0.5 + 1e-7, 0.5, 0.5, 0.5], "net stays within 0.01 % of “guessing”."),
+        ([0.1, 0.3, 0.4, 0.49], "net ends within 2 % of “guessing”."),
+        ([0.5, 0.3, 0.4, 0.3], "net begins at “guessing”."),
+        ([0.51, 0.3, 0.3, 0.5], "net begins within 2 % of “guessing”, net ends at it."),
+        ([0.1, 0.3, 0.3, 0.2], "net stays below “guessing”."),
+        ([0.8, 0.9, 0.7, 0.7], "net stays above “guessing”."),
         ([0.1, 0.9, 0.3, 0.2], ""),
     ],
 )
@@ -968,8 +981,12 @@ def test_a_mark_is_set_beside_the_curves_whose_own_it_is():
 
 def test_curves_are_set_beside_reference_learners():
     least = curve("least norm", SIZES, np.array([1.0, 1, 2, 2]), is_reference=True)
-    assert beside(np.array([1.5, 1.6, 2.5, 2.01]), others=(least,)) == "net ends within 0.5 % of least norm."
+    assert (
+        beside(np.array([1.5, 1.6, 2.5, 2.01]), others=(least,)) == "net ends within 0.5 % of “least norm”."
+    )
     assert beside(SIZES, others=(replace(least, missing=np.ones(4, int)),)) == "", "it is not known"
+    tiny = replace(least, y=1e-20 * least.y)
+    assert beside(1e-22 * SIZES, others=(tiny,)) == "", "both are 0 but for rounding"
 
 
 def test_of_the_ends_of_curves_that_are_about_the_same_it_is_not_told_which_is_highest():

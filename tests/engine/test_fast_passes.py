@@ -262,6 +262,15 @@ def test_passes_are_compiled_where_that_saves_more_than_it_takes_to_load(d, targ
     assert backend_of(described.learners[0], described).name == taken
 
 
+def test_where_the_package_cannot_be_written_to_loops_are_kept_in_the_cache_folder_of_the_user(
+    own_folders, monkeypatch
+):
+    monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "UserWideCacheLocator")  # what numba takes last
+    program = "from engine.backends.tiled import kernels; print(kernels.blocked_pass._cache.cache_path)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout.startswith(str(own_folders)), done.stderr
+
+
 def test_where_nothing_can_be_kept_every_process_compiles_for_itself(monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "ZipCacheLocator")  # no place for what is in no archive
     program = "from engine.backends.tiled import kernels; print(type(kernels.blocked_pass._cache).__name__)"

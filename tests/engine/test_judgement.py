@@ -115,6 +115,13 @@ def test_replicas_decide_by_their_standard_errors(replicas, errors, holds):
     assert judged(curve(gap, spread, replicas), bound(), replicas).holds is holds
 
 
+def test_what_only_rounding_makes_is_no_standard_error_and_no_difference():
+    told = judged(curve(1e-4 + 0 * LINE, spread=1e-14, replicas=5), bound(), replicas=5).detail
+    assert "loss − line = +0.0001 at" in told
+    assert "standard errors" not in told
+    assert "loss − line = 0 at" in judged(curve(1e-15 + 0 * LINE), bound()).detail
+
+
 def test_rounding_breaks_nothing():
     assert judged(curve(np.full(D + 1, -1e-13)), bound(in_expectation=False)).holds is True
 
@@ -139,6 +146,19 @@ def test_of_several_rates_the_best_is_judged():
     assert found.sound
     assert found.change < 1e-12
     assert {one.bound for one in found.bounds} == {"ri-signed", "ri-permuted"}
+
+
+def test_that_who_fits_all_rows_predicts_the_same_on_rotated_ones_disagrees_with_nothing():
+    words = {"matrix": {"kind": "gaussian", "d": 12, "n": 4}, "target": {"kind": "weights", "w": [1.0, 1.0]}}
+    solver = {"solver": {"kind": "min-q", "alpha": 0.1}}
+    described = experiment(**words, learners={"it": solver}, protocol={"kind": "at-init"})
+    found = judgement(described, run(described), described.learners[0])
+    assert (found.verdict.invariant, found.unchanged) == (False, True)
+    assert found.agrees
+    assert "it fits all rows here" in found.measurement
+    apart = {**words, "matrix": {"kind": "gaussian", "d": 12, "n": 24}}
+    described = experiment(**apart, learners={"it": solver}, protocol={"kind": "one-pass"})
+    assert not judgement(described, run(described), described.learners[0]).fits
 
 
 def test_a_disagreement_is_told_and_unsound():

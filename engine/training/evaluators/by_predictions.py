@@ -53,7 +53,21 @@ class ByPredictions:
             if self._blocks.full:
                 self._measure(self._blocks.taken(self._data.instances.products_of_each))
             return
-        self._waiting.append(hypothesis.predict(self._data.instances))
+        self._take(hypothesis.predict(self._data.instances))
+
+    def take_known(self, predictions: torch.Tensor, seen: int | torch.Tensor) -> None:
+        """Measure a hypothesis by its predictions of all rows [B, n], which somebody has made."""
+        if self._of_seen:
+            self._counts.append(seen_counts(self._data, self._order, seen))
+        self._take(predictions)
+
+    @property
+    def takes_known(self) -> bool:
+        """Whether `take` would make these predictions itself, and at once."""
+        return self._blocks is None
+
+    def _take(self, predictions: torch.Tensor) -> None:
+        self._waiting.append(predictions)
         if len(self._waiting) * self._data.labels.numel() >= CELLS:
             self._measure_waiting()
 

@@ -1,0 +1,39 @@
+"""Which lines of the theory a picture has to show: those that are the same are one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from engine.pictures.view import LineView
+from engine.results.wording import grouped
+
+ROUNDING = 1e-9
+"""Relative to the largest value, lines of several curves that differ by less are the same."""
+
+
+def different(lines: Sequence[LineView]) -> list[LineView]:
+    """The lines to show: those that are the same whatever splits the curves are one, named by its kind, and
+    so are those that several curves have as their own, whose it then does not say."""
+    found: list[LineView] = []
+    for name, some in grouped((line.plain_name, line) for line in lines).items():
+        found += [replace(some[0], name=name, values="", apart=())] if _are_same(some, 0.0) else some
+    owned = grouped(((line.called, line.values), line) for line in found if line.curve)
+    for first, *others in owned.values():
+        if _are_same([first, *others], ROUNDING):
+            found[found.index(first)] = replace(first, curve="", formula="")
+            found = [line for line in found if line not in others]
+    return found
+
+
+def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
+    """Whether several lines have the same points, but for so much of the largest value."""
+    first, *more = lines
+    least = rounding * float(np.nanmax(np.abs(first.y), initial=0.0))
+    return bool(more) and all(
+        np.array_equal(first.x, one.x, equal_nan=True)
+        and np.allclose(first.y, one.y, rtol=0.0, atol=least, equal_nan=True)
+        for one in more
+    )

@@ -1,0 +1,55 @@
+"""One code path on every device, where there is no other: tensors that say they are on a card.
+
+Every operation is computed as on the processor, so that all numbers are the same bits but for what only a
+processor has: its own products, blocks and compiled loops.
+"""
+
+import numpy as np
+import pytest
+import torch
+from building import experiment, losses
+from crossing import each
+from discovery import GENTLE, traits
+from fake_cuda import fake_cuda
+
+from engine.runtime.sweep import sweep
+from engine.spec import presets
+from engine.spec.plan import plan
+
+
+def test_the_card_refuses_what_a_card_refuses():
+    with fake_cuda():
+        there = torch.ones(3, device="meta")
+        assert (there + 1).cpu().tolist() == [2, 2, 2]
+        assert (there * torch.tensor(2.0)).sum().item() == 6
+        assert there[torch.tensor([0, 1])].device == there.device
+        with pytest.raises(RuntimeError, match="on the card and one of"):
+            there + torch.ones(3)
+        with pytest.raises(RuntimeError, match="numpy"):
+            there.numpy()
+        assert torch.zeros(2, 2, device="meta").conj().mT.device.type == "meta"
+
+
+@pytest.mark.parametrize("problem", ["hadamard", "gaussian"])
+@pytest.mark.parametrize("name", each(traits(GENTLE)))
+def test_every_learner_computes_on_a_card_what_it_does_on_the_processor(name, problem):
+    words = {"learners": {name: GENTLE[name]}, "d": 8, "replicas": 2, "dtype": "float64", "seed": 1}
+    on_cpu = losses(experiment(problem, "all", device="cpu", **words))[name]
+    with fake_cuda():
+        on_card = losses(experiment(problem, "all", device="cuda", **words))[name]
+    np.testing.assert_allclose(on_card, on_cpu, rtol=0, atol=1e-9 * on_cpu.max())
+
+
+SHORT = ["protocol.steps=4", "protocol.records=3", "axes.rho.values=[0, 0.3]"]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [("hadamard-128", []), ("rank-64", []), ("label-noise", SHORT)],
+)
+def test_a_preset_runs_on_a_card_with_all_that_is_measured(name, changes):
+    document = presets.document(name, ["run.device=cuda", "claims=[]", *changes])
+    with fake_cuda():
+        results = sweep(plan(document))
+    assert results.complete
+    assert {trace.environment["device"] for trace in results.traces.values()} == {"meta"}

@@ -1,0 +1,112 @@
+"""A CUDA device that is not there: tensors that say they are on it, and are computed on the processor.
+
+Operations refuse what a card would refuse: tensors of both devices together, but for numbers without
+dimensions, indices, and whatever reads memory as an array of numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
+
+from engine.core import device as devices
+
+CARD = torch.device("meta")
+"""What tensors say of themselves: torch built for the processor lets none say that it is on a CUDA device."""
+
+
+class OnCuda(torch.Tensor):
+    """A tensor of the processor that says it is on the card."""
+
+    held: torch.Tensor
+
+    @staticmethod
+    def __new__(cls, held: torch.Tensor) -> OnCuda:
+        made: OnCuda = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+            cls,
+            held.shape,
+            strides=held.stride(),
+            storage_offset=held.storage_offset(),
+            dtype=held.dtype,
+            device=CARD,
+            requires_grad=False,
+        )
+        made.held = held
+        return made
+
+    @classmethod
+    def __torch_dispatch__(
+        cls, operation: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return computed(operation, args, kwargs or {})
+
+    def __repr__(self, **given: Any) -> str:
+        return f"OnCuda({self.held!r})"
+
+
+class Factories(TorchDispatchMode):
+    """New tensors for the card, and those that are copied there."""
+
+    def __torch_dispatch__(
+        self, operation: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return computed(operation, args, kwargs or {})
+
+
+INDEXING = ("aten::index.Tensor", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_")
+"""These take indices that are on the processor."""
+
+COPIES = ("aten::_to_copy", "aten::copy_")
+
+
+def computed(operation: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An operation where its tensors are."""
+    name = str(operation.name())  # type: ignore[attr-defined]
+    tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+    there = [tensor for tensor in tensors if isinstance(tensor, OnCuda)]
+    wanted = kwargs.get("device")
+    if wanted is None and not there:
+        return operation(*args, **kwargs)
+    if there and name.split(".")[0] not in COPIES and not name.startswith(INDEXING):
+        strangers = [tensor for tensor in tensors if not isinstance(tensor, OnCuda) and tensor.dim()]
+        if strangers:
+            shape = tuple(strangers[0].shape)
+            raise RuntimeError(f"{name} of tensors on the card and one of {shape} on the processor")
+    to_cuda = torch.device(wanted).type == CARD.type if wanted is not None else bool(there)
+    if name.startswith("aten::copy_"):
+        to_cuda = isinstance(args[0], OnCuda)
+    if wanted is not None:
+        kwargs = {**kwargs, "device": torch.device("cpu")}
+    unwrapped = tree_map(lambda leaf: leaf.held if isinstance(leaf, OnCuda) else leaf, (args, kwargs))
+    if name == "aten::_conj":  # a view whose readers conjugate, which they do not from here
+        operation = torch.ops.aten._conj_physical.default
+    made = operation(*unwrapped[0], **unwrapped[1])
+    if not to_cuda:
+        return made
+    known = {id(tensor.held): tensor for tensor in there}
+
+    def wrapped(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor) or isinstance(leaf, OnCuda):
+            return leaf
+        found = known.get(id(leaf))
+        return OnCuda(leaf) if found is None else found
+
+    return tree_map(wrapped, made)
+
+
+@contextmanager
+def fake_cuda() -> Iterator[None]:
+    """For a while there is one card."""
+    with (
+        mock.patch.object(devices, "resolve", lambda device: "cpu" if device == "cpu" else CARD.type),
+        mock.patch.object(devices, "describe", str),
+        mock.patch.object(torch.cuda, "mem_get_info", return_value=(1 << 34, 1 << 34)),
+        Factories(),
+    ):
+        yield
