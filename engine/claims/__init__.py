@@ -253,11 +253,11 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 
 
 def name_of(view: View) -> str:
-    """What a view measures, in a word where its name is one, or what it reads off."""
+    """What a view measures, in a word where its name is one of those of its label, or what it reads off."""
     reading, measure = view.picture.reading, view.picture.measure
     if reading is not None and reading.is_place:
         return view.y_label
-    return measure.name if measure.name.isalpha() else measure.label
+    return measure.name if measure.name in measure.label.split() else measure.label
 
 
 def where(view: View, x: float) -> str:

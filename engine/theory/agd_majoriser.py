@@ -58,7 +58,7 @@ class ByDerivation(Line, frozen=True):
 
 
 class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
-    """2(ℓ − ηG + ½(e^η − 1)²), ℓ and G those of half the mean square at the step before: where steps lead.
+    """2(ℓ − ηG + ½(e^η − 1)²), ℓ and G of half the mean square a step before: what the step promises.
 
     With η = ln((1 + √(1 + 4G))/2) a step lowers ℓ by at least φ(G) = ηG − ½(e^η − 1)², which is 0 for G = 0
     and at least G²/4.51 for G ≤ 2, if the assumptions of the derivation are kept (the paper's G²/11 is not

@@ -10,7 +10,7 @@ from engine.theory.catapult_loss import TwoLinearLayers
 
 
 class CatapultSharpness(TwoLinearLayers, frozen=True, tag="catapult-sharpness"):
-    """S/S₀ for S = λ + √(λ² + 8qzr + 4qr²), with r and λ as in catapult-loss: 2λ where the error is 0.
+    """S/S₀, S = λ + √(λ² + 8qzr + 4qr²), r and λ as in catapult-loss: the sharpness over that at the start.
 
     An identity for every replica, up to the rounding of eigenvalues. Source: LBD20; theory-nets.md §31.
     """

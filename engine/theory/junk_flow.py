@@ -23,7 +23,7 @@ GRADIENTS = RowGradients(labels="coins")
 
 
 class JunkFlow(Line, frozen=True, tag="junk-flow"):
-    """½ − (1 + JF/σ)/(2√M): noisy gradient descent on a target drawn from M orthogonal ones.
+    """½ − (1 + JF/σ)/(2√M): noisy gradient descent does no better on one of M orthogonal targets.
 
     JF = Σ_t η (E‖∇ℓ‖²)^½ along the junk run, the same learner from the same start with the same noise on
     labels that are fair coins, whose mean gradient is that on labels 0: it does not see the target. The noise

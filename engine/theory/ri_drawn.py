@@ -21,7 +21,7 @@ from engine.theory import (
 
 
 class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
-    """c(1 − r/d), r the different rows among the k drawn: `ri-signed` for the very draws of a run.
+    """c(1 − r/d), r different rows drawn: no rotation-invariant learner does better on these draws.
 
     Examples are drawn independently of the random signs of the Hadamard rows, so that given the draws the
     labels of rows that did not come are fair coins, and what came says nothing of them. In expectation over

@@ -17,7 +17,7 @@ REACH, POINTS = 12.0, 4001
 
 
 class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
-    """(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z): the loss of `tanh-lls`.
+    """(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z): what tanh of least squares does.
 
     For random ±1 rows and a feature as the label, as d → ∞ with ρ fixed: xᵀw of an unseen row is then the
     label seen through Gaussian noise, of which the best linear estimate, least squares itself, leaves 1 − ρ,

@@ -16,7 +16,7 @@ RATE = 0.5
 
 
 class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
-    """1 − max(k, 2(k−1))/d for k ≤ d/2 + 1: what two linear layers reach, with a start and a φ made for it.
+    """1 − max(k, 2(k−1))/d for k ≤ d/2 + 1: what two linear layers reach with a start and a φ made for it.
 
     In the limit ε, μ, 1/L → 0 of `two-layer-decoder`, for each of the targets [H, −H]; rank 2(k − 1) of the
     2k + 1 that `svd-two-layer` allows, so that bound is tight up to 3/d. That no start and no φ go below

@@ -12,30 +12,40 @@ from hadamard_tui.charts.ticks import number
 
 
 def ends(view: View) -> str:
-    """What a chart says of curves that are done and do not go from its first place to its last."""
-    of_reason: dict[str, list[str]] = {}
+    """What a chart says of curves that are done and do not go from its first place to its last: of what axis
+    these places are, unless there are several."""
+    found: dict[str, dict[float, list[str]]] = {}
     if len(view.known_places) and not view.along_records:
         for curve in view.curves:
             if curve.ended and (letter := letter_of(curve)):
-                for reason in _reasons(curve, view):
-                    of_reason.setdefault(reason, []).append(letter)
-    return " · ".join(f"{', '.join(letters)}: {reason}" for reason, letters in of_reason.items())
+                for reason, x in _reasons(curve, view):
+                    found.setdefault(reason, {}).setdefault(x, []).append(letter)
+    name = f"{view.x_name} = " if sum(map(len, found.values())) == 1 else ""
+    return " · ".join(
+        f"{', '.join(letters)}: {reason.format(name + where)}"
+        for reason, places in found.items()
+        for letters, where in _together({view.name_at(x) or number(x): some for x, some in places.items()})
+    )
 
 
-def _reasons(curve: CurveView, view: View) -> Iterator[str]:
+def _together(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
+    """Letters and where these curves end: those with a place each in one list."""
+    if all(len(letters) == 1 for letters in places.values()):
+        return [([letter for (letter,) in places.values()], ", ".join(places))] if places else []
+    return [(letters, place) for place, letters in places.items()]
+
+
+def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
+    """Why, with room for a place, and the place."""
     if not len(curve.x) or len(curve.x) < curve.planned:
         return
-
-    def place(x: float) -> str:
-        return f"{view.x_name} = {view.name_at(x) or number(x)}"
-
     first, last = float(curve.x.min()), float(curve.x.max())
     if first == last and len(view.places) > 1:
-        yield f"run at {place(first)} alone"
+        yield "run at {} alone", first
     elif first > view.places[0]:
-        yield f"not run below {place(first)}"
+        yield "not run below {}", first
     if first < last < view.places[-1]:
-        yield f"not run beyond {place(last)}"
+        yield "not run beyond {}", last
     lost = np.isnan(curve.y) & (curve.lost == curve.replicas)
     if lost.any():
-        yield f"diverged at {place(float(curve.x[lost][0]))}"
+        yield "diverged at {}", float(curve.x[lost][0])

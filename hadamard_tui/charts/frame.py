@@ -87,7 +87,10 @@ def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layou
     rows = height - 2 - len(words.above) - bool(words.below) - ticked
     most = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK)) if ticked else 0
     up = Scale(axes.y_limits, axes.y_log, rows * dots[1])
-    y_ticks = ticks(axes.y_limits, axes.y_log, most) if not axes.y_names else _names(axes, up, dots[1], width)
+    if axes.y_names:
+        y_ticks = _names(axes, up, dots[1], width)
+    else:
+        y_ticks = ticks(axes.y_limits, axes.y_log, most, axes.y_whole)
     margin = max((len(label) for _, label in y_ticks), default=0)
     if margin > width // _NO_LABELS_BELOW:
         y_ticks, margin = (), 0

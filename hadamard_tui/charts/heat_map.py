@@ -145,6 +145,7 @@ class HeatMap:
             are_whole(self.x),
             self.y_down,
             self.y_names,
+            y_whole=are_whole(self.y),
         )
 
     def nearest(self, x: float, y: float) -> tuple[int, int]:

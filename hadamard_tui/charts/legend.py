@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -26,6 +27,9 @@ SAMPLES: dict[LineStyle, str] = {
 }
 SAME, NEARLY = "= ", "≈ "
 """What stands before a series that runs along the first of its group: equal to it, or only near."""
+
+READABLE = 2
+"""After so many cuts words are guesses."""
 
 _GAP = 3
 
@@ -193,7 +197,11 @@ def _with_formulas(entries: Sequence[Entry], width: int) -> Iterator[list[list[t
 
 
 def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str, int]]]]:
-    """Entries in ever fewer cells: names before lines that have the name of one before, letters at last."""
+    """Entries in ever fewer cells: names before lines that have the name of one before, letters at last.
+
+    Where there are lines, which have no letters, those of curves are left before words are no more than
+    READABLE.
+    """
     every = _parts_of(entries)
     repeated = {part.at for number, part in enumerate(every) if _is_repeated(part, every[:number])}
     once = [[part for part in parts if part.at not in repeated] for parts in entries]
@@ -204,10 +212,14 @@ def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str,
     curves = [part.brief if part.mark else "" for part in every]
     yield _folded(entries, curves)
     yield _folded(entries, without_common_keys(curves))
-    yield from whole
-    yield from _called(once, cut)
     marks = [part.mark for part in _parts_of(once)]
-    bare = [["" if mark else name for mark, name in zip(marks, some, strict=True)] for some in cut]
+    bare = [["" if mark else name for mark, name in zip(marks, some, strict=True)] for some in (names, *cut)]
+    yield from islice(whole, READABLE)
+    yield from _called(once, cut[:READABLE])
+    if not all(marks):
+        yield from _called(once, bare[: READABLE + 1])
+    yield from whole
+    yield from _called(once, cut[READABLE:])
     yield from _called(once, bare)
 
 

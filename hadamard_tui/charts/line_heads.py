@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple, Protocol
 
 from rich.text import Text
@@ -66,10 +67,13 @@ def head(line: Said) -> Text:
 
 
 def meaning(kind: str) -> str:
-    """What a line says in words, as in "No rotation-invariant learner does better on Hadamard rows …"."""
+    """What a line says in words, as in "No rotation-invariant learner does better on Hadamard rows …".
+
+    A formula begins as it is, for C is not c.
+    """
     summary = summary_of(catalogue.members("theory")[kind])
     words = summary.partition(": ")[2] or summary
-    return words[:1].upper() + words[1:]
+    return words[:1].upper() + words[1:] if re.match(r"[a-z]{2,}\b(?!_)", words) else words
 
 
 def standing(line: TheoryLine, learner: str) -> Standing:

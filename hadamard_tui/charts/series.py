@@ -87,6 +87,9 @@ class Axes:
     x_falls: bool = False
     """Whether x falls in time, so that this goes from right to left."""
 
+    y_whole: bool = False
+    """Whether there is nothing but at whole numbers of y."""
+
     y_rounding: float = 0.0
     """On a logarithmic y-axis, what is not above this is 0 but for rounding, and has no place."""
 

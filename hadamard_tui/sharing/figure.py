@@ -184,6 +184,8 @@ def _axes(axes: Axes) -> tuple[Any, Any]:
         plot.set_xticks([x for x, _ in axes.x_names], [name for _, name in axes.x_names])
     elif axes.x_whole and not axes.x_log:
         plot.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if axes.y_whole and not axes.y_log:
+        plot.yaxis.set_major_locator(MaxNLocator(integer=True))
     return sheet, plot
 
 

@@ -65,7 +65,7 @@ class Page:
         )
         SubElement(self._root, "title").text = printable(axes.title)
         put(self._root, "rect", width="100%", height="100%", fill=GROUND)
-        up = ticks(axes.y_limits, axes.y_log, MOST_Y_TICKS)
+        up = ticks(axes.y_limits, axes.y_log, MOST_Y_TICKS, axes.y_whole)
         self.left = EDGE + LEADING * WORDS + max((length(label, SMALL) for _, label in up), default=0) + GAP
         self.right = WIDTH - EDGE - beside
         self.top = EDGE

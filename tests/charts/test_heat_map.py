@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hadamard_tui.charts.colour_map import STEPS, colour_map
+from hadamard_tui.charts.frame import arrange
 from hadamard_tui.charts.grid import borders, cells_at
 from hadamard_tui.charts.half_blocks import BLACK, GROUND, WHITE, cell_under, paint
 from hadamard_tui.charts.heat_map import Column, Contour, HeatMap, Point
@@ -162,6 +163,15 @@ def test_what_is_missing_is_dotted_on_the_ground_and_named():
     diverged = heat(one.z, missing="diverged")
     assert "··· diverged" in "\n".join(lines(compose(diverged, 80, 24, None).cells))
     assert "···" not in "\n".join(lines(compose(heat(), 80, 24, COLOURS).cells))
+
+
+def test_rows_that_are_numbered_have_ticks_at_whole_numbers_alone():
+    for height in range(8, 30):
+        numbered = arrange(heat(np.zeros((6, 3))).axes, 60, height, (1, 2)).y_ticks
+        assert numbered
+        assert all(label.isdigit() for _, label in numbered), f"at {height}"
+    between = arrange(heat(np.zeros((6, 3)), y=np.arange(6) / 2).axes, 60, 24, (1, 2)).y_ticks
+    assert any("." in label for _, label in between)
 
 
 def test_nothing_known_at_all_can_be_shown():

@@ -30,7 +30,10 @@ def test_entries_show_mark_sample_and_name_of_named_series():
 
 def test_entries_wrap_and_then_their_names_are_cut():
     assert lines(SERIES, 30, 2) == ["0:A ─── GD;11:╌╌╌ lower bound;", "0:┄┄┄ EGU±;"]
-    assert lines(SERIES, 30, 1) == ["0:A GD;7:╌╌╌ lo… bo…;21:┄┄┄ EGU±;"]
+    assert lines(SERIES, 30, 1) == ["0:A;4:╌╌╌ lower bound;22:┄┄┄ EGU±;"], "tables name curves, and no lines"
+    words = ("LayerNorm", "A"), ("standardisation", "B")
+    learners = [curve([0], name=f"{word} of the input", mark=mark) for word, mark in words]
+    assert lines(learners, 44, 1) == ["0:A Lay… of the inp…;21:B sta… of the inp…;"], "no line needs the room"
 
 
 def test_what_names_have_in_common_goes_first():

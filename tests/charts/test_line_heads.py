@@ -11,7 +11,7 @@ from engine.core import catalogue
 from engine.core.parts import Finding
 from engine.results.trace import TheoryLine
 from engine.theory import Line
-from hadamard_tui.charts.line_heads import head, standing, whole_name
+from hadamard_tui.charts.line_heads import head, meaning, standing, whole_name
 from hadamard_tui.headless.listing import members_list
 from hadamard_tui.screens.part_page import about
 
@@ -70,3 +70,14 @@ def test_lists_and_pages_say_the_same_of_every_line() -> None:
         said = head(member()).plain
         assert said in printed.get()
         assert about("theory", kind).plain.startswith(said)
+
+
+def test_what_a_line_means_begins_as_a_sentence_unless_a_formula_does() -> None:
+    assert meaning("ri-signed").startswith("No rotation-invariant learner")
+    assert meaning("percolation").startswith("c(1 − "), "C is something else"
+    assert meaning("missing-entry").startswith("max_ij")
+
+
+@looped("kind", list(catalogue.members("theory")))
+def test_what_a_line_means_names_no_other_line_by_its_code(kind: str) -> None:
+    assert "`" not in meaning(kind)

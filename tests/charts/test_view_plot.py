@@ -569,7 +569,10 @@ def test_curves_that_do_not_go_from_end_to_end_of_an_axis_are_said_to():
     assert note(whole) == note(whole, at_work) == ""
     assert note(whole, *few) == "B, C: not run beyond α = 0.01"
     assert note(whole, ended("single", RATES[1:2], RATES[1:2], 1)) == "B: run at α = 0.01 alone"
-    assert note(whole, late, lost) == "D: not run below α = 0.1 · E: diverged at α = 1"
+    assert note(whole, late, lost) == "D: not run below 0.1 · E: diverged at 1"
+    later = ended("later", RATES[3:], RATES[3:], 6)
+    later = replace(later, x=RATES[1:], y=RATES[1:], planned=3)
+    assert note(whole, late, later) == "D, G: not run below 0.1, 0.01"
 
 
 def passing(name: str, x: np.ndarray, y: np.ndarray, **more: object) -> CurveView:
