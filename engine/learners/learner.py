@@ -64,15 +64,17 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = "one"
     start_seed: Annotated[
-        tuple[Annotated[int, Meta(ge=0, lt=2**62)], ...],
+        Annotated[
+            tuple[Annotated[int, Meta(ge=0, lt=2**62)], ...], Meta(min_length=1, max_length=MOST_LAYERS)
+        ]
+        | None,
         Meta(
-            max_length=MOST_LAYERS,
             title="seed of the start",
             description="every replica starts with what default_rng of numpy draws from it, as in [0, 2]; "
             "with none each has its own start",
             extra=SELDOM,
         ),
-    ] = ()
+    ] = None
     schedule: Annotated[
         AnySchedule | None,
         Meta(title="schedule", description="what multiplies the rate, step by step", extra=SELDOM),

@@ -116,7 +116,7 @@ def test_one_start_is_not_rotation_invariant_and_the_certificate_says_so():
     architecture = {"kind": "dense", "widths": [6], "activation": "identity"}
     drawn, given = (
         experiment({"kind": "gaussian", "n": 6, "d": 4}, learners={"it": seeded(architecture, seed)})
-        for seed in ([], [7])
+        for seed in (None, [7])
     )
     assert verdict(drawn.learners[0], drawn).invariant is True
     assert certificate(drawn, drawn.learners[0]) < 1e-9
