@@ -88,7 +88,7 @@ class Gap(NamedTuple):
         errors = ""
         apart = gap > 0
         if stderr is not None and (stderr[apart] > zero).all():
-            errors = f", {float((gap / stderr)[apart].max()):.1f} standard errors"
+            errors = f", {float((gap[apart] / stderr[apart]).max()):.1f} standard errors"
         in_shares = bool(shares.max() < MOST_PERCENT)
         most = Far(float(gap.max()), float(shares.max()) if in_shares else None)
         end = Far(float(gap[-1]), float(shares[-1]) if in_shares else None)

@@ -223,6 +223,8 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
         return (
             f"it is about the {line.running} of all evaluation points so far: take running = {line.running}"
         )
+    if picture.lines is None and line.direction == "asymptotic" and not (line.group or line.applies_to):
+        return "it is the limit of a learner that is not here"
     if picture.lines is None and not summaries_agree(line.summary, picture.summary):
         return f"it is about the {line.summary} of many replicas, and this is the {picture.summary}"
     return ""

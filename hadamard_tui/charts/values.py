@@ -150,7 +150,7 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str 
     return replace(
         found,
         state=_state(look, curve, number, run > 0),
-        value=None if np.isnan(y) else y,
+        value=y if np.isfinite(y) or (np.isinf(y) and _is_place(view)) else None,
         line=line,
         which="" if line is None else view.line_in_brief(line),
         height=None if line is None else line.at(x),
@@ -159,9 +159,14 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str 
     )
 
 
-def _is_count(view: View) -> bool:
+def _is_place(view: View) -> bool:
+    """Whether values are places that were read off, of which an infinite one says "never"."""
     how = view.picture.reading
-    return (how is not None and how.is_place) or (view.picture.measure.whole and view.as_measured)
+    return how is not None and how.is_place
+
+
+def _is_count(view: View) -> bool:
+    return _is_place(view) or (view.picture.measure.whole and view.as_measured)
 
 
 def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:

@@ -182,7 +182,8 @@ def _cell(one: CurveView | LineView, x: float, found: View) -> str:
     y = float(one.y[place])
     stderr = one.stderr if isinstance(one, CurveView) else None
     if np.isinf(y):
-        return "never" if y > 0 else NOTHING
+        reading = found.picture.reading
+        return "never" if y > 0 and reading is not None and reading.is_place else NOTHING
     if abs(y) <= found.negligible:
         return "0"
     error = (

@@ -18,7 +18,7 @@ from hadamard_tui.widgets.lines import Lines
 FIRST = ("hadamard-128", "kernels-128", "rotated-128")
 WHAT = (
     "Watch learners live against the lower bounds that theory proves for them, "
-    "and see who falls below the line, and why."
+    "see who falls below them, and read why."
 )
 
 

@@ -336,6 +336,19 @@ def replace_measure(view: View, name: str) -> Picture:
     return Picture(x=view.picture.x, measure=catalogue.make("measures", name))
 
 
+def test_a_ratio_to_0_is_no_value_and_is_not_the_best_of_all():
+    lost = curve("a", np.array([1.0, 0.5, 0.2, np.inf]), RATES)
+    view = replace(along("a"), curves=[lost], y_log=False)
+    [value] = values(Look(view, cursor=1.0))
+    assert value.value is None
+    assert (
+        looked_at(Look(replace(view, curves=[lost, replace(lost, name="b", learner="b")]), cursor=1.0), "a")
+        is None
+    )
+    [before] = values(Look(view, cursor=0.1))
+    assert before.value == 0.2
+
+
 def test_values_are_those_at_the_same_x_for_all_runs_of_a_picture():
     [first, second] = values(Look(TWO, point=1, shown=20.0, place=10.0))
     assert second.value == pytest.approx(2 * np.sqrt(10))

@@ -287,6 +287,11 @@ HOLDS_NOT = [
     ("ri-rademacher", {"matrix": "rademacher", "loss": "logistic"}, "the loss is logistic"),
     ("tanh-lls-limit", {}, "the matrix is hadamard"),
     ("tanh-lls-limit", {"matrix": "rademacher", "target": "sparse"}, "here they are others"),
+    (
+        "tanh-lls-limit",
+        {"matrix": "rademacher", "target": {"kind": "parity", "degree": 3}},
+        "here they are others",
+    ),
     ("tanh-lls-limit", {"matrix": {"kind": "rademacher", "repeat": 1}}, "here they are repeated"),
     ("ri-signed", {"matrix": {"kind": "hadamard", "repeat": 1}}, "here they are repeated"),
     ("ri-signed", {"matrix": "hadamard01"}, "the matrix is hadamard01"),

@@ -10,7 +10,10 @@ from discovery import EVERY, GENTLE, in_turns
 
 from engine.core import catalogue
 from engine.results.linearity import linear_in_labels
+from engine.results.results import of_one
+from engine.results.views import view
 from engine.runtime.run import run
+from engine.spec.pictures import of_run
 from engine.theory.tanh_lls_limit import unseen
 
 ERRORS = 4
@@ -121,6 +124,15 @@ def test_what_an_unseen_row_costs_the_tanh_is_the_error_of_a_sign_in_gaussian_no
         assert 0 < unseen(rho) < 1 - rho
     assert unseen(0) == pytest.approx(1, abs=1e-12)
     assert unseen(1) == unseen(2) == 0
+
+
+def test_a_limit_is_in_the_picture_of_the_learner_that_it_is_about_alone():
+    for learners, is_there in (({"LLS": LLS}, False), ({"tanh": TANH, "LLS": LLS}, True)):
+        described = experiment("rademacher", "all", learners, d=16, loss="square")
+        seen = view(of_run(described), of_one(described, run(described)))
+        assert ("tanh-lls-limit" in {line.kind for line in seen.lines}) is is_there
+        assert ("tanh-lls-limit" in seen.absent) is not is_there
+        assert "ri-rademacher" in {line.kind for line in seen.lines}
 
 
 def test_the_tanh_is_on_its_limit_and_below_the_bound_that_does_not_bind_it():
