@@ -32,8 +32,11 @@ LR = {"GD": 1 / (2 * D), "EGU": 0.15, "EGU±": 0.15, "spindly": 0.0375, "AdaGrad
 
 FUSED = {**LR, "hypentropy": 0.15, "private rates": 0.125, "momentum": 1 / (8 * D)}
 CLOSED = ("GD", "momentum")
-WHOLE = ("expert", "closed form", "JAX", "numba")
-"""Outsiders that do all of the job, of which the best counts."""
+WHOLE = ("expert", "JAX", "numba")
+"""Outsiders that do the job step by step, of which the best counts.
+
+The closed forms make losses and nothing else: neither weights nor predictions, in which mistakes are counted.
+"""
 
 BLOCK = 64
 """Steps of an outsider that are made together."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from engine.architectures import Architecture
 from engine.core.cost import root_of_curvature
@@ -52,14 +53,17 @@ class Descent:
         )
         self._fixed = tensors
         self._params, self._state = self._begun(params)
-        self._rates: Rates = {}
-        for name, speed in speeds_of(learner, instances.d).items():
+        speeds = speeds_of(learner, instances.d)
+        self._multiples: Rates = {}
+        for name, speed in speeds.items():
             rates = [rate * speed for rate in rates_of(learner)]
-            self._rates[name] = rates[0] if len(rates) == 1 else _by_member(rates, params[name], nets)
+            self._multiples[name] = rates[0] if len(rates) == 1 else _by_member(rates, params[name], nets)
+        self._unit: Callable[[], torch.Tensor] | None = None
         if learner.rate_unit == "start-sharpness":
-            self._divide_rates(self._sharpness(data))
+            self._unit = partial(self._sharpness, data)
         elif learner.rate_unit == "start-jacobian":
-            self._divide_rates(self._squared_jacobian(instances, speeds_of(learner, instances.d)))
+            self._unit = partial(self._squared_jacobian, instances, speeds)
+        self._rates = self._in_units()
 
     def _sharpness(self, data: Data) -> torch.Tensor:
         """That of the mean loss over all rows now, of every net."""
@@ -78,10 +82,12 @@ class Descent:
         squares = [largest_eigenpairs(kernel, 1)[0] for kernel in kernels]
         return (2 / instances.n * torch.cat(squares)).to(instances.dtype)
 
-    def _divide_rates(self, units: torch.Tensor) -> None:
-        """Make the rates of every net multiples of 1/units."""
-        for name, w in self._params.items():
-            self._rates[name] = self._rates[name] / per_member(units, w)
+    def _in_units(self) -> Rates:
+        """The rates of every net as multiples of one over what is now the unit, where there is one."""
+        if self._unit is None:
+            return self._multiples
+        units = self._unit()
+        return {name: self._multiples[name] / per_member(units, w) for name, w in self._params.items()}
 
     def _begun(self, params: Params) -> tuple[Params, State]:
         """The parameters as the rule starts them, if there is one, and what it remembers at first."""
@@ -100,6 +106,7 @@ class Descent:
             turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
             self._params, self._state = self._begun({name: turned[name] for name in self._params})
             self._fixed = {name: turned[name] for name in self._fixed}
+            self._rates = self._in_units()
         if self._options is not None:
             self._options.rotate(rotation)
 

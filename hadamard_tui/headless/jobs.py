@@ -148,19 +148,19 @@ def peak_mib() -> float:
 
 
 REFERENCE: dict[str, float] = {
-    "J1": 0.037,
+    "J1": 0.018,
     "J2 GD": 0.051,
-    "J2 EGU": 0.046,
-    "J2 EGU±": 0.07,
-    "J2 spindly": 0.046,
-    "J2 hypentropy": 0.07,
-    "J2 private rates": 0.054,
-    "J2 AdaGrad": 0.055,
-    "J2 momentum": 1.3,
-    "J3 EGU±": 0.66,
-    "J3 hypentropy": 0.56,
-    "J3 spindly": 0.44,
-    "J3 GD": 0.22,
-    "J4": 0.15,
+    "J2 EGU": 0.085,
+    "J2 EGU±": 0.119,
+    "J2 spindly": 0.084,
+    "J2 hypentropy": 0.119,
+    "J2 private rates": 0.083,
+    "J2 AdaGrad": 0.062,
+    "J2 momentum": 0.118,
+    "J3 EGU±": 0.79,
+    "J3 hypentropy": 0.62,
+    "J3 spindly": 0.56,
+    "J3 GD": 0.19,
+    "J4": 0.31,
 }
 """Seconds of one core on the reference machine, by job."""

@@ -176,3 +176,11 @@ def test_turned_instances_keep_their_inner_products():
     rows = data_of(experiment("gaussian", d=8)).instances.rows[0].numpy()
     turned = rows @ element(ROTATIONS, Streams([0])("rotation"), 8, -1).T
     np.testing.assert_allclose(turned @ turned.T, rows @ rows.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("unit", ["start-sharpness", "start-jacobian"])
+def test_rates_in_units_of_the_start_are_measured_at_the_start_that_is_turned_along(unit):
+    net = {"kind": "dense", "widths": [6], "activation": "relu"}
+    learner = {"architecture": net, "update": {"kind": "gd", "lr": 0.5}, "rate_unit": unit}
+    described = experiment({"kind": "gaussian", "n": 6, "d": 4}, learners={"it": learner})
+    assert certificate(described, described.learners[0]) < INVARIANT
