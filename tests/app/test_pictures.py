@@ -215,7 +215,7 @@ async def test_keys_and_clicks_go_from_place_to_place_of_a_picture_along_an_axis
     async with opened(app, WIDE) as pilot:
         await over(app, pilot)
         await until(pilot, lambda: "at size = 16:  best 12 GD and 1 more  bound 12" in status_of(app))
-        assert cells(app)["k"] == "12"
+        await until(pilot, lambda: cells(app)["k"] == "12")
         assert chart(app)._playhead is None
         await pilot.press("left")
         await until(pilot, lambda: "at size = 8:  best 6 GD and 1 more  bound 6" in status_of(app))
