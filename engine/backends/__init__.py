@@ -104,8 +104,8 @@ class Backend:
         """What it has compiled for a learner that it serves; None if it needs no such thing."""
         return None
 
-    def sample(self, learner: Learner, experiment: Experiment) -> dict[str, object]:
-        """The words of a small experiment that has this compiled, and nothing else, for such a learner."""
+    def sample(self, learner: Learner) -> dict[str, object]:
+        """The words of a small experiment that has this compiled, on this backend, for such a learner."""
         raise NotImplementedError
 
     def begin(self, undrawn: Undrawn, experiment: Experiment) -> Recording:
@@ -139,12 +139,13 @@ def backend_of(learner: Learner, experiment: Experiment) -> Backend:
     return backends()[forced]
 
 
-def awaited_backend(learner: Learner, experiment: Experiment) -> Backend | None:
-    """The backend that a learner would have if what it needs were compiled; None if it has that one."""
+def awaited(learner: Learner, experiment: Experiment) -> tuple[Backend, CompiledCode] | None:
+    """The backend that a learner would have if this were compiled; None if it has that one."""
     if experiment.run.path != "auto":
         return None
     first = next(_candidates(learner, experiment))
-    return None if _is_ready(first, learner, experiment) else first
+    code = first.code(learner, experiment)
+    return None if code is None or code.is_there else (first, code)
 
 
 def _candidates(learner: Learner, experiment: Experiment) -> Iterator[Backend]:

@@ -86,12 +86,11 @@ class Compiled(Backend):
     def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
         return code_of(learner, experiment.dtype)
 
-    def sample(self, learner: Learner, experiment: Experiment) -> dict[str, object]:
+    def sample(self, learner: Learner) -> dict[str, object]:
         return {
             "problem": {"matrix": {"kind": "hadamard", "d": SAMPLE}, "target": {"kind": "feature"}},
             "protocol": {"kind": "one-pass"},
             "learners": [msgspec.to_builtins(learner)],
-            "run": {"path": self.name, "device": "cpu", "dtype": experiment.dtype},
         }
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:

@@ -71,13 +71,12 @@ class Preactivations(Backend):
     def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
         return code_of(experiment.dtype)
 
-    def sample(self, learner: Learner, experiment: Experiment) -> dict[str, object]:
+    def sample(self, learner: Learner) -> dict[str, object]:
         layer = {"kind": "dense", "widths": [2], "activation": "relu"}
         return {
             "problem": {"matrix": {"kind": "hadamard", "d": 4}, "target": {"kind": "feature"}},
             "protocol": {"kind": "erm", "steps": 1},
             "learners": [{"name": "net", "architecture": layer, "update": {"kind": "gd"}}],
-            "run": {"path": self.name, "device": "cpu", "dtype": experiment.dtype},
         }
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from engine.backends import awaited_backend
+from engine.backends import Backend, awaited
 
 if TYPE_CHECKING:
+    from engine.core.compiled_code import CompiledCode
     from engine.learners.learner import Learner
     from engine.spec.experiment import Experiment
 
@@ -15,17 +16,18 @@ MODULE = "engine.runtime.small_run"
 """The program of that process."""
 
 
-def compile_meanwhile(learner: Learner, experiment: Experiment) -> None:
-    """Have another process compile what would make a learner faster, if anything would."""
-    if (backend := awaited_backend(learner, experiment)) is not None:
-        code = backend.code(learner, experiment)
-        assert code is not None, "a backend without compiled code waits for none"
-        code.make(MODULE, json.dumps(backend.sample(learner, experiment)))
+def compile_meanwhile(learner: Learner, experiment: Experiment) -> tuple[Backend, CompiledCode] | None:
+    """Have another process compile what makes a learner faster; which backend waits for it, if one does."""
+    if (found := awaited(learner, experiment)) is not None:
+        backend, code = found
+        run = {"path": backend.name, "device": "cpu", "dtype": experiment.dtype}
+        code.make(MODULE, json.dumps({**backend.sample(learner), "run": run}))
+    return found
 
 
 def compile_first(experiment: Experiment) -> None:
     """Wait until all that makes the learners of an experiment faster is compiled, as far as it can be."""
     for learner in experiment.learners:
-        compile_meanwhile(learner, experiment)
-        if (backend := awaited_backend(learner, experiment)) and (code := backend.code(learner, experiment)):
+        if (found := compile_meanwhile(learner, experiment)) is not None:
+            _, code = found
             code.wait()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import __version__
-from engine.backends import Backend, awaited_backend, backend_of
+from engine.backends import Backend, backend_of
 from engine.core import catalogue
 from engine.core import device as devices
 from engine.core.cost import DIVERGED, Cost
@@ -354,16 +354,15 @@ def _training_run(
     undrawn: Undrawn, experiment: Experiment, serving: Backend, curves: Sequence[Curve]
 ) -> Recording:
     """That of the backend that is there, until a faster one, which is compiled meanwhile, takes over."""
-    learner = undrawn.learner
-    begun, awaited = serving.begin(undrawn, experiment), awaited_backend(learner, experiment)
-    if awaited is None or (code := awaited.code(learner, experiment)) is None:
+    begun, found = serving.begin(undrawn, experiment), compile_meanwhile(undrawn.learner, experiment)
+    if found is None:
         return begun
-    compile_meanwhile(learner, experiment)
+    faster, code = found
 
     def take_over() -> Recording:
         for curve in curves:
-            curve.backends.append(awaited.name)
-        return awaited.begin(undrawn, experiment)
+            curve.backends.append(faster.name)
+        return faster.begin(undrawn, experiment)
 
     return Handover(begun, lambda: code.is_there, take_over)
 

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from engine.backends import awaited_backend, backend_of, backends
+from engine.backends import awaited, backend_of, backends
 from engine.core import compiled_code
 from engine.core.compiled_code import CompiledCode
 from engine.runtime import compiling, handover, small_run
@@ -137,13 +137,13 @@ BY_NETS = large(
 def test_until_it_is_compiled_a_slower_backend_serves(described, fast, slow, monkeypatch):
     learner = described.learners[0]
     assert backend_of(learner, described).name == fast
-    assert awaited_backend(learner, described) is None
+    assert awaited(learner, described) is None
     monkeypatch.setattr(CompiledCode, "is_there", False)
     assert backend_of(learner, described).name == slow
-    assert awaited_backend(learner, described).name == fast
+    assert awaited(learner, described)[0].name == fast
     forced = msgspec.structs.replace(described, run=msgspec.structs.replace(described.run, path=fast))
     assert backend_of(learner, forced).name == fast
-    assert awaited_backend(learner, forced) is None
+    assert awaited(learner, forced) is None
 
 
 @pytest.mark.parametrize("described", [large(), BY_NETS], ids=["passes", "nets"])
