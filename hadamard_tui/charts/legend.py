@@ -31,6 +31,9 @@ SAME, NEARLY = "= ", "≈ "
 READABLE = 2
 """After so many cuts words are guesses."""
 
+BETWEEN = " · "
+"""What stands between the remarks of a note."""
+
 _GAP = 3
 
 
@@ -164,7 +167,7 @@ def wrapped(
     entries: tuple[Entry, ...], width: int, lines: int, most: int, note: str
 ) -> tuple[tuple[Piece, ...], ...]:
     """Entries on at most `lines` lines, or `most`, as `legend` has them."""
-    note = elided(note, width)
+    note = whole_remarks(note, width)
     names = [[(part.text, part.at) for part in one.parts] for one in entries]
     here = [texts for texts, one in zip(names, entries, strict=True) if not one.elsewhere]
     left = [one.parts for one in entries if not one.elsewhere]
@@ -294,6 +297,13 @@ def _cut(rows: list[Row], width: int, most: int, note: str) -> list[Row]:
 def _end(row: Row) -> int:
     """Where a row ends."""
     return row[-1].column + cell_len(row[-1].text) if row else 0
+
+
+def whole_remarks(note: str, width: int) -> str:
+    """The first remarks of a note that fit into `width` cells; none is cut, unless the first is too long."""
+    while cell_len(note) > width and BETWEEN in note:
+        note = note.rpartition(BETWEEN)[0]
+    return elided(note, width)
 
 
 def elided(text: str, width: int) -> str:

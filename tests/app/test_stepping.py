@@ -131,6 +131,20 @@ async def test_a_sign_is_typed_once_a_person_types_and_steps_again_after_enter(e
         await until(pilot, lambda: rate.value == "0.125")
 
 
+async def test_what_is_typed_after_steps_is_another_change(editable: EditableExperiment):
+    app = HadamardApp(editable)
+    async with opened(app, WIDE) as pilot:
+        field(app, "problem.matrix.d").focus()
+        await pilot.press("minus", "minus")
+        await until(pilot, lambda: app.laboratory.editable.value("problem.matrix.d") == 8)
+        await pilot.press("end", "backspace", "2", "0")
+        await until(pilot, lambda: app.laboratory.editable.value("problem.matrix.d") == 20)
+        app.set_focus(None)
+        for value in (8, 16):
+            await pilot.press("u")
+            await until(pilot, lambda value=value: app.laboratory.editable.value("problem.matrix.d") == value)
+
+
 async def test_where_no_number_fits_the_value_stays_and_the_reason_is_told(editable: EditableExperiment):
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:

@@ -69,6 +69,13 @@ def test_the_note_ends_the_last_line():
     assert lines(SERIES[:1], 20, 2, "3 points hidden") == ["0:A ─── GD;", "5:3 points hidden;"]
 
 
+def test_of_a_note_whole_remarks_are_left_out_before_one_is_cut():
+    two = "not run below 0.1 · ┊ the table: α = 0.1"
+    assert lines(SERIES[:1], 40, 2, two)[-1].endswith(f":{two};")
+    assert lines(SERIES[:1], 39, 2, two)[-1].endswith(":not run below 0.1;")
+    assert lines(SERIES[:1], 12, 2, two)[-1] == "0:not run bel…;"
+
+
 @looped("width", range(1, 60, 3))
 @looped("most", [0, 1, 2, 5])
 def test_nothing_leaves_the_width_or_overlaps(width, most):
