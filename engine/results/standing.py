@@ -11,7 +11,7 @@ from engine.core.groups import ROTATIONS
 from engine.core.notation import number
 from engine.pictures.respect import respect
 from engine.pictures.view import ZERO, CurveView, Floats, LineView
-from engine.results.clause import Clause, Named
+from engine.results.clause import MARK, Clause, Named
 from engine.results.ranges import ERRORS, known
 from engine.results.wording import at_most, grouped, listed, percent, plural
 
@@ -147,7 +147,7 @@ class Standing:
         average = "on average " if line.in_expectation and strays else ""
         said = self._predicates(pairs, "it")
         text = f"{average}{_never_below(lines, what)}{self._kept_out(lines)}; {said}"
-        those = listed([self._names.brief(pair.curve) for pair in pairs])
+        those = listed([self._names.brief(pair.curve) for pair in pairs]).replace(MARK, "")
         if _is_of_rotations(lines) and len(those) > len(ROTATION_INVARIANT) and not strays:
             brief = f"{ROTATION_INVARIANT} stay above {self._what(lines, in_brief=True)}"
             return Clause(text, brief, of_theory=True, named=False, brief_named=False)

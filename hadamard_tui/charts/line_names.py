@@ -54,6 +54,9 @@ def line_names(
     """A place for the name of every line without a mark that has one: the last that is free, and nearer to
     the line than to all that do not run along it.
 
+    Of lines no more than a row apart no place would be nearer to one of them: the upper has its name above
+    both, the lower below.
+
     Args:
         groups: the positions of series that run along each other.
         taken: which cells are not free, bool [rows, columns]; none is where a name is put.
@@ -73,14 +76,34 @@ def line_names(
         if not len(shown) or length > _WIDEST * columns:
             continue
         centre = lines.centre[index] // down
+        beside = _neighbours(series, lines, index, group_of.get(index, ()), down)
         for row, column in _places(centre, shown, length, across):
             if not (0 <= row < rows and 0 <= column <= columns - length):
                 continue
             free = not taken[row, max(column - 1, 0) : column + length + 1].any()
-            if free and heights.belongs(index, group_of.get(index, ()), row, column, length):
+            along = [*group_of.get(index, ()), *beside]
+            above = row - centre[min((column + length - 1) * across, shown[-1])]
+            if any(above * side < 0 for side in beside.values()) or (beside and not above):
+                continue
+            if free and heights.belongs(index, along, row, column, length):
                 taken[row, column : column + length] = True
                 found.append(NameAt(index, row, column, one.brief))
                 break
+    return found
+
+
+def _neighbours(
+    series: Sequence[Series], lines: Spans, index: int, group: Sequence[int], down: int
+) -> dict[int, int]:
+    """Other lines no more than a row from one, and whether it is above (−1) or below (1) them."""
+    found = {}
+    for other, one in enumerate(series):
+        both = lines.shown[index] & lines.shown[other]
+        if other == index or other in group or not is_line(one) or not both.any():
+            continue
+        far = (lines.centre[index] - lines.centre[other])[both]
+        if np.abs(far).max() <= down:
+            found[other] = int(np.sign(far.sum()))
     return found
 
 

@@ -57,6 +57,18 @@ def test_two_of_the_lines_that_run_along_each_other_are_named():
     assert paint([*same, other], axes(), 60, 20).named == {0, 1, 4}
 
 
+def test_of_two_lines_within_a_row_the_upper_is_named_above_and_the_lower_below():
+    pair = [curve(0.9 - X / 22, X, "lower", style="dashed"), curve(0.94 - X / 22, X, "upper", style="dashed")]
+    for lines in (pair, pair[::-1]):
+        picture = paint(lines, axes(), 60, 14)
+        assert picture.named == {0, 1}
+        for name, side in (("lower", 1), ("upper", -1)):
+            [(row, line)] = [(row, line) for row, line in enumerate(text(picture)) if name in line]
+            place = line.index(name) + len(name) - 1
+            height = 14 * (1 - (0.92 - 19 / 22 * place / 59))
+            assert np.sign(row + 0.5 - height) == side
+
+
 def test_curves_with_letters_and_names_without_room_are_not_written():
     assert not paint([curve(1 - X / 19, X, "GD", mark="A")], axes(), 60, 20).named
     assert not paint([curve(1 - X / 19, X, "a" * 30, style="dashed")], axes(), 60, 20).named
@@ -70,6 +82,11 @@ def far_from(picture, name: str, lines) -> float:
     bare = paint([replace(one, name="", style="solid") for one in lines], axes(), 60, 20)
     cells = np.argwhere(bare.colours >= 0)
     return min(np.hypot(2 * (cells[:, 0] - row), cells[:, 1] - place).min() for place in places)
+
+
+def is_within_a_row(one, other) -> bool:
+    """Whether two lines are about a row apart, of 20 rows for a height of 1, or less."""
+    return np.abs(one.y - other.y).max() <= 0.08
 
 
 def test_a_name_is_nearer_to_its_line_than_to_any_other_line_or_curve():

@@ -17,6 +17,7 @@ from engine.measures.change import Change
 from engine.pictures.picture import Marked, Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
 from engine.results.caption import Room, caption, named_once
+from engine.results.clause import MARK
 
 D = 128
 K = np.arange(D + 1.0)
@@ -567,15 +568,15 @@ def test_in_lists_names_with_commas_or_signs_give_way_to_letters():
     )
 
 
-def test_a_curve_named_in_brief_is_not_introduced_by_its_letter_behind_that():
+def test_curves_are_called_alike_by_letters_that_the_first_mention_of_each_introduces():
     named = {"A (AGD)": "A", "B (AGD with momentum)": "B"}
-    said = "AGD with momentum falls; A (AGD) stays above it; A (AGD) and B (AGD with momentum) end."
-    assert (
-        named_once(said, named)
-        == "AGD with momentum falls; A (AGD) stays above it; A and AGD with momentum end."
-    )
-    said = "A (AGD) and B (AGD with momentum) fall; A (AGD) ends."
-    assert named_once(said, named) == "A (AGD) and B (AGD with momentum) fall; A ends."
+    brief = {name: f"{MARK}{name}{MARK}" for name in ("AGD", "AGD with momentum")}
+    said = f"{brief['AGD with momentum']} falls; A (AGD) and {brief['AGD with momentum']} end."
+    assert named_once(said, named) == "B (AGD with momentum) falls; A (AGD) and B end."
+    said = f"A (AGD) and B (AGD with momentum) fall; {brief['AGD']} follows “AGD bound”."
+    assert named_once(said, named) == "A (AGD) and B (AGD with momentum) fall; A follows “AGD bound”."
+    said = f"{brief['AGD']} falls; {brief['AGD']} ends."
+    assert named_once(said, named) == "AGD falls; AGD ends."
 
 
 def test_where_bounds_bind_all_they_are_told_first():
