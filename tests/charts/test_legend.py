@@ -69,6 +69,27 @@ def test_the_note_ends_the_last_line():
     assert lines(SERIES[:1], 20, 2, "3 points hidden") == ["0:A ─── GD;", "5:3 points hidden;"]
 
 
+def test_lines_of_learners_say_by_letter_whose_they_are_before_words_are_cut():
+    curves = [curve([0], name=f"EGU, η = 1/{n}", mark="AB"[n]) for n in range(2)]
+    bounds = [curve([n], name=f"low bound of {one.name}", style="dashed") for n, one in enumerate(curves)]
+    assert "╌╌╌ low bound of EGU, η = 1/0;" in "".join(lines([*curves, *bounds], 78, 2))
+    assert lines([*curves, *bounds], 48, 2) == [
+        "0:A ─── EGU, η = 1/0;23:B ─── EGU, η = 1/1;",
+        "0:╌╌╌ low bound of A;23:╌╌╌ of B;",
+    ]
+
+
+def test_a_line_that_is_equal_for_several_learners_is_named_once_without_them():
+    curves = [curve([9], name=name, mark=mark) for name, mark in (("GD", "A"), ("EGU", "B"))]
+    for heights, said in (((1, 1), ["bound"]), ((1, 1.001), ["bound of GD", "bound of EGU"])):
+        bounds = [
+            curve([height, 2], name=f"bound of {one.name}", style="dashed")
+            for height, one in zip(heights, curves, strict=True)
+        ]
+        rows = legend([*curves, *bounds], 90, 2, groups=[(2, 3)])
+        assert [piece.text.partition("╌╌╌ ")[2] for row in rows for piece in row if piece.index > 1] == said
+
+
 def test_of_a_note_whole_remarks_are_left_out_before_one_is_cut():
     two = "not run below 0.1 · ┊ the table: α = 0.1"
     assert lines(SERIES[:1], 40, 2, two)[-1].endswith(f":{two};")
