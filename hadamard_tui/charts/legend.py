@@ -155,18 +155,20 @@ def _parts(
 
 
 def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict[int, str]:
-    """What lines are called that several curves have and that are equal for them, without whose they are."""
+    """What lines are called that learners have one each of, all of them equal, without whose they are."""
     whose = [f" of {one.name}" for one in series if one.mark]
     lines: dict[str, list[int]] = {}
-    for at in (at for at in group if not series[at].mark):
-        ends = next((end for end in whose if series[at].name.endswith(end)), "")
+    for at, one in enumerate(series):
+        ends = next((end for end in whose if not one.mark and one.name.endswith(end)), "")
         if ends:
-            lines.setdefault(series[at].name.removesuffix(ends), []).append(at)
+            lines.setdefault(one.name.removesuffix(ends), []).append(at)
     return {
         at: name
         for name, every in lines.items()
         for at in every
-        if len(every) > 1 and all(are_equal(series[every[0]], series[one], y_log) for one in every[1:])
+        if len(every) > 1
+        and {*every} <= {*group}
+        and all(are_equal(series[every[0]], series[one], y_log) for one in every[1:])
     }
 
 

@@ -74,8 +74,8 @@ def test_lines_of_learners_say_by_letter_whose_they_are_before_words_are_cut():
     bounds = [curve([n], name=f"low bound of {one.name}", style="dashed") for n, one in enumerate(curves)]
     assert "╌╌╌ low bound of EGU, η = 1/0;" in "".join(lines([*curves, *bounds], 78, 2))
     assert lines([*curves, *bounds], 48, 2) == [
-        "0:A ─── EGU, η = 1/0;23:B ─── EGU, η = 1/1;",
-        "0:╌╌╌ low bound of A;23:╌╌╌ of B;",
+        "0:A ─── EGU, η = 1/0;21:B ─── EGU, η = 1/1;",
+        "0:╌╌╌ low bound of A;21:╌╌╌ of B;",
     ]
 
 
@@ -88,6 +88,10 @@ def test_a_line_that_is_equal_for_several_learners_is_named_once_without_them():
         ]
         rows = legend([*curves, *bounds], 90, 2, groups=[(2, 3)])
         assert [piece.text.partition("╌╌╌ ")[2] for row in rows for piece in row if piece.index > 1] == said
+    other = curve([5, 7], name="bound of net", style="dashed"), curve([9], name="net", mark="C")
+    bounds = [curve([1, 2], name=f"bound of {one.name}", style="dashed") for one in curves]
+    rows = legend([*curves, *bounds, *other], 90, 2, groups=[(2, 3)])
+    assert {"╌╌╌ bound of GD", "= ╌╌╌ bound of EGU"} <= {piece.text for row in rows for piece in row}
 
 
 def test_of_a_note_whole_remarks_are_left_out_before_one_is_cut():

@@ -88,6 +88,20 @@ def test_a_tenth_is_one_of_where_the_curves_start():
     assert "EGU is below 0.3 after k = 21" in caption(losses(*high))
 
 
+def test_curves_that_start_at_half_of_others_have_a_common_tenth():
+    assert "EGU is below 0.2 after k = 21" in caption(
+        losses(replace(GD, y=2 * GD.y), replace(EGU, y=EGU.y * 2))
+    )
+    low = replace(GD, y=0.5 * GD.y)
+    assert caption(losses(low, EGU)).startswith("EGU is below 0.1 after k = 21, GD after ")
+
+
+def test_what_ends_above_its_start_is_not_said_to_be_still_there():
+    up = curve("net", K, np.linspace(1, 1.25, D + 1))
+    told = caption(losses(up, replace(EGU)))
+    assert told.startswith("EGU is below 0.1 after k = 21; net ends above the start, at 1.25.")
+
+
 def test_curves_that_start_apart_have_no_common_tenth():
     assert "below" not in caption(losses(GD, replace(EGU, y=3 * EGU.y)))
 
