@@ -324,6 +324,7 @@ class Stage(Vertical):
         chart.hint = f"{title}\n\n{refused or keys}"
         chart.clear()
         self.query_one(Caption).say("")
+        self.query_one(TableNote).say("")
         self.query_one(Scoreboard).name_learners(learners, classes)
         self.announce()
 

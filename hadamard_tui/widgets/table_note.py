@@ -43,7 +43,10 @@ class TableNote(Static):
         """
         self._compares = bool(line)
         self._stand()
-        words = fitting(look, value, line, self._width)
+        self.say(fitting(look, value, line, self._width))
+
+    def say(self, words: str) -> None:
+        """Show these words."""
         if words != self._said:
             self._said = words
             self.update(words, layout=False)
