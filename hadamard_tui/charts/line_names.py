@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ _REACH = 2 * _ROW * _FAR
 _MOST = 2
 """So many of the lines that run along each other are named there; the legend names them all."""
 
-_WIDEST = 1 / 3
+_WIDEST = 2 / 5
 """Of the width of the picture; longer names have no room."""
 
 
@@ -67,12 +67,14 @@ def line_names(
     heights = _Heights.of(lines, across, down)
     found: list[NameAt] = []
     group_of = {index: group for group in groups for index in group}
+    letters = {f" of {one.name}": one.mark for one in series if one.name and one.mark}
     for index, one in enumerate(series):
         if not one.name or not is_line(one):
             continue
+        name = _by_letter(one.brief, letters)
         if sum(other.at in group_of.get(index, ()) for other in found) == _MOST:
             continue
-        length, shown = cell_len(one.brief), np.flatnonzero(lines.shown[index])
+        length, shown = cell_len(name), np.flatnonzero(lines.shown[index])
         if not len(shown) or length > _WIDEST * columns:
             continue
         centre = lines.centre[index] // down
@@ -82,14 +84,22 @@ def line_names(
                 continue
             free = not taken[row, max(column - 1, 0) : column + length + 1].any()
             along = [*group_of.get(index, ()), *beside]
-            above = row - centre[min((column + length - 1) * across, shown[-1])]
+            above = _side(
+                row, centre[shown[(shown >= column * across) & (shown < (column + length) * across)]]
+            )
             if any(above * side < 0 for side in beside.values()) or (beside and not above):
                 continue
             if free and heights.belongs(index, along, row, column, length):
                 taken[row, column : column + length] = True
-                found.append(NameAt(index, row, column, one.brief))
+                found.append(NameAt(index, row, column, name))
                 break
     return found
+
+
+def _by_letter(name: str, letters: Mapping[str, str]) -> str:
+    """A name such as "bound of EGU" with the letter of the learner in the place of its name."""
+    whose = next((end for end in letters if name.endswith(end)), "")
+    return f"{name.removesuffix(whose)} of {letters[whose]}" if whose else name
 
 
 def _neighbours(
@@ -107,6 +117,11 @@ def _neighbours(
     return found
 
 
+def _side(row: int, rows: np.ndarray) -> int:
+    """Whether a row is above (−1) or below (1) all of some rows; 0 if it is among them, or there are none."""
+    return int((row > rows).all()) - int((row < rows).all()) if len(rows) else 0
+
+
 def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> Iterator[tuple[int, int]]:
     """Where a name may begin, the best first: behind the end of the line, else above or below it."""
     yield int(centre[shown[-1]]), int(shown[-1]) // across + 2
@@ -114,6 +129,9 @@ def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> 
         for far in range(1, _FAR + 1):
             for row in (centre[dot] - far, centre[dot] + far):
                 yield int(row), int(dot) // across - length + 1
+        for far in range(1, _FAR + 1):
+            for row in (centre[dot] - far, centre[dot] + far):
+                yield int(row), int(dot) // across
 
 
 class _Heights(NamedTuple):

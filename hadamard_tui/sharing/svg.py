@@ -12,6 +12,7 @@ from hadamard_tui.charts.coincidence import drawn_once
 from hadamard_tui.charts.curve_marks import zeros_of
 from hadamard_tui.charts.layers import drawable, drawable_band, lay
 from hadamard_tui.charts.left_out import left_out, remark
+from hadamard_tui.charts.raster import paint
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import SMALL_LETTERS, number_of
 from hadamard_tui.sharing.outlines import outline
@@ -30,6 +31,7 @@ from hadamard_tui.sharing.svg_page import (
     put,
     write,
 )
+from hadamard_tui.sharing.svg_page import LETTER as LETTER_WIDTH
 
 SHAPES = (
     "M-1,0a1,1 0 1,0 2,0a1,1 0 1,0 -2,0z",
@@ -55,6 +57,9 @@ BAND, REGION = 0.18, 0.06
 
 UNDER = 3.6
 """Lines of the theory are so wide that they are seen under a curve that runs along them."""
+
+LINE_HEIGHT = 1.3
+"""That of a name in the area, in the size of its letters."""
 
 LETTER, NEAR = 11.0, 11.0
 """Pixels of a letter at the end of a curve; letters nearer to one another than this stand in one row."""
@@ -90,7 +95,9 @@ def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float =
                 _shape(shapes, one, x, y)
             ends += _end(page, one, across, down)
             _zeros(page, axes, one)
-    _letters(page.over(), ends)
+    over = page.over()
+    _names(over, page, series, axes)
+    _letters(over, ends)
     elsewhere = left_out(series, lines.shown)
     named = [one for at, one in enumerate(series) if one.name and at not in elsewhere]
     page.legend(_entries(named, remark(series, axes, hidden)))
@@ -177,6 +184,16 @@ def _zeros(page: Page, axes: Axes, one: Series) -> None:
     for x in page.across(axes, zeros_of(one, axes, round(WIDTH / CELL))).tolist():
         how = {"stroke": one.colour, "stroke_width": 1.5, "fill": "none"}
         put(page.area, "path", d=ZERO, transform=f"translate({x:.2f} {page.bottom:.2f})", **how)
+
+
+def _names(into: Element, page: Page, series: Sequence[Series], axes: Axes) -> None:
+    """The names of lines of the theory beside them, where a screen of as many letters would have them."""
+    wide, high = LETTER_WIDTH * SMALL, LINE_HEIGHT * SMALL
+    picture = paint(series, axes, int((page.right - page.left) / wide), int(AREA_HEIGHT / high))
+    for at, row, column, name in picture.names:
+        halo = {"stroke": GROUND, "stroke_width": "3", "paint_order": "stroke"}
+        x, y = page.left + wide * column, page.top + high * (row + 0.75)
+        write(into, x, y, name, SMALL, fill=series[at].colour, **halo)
 
 
 def _letters(into: Element, ends: Sequence[tuple[float, float, Series]]) -> None:

@@ -69,6 +69,22 @@ def test_of_two_lines_within_a_row_the_upper_is_named_above_and_the_lower_below(
             assert np.sign(row + 0.5 - height) == side
 
 
+def test_a_line_of_a_learner_is_named_by_its_letter():
+    gd = curve(0 * X + 0.9, X, "GD, η = 1", mark="A")
+    found = "\n".join(
+        text(paint([gd, curve(0.4 - X / 60, X, "bound of GD, η = 1", style="dashed")], axes(), 60, 20))
+    )
+    assert "bound of A" in found
+
+
+def test_above_a_falling_line_a_name_begins_at_it():
+    falling = [curve(0.9 - X / 20, X, "upper", style="dashed"), curve(0.5 - X / 20, X, "GD", mark="A")]
+    below = curve(np.maximum(0.84 - X / 20, 0), X, "EGU", mark="B")
+    picture = paint([*falling, below], axes(), 60, 20)
+    [(row, line)] = [(row, line) for row, line in enumerate(text(picture)) if "upper" in line]
+    assert row + 0.5 < 20 * (1 - (0.9 - 19 / 20 * line.index("upper") / 59))
+
+
 def test_curves_with_letters_and_names_without_room_are_not_written():
     assert not paint([curve(1 - X / 19, X, "GD", mark="A")], axes(), 60, 20).named
     assert not paint([curve(1 - X / 19, X, "a" * 30, style="dashed")], axes(), 60, 20).named

@@ -447,6 +447,36 @@ def test_a_bound_is_seen_under_a_curve_with_its_formula_and_a_region_is_shaded_l
     assert figure.figure([region, bound], axes, "png").startswith(b"\x89PNG")
 
 
+def test_names_of_lines_stand_in_files_beside_them_and_cover_no_curve():
+    x, axes = np.linspace(0, 1, 99), Axes("a chart", "x", "y", (0, 1), (0, 1))
+    lines = [
+        Series(
+            "steep bound of a long name",
+            x,
+            np.maximum(1 - 2 * x, 0),
+            "#112233",
+            style="dashed",
+            formula="1 − 2x",
+        ),
+        Series("flat bound", x, 1 - x / 2, "#112233", style="dashed"),
+    ]
+    curve = Series("GD", x, 0.9 - x / 2, "#445566", mark="A")
+    every = list(ElementTree.fromstring(svg([*lines, curve], axes)).iter())
+    beside = {one.text: one for one in every if one.tag.endswith("}text") and one.get("fill") == "#112233"}
+    assert beside.keys() == {"1 − 2x", "flat bound"}
+    assert all(one.get("paint-order") == "stroke" for one in beside.values())
+    with figure.settings():
+        sheet, _ = figure.drawn([*lines, curve], axes, "")
+        sheet.draw_without_rendering()
+    (plot,) = sheet.axes
+    assert {text.get_text() for text in plot.texts} == {"1 − 2x", "flat bound"}
+    path = plot.transData.transform(np.column_stack([curve.x, curve.y]))
+    for text in plot.texts:
+        box = text.get_window_extent()
+        assert plot.bbox.x0 <= box.x0 < box.x1 <= plot.bbox.x1
+        assert not any(box.contains(*point) for point in path)
+
+
 def test_lines_that_run_along_each_other_are_drawn_once_and_both_named_in_files():
     x, axes = np.linspace(0, 1, 9), Axes("a chart", "x", "y", (0, 1), (0, 1))
     short = Series("of two", x[:5], x[:5], "#112233", style="dashed")
@@ -463,7 +493,8 @@ def test_lines_that_run_along_each_other_are_drawn_once_and_both_named_in_files(
     with figure.settings():
         sheet, _ = figure.drawn([short, whole], axes, "")
     (plot,) = sheet.axes
-    assert [text.get_text() for text in plot.texts] == ["of two", "of three"]
+    assert {text.get_text() for text in plot.texts} == {"of two", "of three"}
+    assert [text.get_text() for text in sheet.legends[0].get_texts()] == ["of two", "of three"]
     found = [line.get_xdata()[np.isfinite(line.get_ydata())] for line in plot.lines]
     assert (found[0].min(), found[0].max()) == (0.0, 0.5)
     assert (found[1].min(), found[1].max()) == pytest.approx((0.5, 1.0), abs=0.01)
