@@ -294,7 +294,7 @@ def test_singular_values_that_are_equal_are_one_line_that_counts_them(many: Pane
     shown = spectrum.show(many)
     assert isinstance(shown, Plot)
     [line] = shown.series
-    assert line.name == "16 equal singular values"
+    assert line.name == "1 to 16 equal singular values of 16, the others are 0"
     assert line.y[1:] == pytest.approx(np.ones(16), abs=1e-5)
     assert np.isnan(line.y[0]), "before the first example all of them are 0"
 
