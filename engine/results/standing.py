@@ -59,6 +59,9 @@ class Stands(NamedTuple):
     is_broken: bool = False
     """Whether the theorem says that it may not."""
 
+    is_within_errors: bool = False
+    """Whether it is on the wrong side by no more than its errors."""
+
 
 class Standing:
     """The clauses on the bounds of a view. A curve is set beside the strongest that binds it."""
@@ -144,7 +147,8 @@ class Standing:
         line, what = lines[0], self._what(lines)
         stands = [self._stands(pair) for pair in pairs]
         strays = any(one.is_beyond for one in stands)
-        average = "on average " if line.in_expectation and strays else ""
+        below = strays or any(one.is_within_errors for one in stands)
+        average = "on average " if line.in_expectation and below else ""
         said = self._predicates(pairs, "it")
         text = f"{average}{_never_below(lines, what)}{self._kept_out(lines)}; {said}"
         those = listed([self._names.brief(pair.curve) for pair in pairs]).replace(MARK, "")
@@ -189,7 +193,8 @@ class Standing:
             by = "" if close is None else f" by at most {at_most(100 * close)}"
             return Stands(f"stays {stays} {{}}{by}", f"stays {stays} {{}}")
         if found.holds:
-            return Stands(f"stays {stays} {{}} within standard errors", f"stays {stays} {{}}")
+            within = f"stays {stays} {{}} within standard errors"
+            return Stands(within, f"stays {stays} {{}}", is_within_errors=True)
         at = self._names.at(found.at)
         of_one = curve.replicas == 1 or curve.summary in ("first", "min", "max")
         may = f"as {'a single run' if of_one else 'so few runs'} may be"
