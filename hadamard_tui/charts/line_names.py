@@ -79,17 +79,18 @@ def line_names(
             continue
         centre = lines.centre[index] // down
         beside = _neighbours(series, lines, index, group_of.get(index, ()), down)
+        along = [*group_of.get(index, ()), *beside]
         for row, column in _places(centre, shown, length, across):
             if not (0 <= row < rows and 0 <= column <= columns - length):
                 continue
-            free = not taken[row, max(column - 1, 0) : column + length + 1].any()
-            along = [*group_of.get(index, ()), *beside]
-            above = _side(
-                row, centre[shown[(shown >= column * across) & (shown < (column + length) * across)]]
-            )
-            if any(above * side < 0 for side in beside.values()) or (beside and not above):
+            if taken[row, max(column - 1, 0) : column + length + 1].any():
                 continue
-            if free and heights.belongs(index, along, row, column, length):
+            if beside:
+                below = shown[(shown >= column * across) & (shown < (column + length) * across)]
+                above = _side(row, centre[below])
+                if not above or any(above * side < 0 for side in beside.values()):
+                    continue
+            if heights.belongs(index, along, row, column, length):
                 taken[row, column : column + length] = True
                 found.append(NameAt(index, row, column, name))
                 break
