@@ -816,8 +816,11 @@ def test_a_curve_that_comes_to_its_limit_is_told_so():
     limit = line(np.ones(3), K[:3], direction="asymptotic", curve="net", group=None, limit="for large d")
     net = curve("net", K[:3], np.array([1.5, 1.1, 1.0]))
     assert caption(losses(net, lines=(limit,))) == (
-        "Against its limit for large d, net comes to it, 50 % off at most."
+        "Against its limit for large d, net comes to it from at most 50 % off."
     )
+    both = (net, replace(net, name="other", learner="other"))
+    limits = tuple(replace(limit, curve=one.name, applies_to=(one.name,)) for one in both)
+    assert "net and other come to it from at most 50 % off" in caption(losses(*both, lines=limits))
     ends = [
         replace(net, name=name, learner=name, y=np.array([1.5, 1.1, end]))
         for name, end in (("a", 1.01), ("b", 1.2))
