@@ -96,8 +96,7 @@ def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float =
             ends += _end(page, one, across, down)
             _zeros(page, axes, one)
     over = page.over()
-    _names(over, page, series, axes)
-    _letters(over, ends)
+    _names(over, page, series, axes, _letters(over, ends))
     elsewhere = left_out(series, lines.shown)
     named = [one for at, one in enumerate(series) if one.name and at not in elsewhere]
     page.legend(_entries(named, remark(series, axes, hidden)))
@@ -186,19 +185,25 @@ def _zeros(page: Page, axes: Axes, one: Series) -> None:
         put(page.area, "path", d=ZERO, transform=f"translate({x:.2f} {page.bottom:.2f})", **how)
 
 
-def _names(into: Element, page: Page, series: Sequence[Series], axes: Axes) -> None:
-    """The names of lines of the theory beside them, where a screen of as many letters would have them."""
+def _names(
+    into: Element, page: Page, series: Sequence[Series], axes: Axes, taken: Sequence[tuple[float, float]]
+) -> None:
+    """The names of lines of the theory beside them, where a screen of as many letters would have them, and no
+    letter of a curve is: these are where `taken` says."""
     wide, high = LETTER_WIDTH * SMALL, LINE_HEIGHT * SMALL
     picture = paint(series, axes, int((page.right - page.left) / wide), int(AREA_HEIGHT / high))
     for at, row, column, name in picture.names:
         halo = {"stroke": GROUND, "stroke_width": "3", "paint_order": "stroke"}
         x, y = page.left + wide * column, page.top + high * (row + 0.75)
-        write(into, x, y, name, SMALL, fill=series[at].colour, **halo)
+        end = x + length(name, SMALL)
+        if not any(x - LETTER < left < end and abs(foot - y) < high for left, foot in taken):
+            write(into, x, y, name, SMALL, "start", fill=series[at].colour, **halo)
 
 
-def _letters(into: Element, ends: Sequence[tuple[float, float, Series]]) -> None:
+def _letters(into: Element, ends: Sequence[tuple[float, float, Series]]) -> list[tuple[float, float]]:
     """A letter at the end of every curve; those of curves that end together stand side by side, and where
-    that would lead off the page in several lines."""
+    that would lead off the page in several lines. Where the letters stand."""
+    places: list[tuple[float, float]] = []
     rows: list[list[tuple[float, float, Series]]] = []
     for x, y, one in sorted(ends, key=lambda end: end[1]):
         for row in rows:
@@ -215,7 +220,10 @@ def _letters(into: Element, ends: Sequence[tuple[float, float, Series]]) -> None
             halo = {"stroke": GROUND, "stroke_width": "3", "paint_order": "stroke"}
             words = {"fill": one.colour, "weight": "bold", **halo}
             line, column = divmod(place, abreast)
-            write(into, left + LETTER * column, foot + NEAR * line, one.mark or "", SMALL, **words)
+            x, y = left + LETTER * column, foot + NEAR * line
+            places.append((x, y))
+            write(into, x, y, one.mark or "", SMALL, **words)
+    return places
 
 
 def _entries(named: Sequence[Series], note: str) -> list[Entry]:

@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pyarrow
 import pytest
+from looping import looped
 from pyarrow import parquet
 
 from engine.core.parts import BadInput
@@ -475,6 +476,20 @@ def test_names_of_lines_stand_in_files_beside_them_and_cover_no_curve():
         box = text.get_window_extent()
         assert plot.bbox.x0 <= box.x0 < box.x1 <= plot.bbox.x1
         assert not any(box.contains(*point) for point in path)
+
+
+@looped("end", [0.37, 0.5, 0.62])
+def test_no_name_of_a_line_stands_on_the_letters_of_curves(end: float):
+    x, axes = np.linspace(0, end, 99), Axes("a chart", "x", "y", (0, 1), (0, 1))
+    flow = Series("linear flow", x, 1 - 1.5 * x, "#112233", style="dashed")
+    curves = [Series(f"net {name}", x, 1 - 1.5 * x, "#445566", mark=name) for name in "ABCDEF"]
+    every = ElementTree.fromstring(svg([flow, *curves], axes)).iter()
+    beside = [one for one in every if one.tag.endswith("}text") and one.get("paint-order") == "stroke"]
+    places = [(one.text, float(one.get("x", 0)), float(one.get("y", 0))) for one in beside]
+    letters = [(left, foot) for text, left, foot in places if text in "ABCDEF"]
+    assert len(letters) == 6
+    for left, foot in ((left, foot) for text, left, foot in places if text == flow.name):
+        assert not any(left - 11 < at < left + 77 and abs(foot - y) < 13 for at, y in letters)
 
 
 def test_lines_that_run_along_each_other_are_drawn_once_and_both_named_in_files():
