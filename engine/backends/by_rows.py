@@ -55,7 +55,7 @@ class ByRows(Backend):
         if rule is None or net is None:
             return "it trains an architecture by an update rule"
         along = experiment.problem.matrix.entries_are_signs or rule.along_gradients
-        if rule.scalar_step(net) is None or rule.own_start or not along:
+        if rule.scalar_step(net) is None or rule.own_start or not net.starts_at_zero or not along:
             return "its steps are not known to be multiples of single examples"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
@@ -104,8 +104,8 @@ class Predictions:
         self._added = 0  # steps that these have made
         self._weights = weights.view(by_replica)
         self._first = self._weights[0, :: data.targets]  # of the first target, before the block [V, d]
-        self._predictions = start.predict(data.instances).view(by_replica)  # P [R, G, n]
         self._labels = data.labels.view(by_replica)
+        self._predictions = torch.zeros_like(self._labels)  # P [R, G, n], of weights that start at 0
         rate = next(iter(start.rates.values()))
         self._rate = rate.view(by_replica[:2]) if isinstance(rate, torch.Tensor) else rate
         self._memory = torch.zeros_like(self._labels[:, :, 0])
