@@ -464,21 +464,12 @@ class HadamardApp(App[None]):
         os._exit(code)
 
 
-GARBAGE, TIMES = 50_000, 1
-"""How many objects are made between two looks at the young ones for garbage; every fourth looks at all.
-
-Textual makes some ten dictionaries for every line of every frame. With Python's own 700 the collector takes a
-quarter of the time that keys take. With its own 10 for how many looks there are at the young ones between two
-at the older ones, what is left of two thousand runs would be there before the first of them is gone.
-"""
-
-
 def open_app(start: Start) -> int:
     """Open the laboratory; the exit code when the person quits, or the app failed.
 
     Quitting takes a second, unless a file is still being made.
     """
-    gc.set_threshold(GARBAGE, TIMES, TIMES)
+    gc.freeze()  # what is loaded is no garbage, and need not be looked at
     app = HadamardApp(
         EditableExperiment(start.document, start.preset, start.off, start.left_out),
         start.autorun,

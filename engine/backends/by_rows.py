@@ -55,7 +55,7 @@ class ByRows(Backend):
         if rule is None or net is None:
             return "it trains an architecture by an update rule"
         along = experiment.problem.matrix.entries_are_signs or rule.along_gradients
-        if rule.scalar_step(net) is None or rule.own_start or not along:
+        if rule.scalar_step(net) is None or rule.own_start or not net.starts_at_zero or not along:
             return "its steps are not known to be multiples of single examples"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
@@ -64,7 +64,7 @@ class ByRows(Backend):
 
     def bytes_held(self, sizes: Sizes) -> int:
         """Weights, predictions and their errors, steps, and what is made of a block of examples."""
-        each = 3 * sizes.d + 5 * sizes.n + 4 * AHEAD
+        each = 3 * sizes.d + 6 * sizes.n + 4 * AHEAD
         return (sizes.batch * each + sizes.replicas * AHEAD * (3 * sizes.n + sizes.d)) * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
@@ -101,25 +101,32 @@ class Predictions:
         by_replica = data.replicas, data.variants * data.targets, -1
         weights = start.weights()
         assert weights is not None, "a linear neuron has weights"
-        self._weights_before = weights.view(by_replica)
-        self._predictions = start.predict(data.instances).view(by_replica)  # P [R, G, n]
+        self._added = 0  # steps that these have made
+        self._weights = weights.view(by_replica)
+        self._first = self._weights[0, :: data.targets]  # of the first target, before the block [V, d]
         self._labels = data.labels.view(by_replica)
+        self._predictions = torch.zeros_like(self._labels)  # P [R, G, n], of weights that start at 0
         rate = next(iter(start.rates.values()))
         self._rate = rate.view(by_replica[:2]) if isinstance(rate, torch.Tensor) else rate
         self._memory = torch.zeros_like(self._labels[:, :, 0])
-        self._steps = self._predictions.new_zeros(*self._labels.shape[:2], AHEAD)  # S
+        examples = data.instances.n if order is None else order.shape[1]
+        self._all_steps = self._predictions.new_zeros(*self._labels.shape[:2], examples)
         self._learnt, self._place = 0, 0  # examples before the block, and in it
-        self._here = self._labels_here = self._along = self._predictions[:, :, :0]
+        self._here = self._labels_here = self._along = self._steps = self._predictions[:, :, :0]
         self._squares = self._memory.double()
         self._begin_block()
 
     def learn_next(self) -> None:
         """Make the step along the next example."""
+        self._step(self._place)
+        self._place += 1
         if self._place == AHEAD:
-            self._predictions, self._weights_before = self._now(), self._weights(slice(None))
+            self._predictions, self._first = self._now(), self.kept()
             self._learnt, self._place = self._learnt + AHEAD, 0
             self._begin_block()
-        place = self._place
+
+    def _step(self, place: int) -> None:
+        """Make the step along the example at a place of the block."""
         before, labels = self._here[:, :, place], self._labels_here[:, :, place]
         slope = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slope[None], self._rate, self._memory)
@@ -128,11 +135,11 @@ class Predictions:
         self._steps[:, :, place] = step
         if self._loss.is_square:
             self._follow(step.double(), place)
-        self._place += 1
 
     def _begin_block(self) -> None:
         """Find what the steps of the next examples need."""
         some = slice(self._learnt, self._learnt + AHEAD)
+        self._steps = self._all_steps[:, :, some]  # S
         self._examples = self._rows(some)  # [R, b, d]
         self._products = with_rows(self._examples, self._data.instances.rows)  # K [R, b, n]
         self._among, self._here, self._labels_here = (
@@ -140,7 +147,7 @@ class Predictions:
         )
         if self._loss.is_square:
             errors, products = (self._predictions - self._labels).double(), self._products.double()
-            self._squares = errors.square().sum(2)  # [R, G]
+            self._squares = torch.linalg.vecdot(errors, errors)  # [R, G]
             self._along = errors @ products.mT  # of errors with K, [R, G, b]
             self._lengths = products @ products.mT  # [R, b, b]
 
@@ -181,18 +188,59 @@ class Predictions:
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """The weights [B, d]."""
-        return self._weights(slice(None)).flatten(0, 1)
+        """The weights [B, d], to which steps are added when somebody asks for them."""
+        made = slice(self._added, self._learnt + self._place)
+        if made.start < made.stop:
+            steps, rows = self._all_steps[:, :, made], self._rows(made)
+            self._weights = torch.baddbmm(self._weights, steps, rows, alpha=-1)
+            self._added = made.stop
+        return self._weights.flatten(0, 1)
 
     def kept(self) -> torch.Tensor:
         """Those of the first replica and target [V, d]."""
-        return self._weights(slice(None, None, self._data.targets))[0]
-
-    def _weights(self, some: slice) -> torch.Tensor:
-        """Those of some of the weight vectors of every replica, [R, g, d]."""
         made = slice(0, self._place)
-        steps, before = self._steps[:, some, made], self._weights_before[:, some]
-        return torch.baddbmm(before, steps, self._examples[:, made], alpha=-1)
+        steps = self._steps[0, :: self._data.targets, made]
+        return torch.addmm(self._first, steps, self._examples[0, made], alpha=-1)
+
+
+class SolvedPredictions(Predictions):
+    """The same for steps w ← w − η c x along the slopes c = 2(ŷ − y) of square loss: a block of them at once.
+
+    Predictions of its examples before their steps are P − η c U, where U is K above its diagonal. So
+    c (I + 2η U) = 2(P − y), and with S = η c the squares after every step are sums of
+    s_j (s_j ‖K_j‖² − 2 (P − S_(<j) K − y) K_jᵀ).
+    """
+
+    def _step(self, place: int) -> None:
+        """It is made."""
+
+    def _begin_block(self) -> None:
+        super()._begin_block()
+        by_variant = self._data.replicas, self._data.variants, self._data.targets
+        rate = self._rate
+        rates = rate.view(by_variant)[:, :, :1, None] if isinstance(rate, torch.Tensor) else rate
+        system = torch.triu(self._among, 1)[:, None] * (2 * rates)  # [R, V or 1, b, b]
+        slopes = (2 * (self._here - self._labels_here)).view(*by_variant, -1)
+        system = system.expand(-1, by_variant[1], -1, -1)
+        solved = torch.linalg.solve_triangular(system, slopes, upper=True, left=False, unitriangular=True)
+        self._steps.copy_((rates * solved).reshape(self._here.shape))
+        self._follow_all(self._steps.double())
+        steps = self._steps[0, :: by_variant[2], None].expand(-1, self._steps.shape[2], -1)
+        self._firsts = self._first[:, None] - steps.tril() @ self._examples[0]  # [V, b, d]
+
+    def _follow_all(self, steps: torch.Tensor) -> None:
+        """The squares before and after every step of the block, [b + 1, R, G]."""
+        along = self._along - steps @ torch.triu(self._lengths, 1)
+        lengths = self._lengths.diagonal(dim1=1, dim2=2)[:, None]
+        changes = steps * (lengths * steps - 2 * along)
+        after = torch.cat([self._squares[..., None], changes], 2).cumsum(2).clamp_(min=0)
+        self._squares_after = after.movedim(2, 0).contiguous()
+
+    def mean_square(self) -> torch.Tensor:
+        return self._squares_after[self._place].flatten() / self._data.instances.n
+
+    def kept(self) -> torch.Tensor:
+        return self._firsts[:, self._place - 1].clone() if self._place else self._first
 
 
 class SquaresEvaluator(ByWeights):
@@ -208,7 +256,9 @@ class RowsLearner:
     """A learner that takes single examples in their order."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
-        self.hypothesis = Predictions(inputs, order)
+        rule = inputs.learner.update
+        solved = rule is not None and rule.plain and inputs.loss.is_square
+        self.hypothesis = (SolvedPredictions if solved else Predictions)(inputs, order)
         parts = inputs.data, inputs.loss, records, inputs.measures
         squares = inputs.loss.is_square and not includes(inputs.measures, "train", "unseen")
         evaluator = SquaresEvaluator(*parts) if squares else ByPredictions(*parts, order)

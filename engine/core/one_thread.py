@@ -1,4 +1,4 @@
-"""Linear algebra of small matrices, which one thread does best."""
+"""Linear algebra of matrices that are not large, which one thread does best."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _linear_algebra() -> Any:
 def one_thread() -> Iterator[None]:
     """Have numpy and scipy compute with one thread, until the last of those that want it so is done.
 
-    Of matrices as small as those of one member several threads mostly wait for each other: where other
+    Of matrices of a thousand rows, or smaller ones, several threads mostly wait for each other: where other
     programs run, too, that takes ten times as long.
     """
     global _inside

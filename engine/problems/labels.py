@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.core.one_thread import one_thread
+
 Floats = NDArray[np.float64]
 Rows = NDArray[np.floating[Any]]
+
+EXACT = 1 << 24
+"""Whole numbers up to here are numbers of float32."""
 
 PROBES, PIECE = 4, 256
 """Vectors by which orthogonal targets are known, and how many targets are multiplied by them at once."""
@@ -43,16 +48,20 @@ def _squared_singular_values(labels: Rows) -> Floats:
 
     Where its rows are orthogonal, or its columns if it has more rows, these are their squared lengths. All
     features of a Hadamard matrix are such targets, and so are these with their negatives. Inner products of
-    other whole numbers are exact, and s_i² are their eigenvalues, found in half the time.
+    other whole numbers are exact, in float32 as long as no sum is larger than EXACT, and s_i² are their
+    eigenvalues, found in half the time.
     """
     wide = labels if len(labels) <= labels.shape[1] else labels.T
     if (lengths := _lengths_if_orthogonal(wide)) is not None:
         return np.sort(lengths)[::-1]
-    if np.array_equal(wide, np.rint(wide)):
-        exact = wide.astype(np.float64)
-        squares: Floats = np.maximum(np.linalg.eigvalsh(exact @ exact.T)[::-1], 0.0)
-        return squares
-    return np.square(np.linalg.svd(labels.astype(np.float64), compute_uv=False))
+    with one_thread():
+        if np.array_equal(wide, np.rint(wide)):
+            short = np.square(wide, dtype=np.float64).sum(1).max() <= EXACT
+            whole: Rows = wide.astype(np.float32 if short else np.float64)
+            inner = (whole @ whole.T).astype(np.float64)
+            squares: Floats = np.maximum(np.linalg.eigvalsh(inner)[::-1], 0.0)
+            return squares
+        return np.square(np.linalg.svd(wide.astype(np.float64), compute_uv=False))
 
 
 def _lengths_if_orthogonal(labels: Rows) -> Floats | None:

@@ -12,7 +12,7 @@ from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line, only_square, shown_once
 
-REACH, POINTS = 12.0, 4001
+REACH, POINTS = 12.0, 481
 """Where a Gaussian ends, and places up to there: the trapezoidal rule has an error far below rounding."""
 
 
@@ -53,14 +53,16 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
 
     def value(self, at: At) -> Floats:
         n, d = at.experiment.problem.matrix.shape()
-        return np.array([(1 - k / n) * unseen(k / d) for k in at.k])
+        curve: Floats = (1 - at.k / n) * unseen(at.k / d)
+        return curve
 
 
-def unseen(rho: float) -> float:
-    """mmse(ρ/(1 − ρ)), what an unseen row costs; 0 from ρ = 1 on."""
-    if rho >= 1:
-        return 0.0
-    s = rho / (1 - rho)
+def unseen(rho: Floats) -> Floats:
+    """mmse(ρ/(1 − ρ)) for every ρ: what an unseen row costs; 0 from ρ = 1 on."""
+    costs = np.zeros(len(rho))
+    under = rho < 1
+    s = (rho[under] / (1 - rho[under]))[:, None]
     z = np.linspace(-REACH, REACH, POINTS)
     density = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-    return float(((1 - np.tanh(s + math.sqrt(s) * z)) * density).sum() * (z[1] - z[0]))
+    costs[under] = (1 - np.tanh(s + np.sqrt(s) * z)) @ density * (z[1] - z[0])
+    return costs

@@ -16,6 +16,7 @@ from engine.spec.experiment import Experiment
 from engine.spec.pictures import drawn
 from engine.spec.reading import Raw
 from hadamard_tui.headless.compute import compute_all
+from hadamard_tui.running.costs import costs
 from hadamard_tui.state import kept_points
 
 
@@ -54,11 +55,15 @@ class Done:
 def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -> Done:
     """Run what the document of a preset describes.
 
-    Points of axes are kept on disk, and taken from there unless `fresh`.
+    Points of axes are kept on disk, and taken from there unless `fresh`. What expensive measures cost is said
+    before, if `errors` is a terminal.
 
     Raises: BadInput for what cannot be run here, and whatever else the engine raises.
     """
     whole = presets.planned(preset, document)
+    if errors.is_terminal:
+        for words in costs(whole.experiment):
+            errors.print(words, style="dim", soft_wrap=True)
     store = None if fresh else kept_points.store_for(whole)
     results = compute_all(whole, errors, store=store)
     strayed = [] if whole.axes else unexpected_divergence(whole.experiment, results.traces[0])

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from engine.claims import Outcome
-from engine.core.texts import listed
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.line_heads import head, meaning, standing
 from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
+from hadamard_tui.running.costs import costs
 
 
 def show(context: PanelContext) -> Text:
@@ -43,17 +43,9 @@ def story_text(experiment: Experiment) -> Text:
     return text
 
 
-def costs(experiment: Experiment) -> list[Text]:
-    """One line per cost of expensive measures that pictures, claims or the set-up name: for before a run."""
-    named = [picture.measure for picture in experiment.pictures]
-    named += [claim.measure for claim in experiment.claims if claim.measure is not None]
-    by_cost: dict[str, dict[str, None]] = {}
-    for measure in (*named, *experiment.run.measures):
-        if measure.expensive:
-            by_cost.setdefault(measure.expensive, {})[measure.kind] = None
-    return [
-        Text(f"Expensive: {listed(list(kinds))} ({cost}).\n", style="dim") for cost, kinds in by_cost.items()
-    ]
+def expensive(experiment: Experiment) -> list[Text]:
+    """What expensive measures of a set-up cost, for before a run."""
+    return [Text(f"{words}\n", style="dim") for words in costs(experiment)]
 
 
 def theorem(context: PanelContext) -> Text:

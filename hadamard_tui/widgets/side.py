@@ -50,7 +50,8 @@ class Story(Words):
         self, context: PanelContext | None, experiment: Experiment, left_out: Sequence[LeftOut] = ()
     ) -> None:
         """The story of a run, or before there is one of the set-up, of which these claims are left out."""
-        words = Text("\n").join([story_text(experiment), *story.costs(experiment), *story.left_out(left_out)])
+        before = *story.expensive(experiment), *story.left_out(left_out)
+        words = Text("\n").join([story_text(experiment), *before])
         text = words if context is None else story.show(context)
         if text != self._text or text.spans != self._text.spans:
             self._text = text

@@ -396,9 +396,9 @@ def test_the_story_has_title_theorem_and_claims():
 
 
 def test_the_story_before_a_run_says_which_measures_are_expensive_and_what_they_cost():
-    (line,) = map(words, story.costs(presets.load("gmm-spectrum")))
+    (line,) = map(words, story.expensive(presets.load("gmm-spectrum")))
     assert line.startswith("Expensive: jacobian-spectrum, jacobian-gap (of every net the eigenvalues of ")
-    assert not story.costs(presets.load("hadamard-128"))
+    assert not story.expensive(presets.load("hadamard-128"))
 
 
 def test_the_story_of_other_pictures_than_of_the_loss_says_nothing_of_the_loss():

@@ -18,7 +18,7 @@ from engine.results.results import of_one
 from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui.headless import summary
-from hadamard_tui.headless.outcome import Done
+from hadamard_tui.headless.outcome import Done, computed
 
 from .conftest import SMALL, Answer
 
@@ -69,6 +69,17 @@ def test_a_terminal_gets_colours_unless_told_otherwise(small: Path, no_color: bo
     summary.show(done, console, changed=False)
     assert isinstance(console.file, io.StringIO)
     assert ("\x1b[38;2" in console.file.getvalue()) is not no_color
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_somebody_who_waits_at_a_terminal_is_told_before_what_expensive_measures_cost(
+    small: Path, terminal: bool
+) -> None:
+    errors = Console(file=io.StringIO(), force_terminal=terminal, width=80, highlight=False)
+    for settings, said in (([], False), (['run.measures=["rank"]', "problem.target={kind='all'}"], terminal)):
+        computed("small.toml", presets.document("small.toml", [*settings, "claims=[]"]), errors)
+        assert isinstance(errors.file, io.StringIO)
+        assert ("Expensive: rank (a singular value decomposition" in errors.file.getvalue()) == said
 
 
 def test_json_is_all_there_is_on_stdout(small: Path, call: Call) -> None:

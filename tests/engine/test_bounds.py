@@ -851,6 +851,15 @@ def test_svd_is_the_distance_to_the_nearest_labels_of_rank_k(family, n):
     np.testing.assert_allclose(drawn(described, "svd").values, expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("largest", [1, 3, 5000])
+@pytest.mark.parametrize("shape", [(12, 20), (20, 12)])
+def test_rank_bounds_of_whole_numbers_are_those_of_a_singular_value_decomposition(largest, shape):
+    Y = np.random.default_rng(0).integers(-largest, largest + 1, shape)
+    expected = rank_bound(Y.T.astype(float))
+    found = Labels(Y[None].astype(np.float32)).rank_bound(np.arange(len(expected)))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * expected[0])
+
+
 @pytest.mark.parametrize("doubled", [False, True])
 def test_one_target_that_is_not_orthogonal_is_noticed_among_many_that_are(doubled, monkeypatch):
     monkeypatch.setattr(labels, "PIECE", 6)

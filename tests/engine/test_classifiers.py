@@ -5,7 +5,7 @@ import pytest
 import torch
 from building import beginning, experiment, weights
 from looping import looped
-from naive import hold_out, length, logistic_objective, perceptron, widest_margin
+from naive import hold_out, length, logistic_objective, perceptron, sylvester, widest_margin
 from test_solvers import as_data, dependent
 
 from engine.core import catalogue
@@ -164,6 +164,15 @@ def test_the_perceptron_adds_its_mistakes_in_passes_until_there_are_none(X, y):
     for passes in (1, 3, 1000):
         expected, _ = perceptron(X, y, passes)
         np.testing.assert_allclose(solve("perceptron", X, y, passes=passes), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_rounding_decides_no_mistake_of_the_perceptron_on_orthogonal_examples():
+    X = sylvester(8).astype(float)
+    y, expected = X[:, 3], X.T @ X[:, 3]
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        Q, _ = np.linalg.qr(rng.standard_normal((8, 8)))
+        np.testing.assert_allclose(Q @ solve("perceptron", X @ Q, y), expected, rtol=0, atol=1e-12)
 
 
 def test_the_perceptron_ends_where_it_makes_no_mistake_and_after_its_passes():

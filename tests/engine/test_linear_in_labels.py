@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.integrate
 import torch
 from building import LLS, begun, data_of, experiment, gd
 from discovery import EVERY, GENTLE, in_turns
@@ -117,13 +118,25 @@ def test_from_k_equals_d_on_the_tanh_is_a_sign_and_0_of_0():
 def test_what_an_unseen_row_costs_the_tanh_is_the_error_of_a_sign_in_gaussian_noise():
     """Against draws of the channel ρ y + N(0, ρ(1 − ρ)), and least squares' own 1 − ρ above it."""
     rng = np.random.default_rng(0)
-    for rho in (0.05, 0.25, 0.5, 0.75, 0.95):
+    rhos = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+    for rho, cost in zip(rhos, unseen(rhos), strict=True):
         seen = rho + np.sqrt(rho * (1 - rho)) * rng.standard_normal(400_000)
         costs = (1 - np.tanh(seen / (1 - rho))) ** 2
-        assert abs(costs.mean() - unseen(rho)) <= ERRORS * costs.std() / np.sqrt(len(costs))
-        assert 0 < unseen(rho) < 1 - rho
-    assert unseen(0) == pytest.approx(1, abs=1e-12)
-    assert unseen(1) == unseen(2) == 0
+        assert abs(costs.mean() - cost) <= ERRORS * costs.std() / np.sqrt(len(costs))
+        assert 0 < cost < 1 - rho
+    assert unseen(np.array([0.0, 1, 2])) == pytest.approx([1, 0, 0], abs=1e-12)
+
+
+def test_what_an_unseen_row_costs_the_tanh_is_its_integral():
+    rhos = np.array([0.001, 0.1, 0.6, 0.9, 0.99, 0.999])
+    for rho, cost in zip(rhos, unseen(rhos), strict=True):
+        s = rho / (1 - rho)
+
+        def at(z, s=s):
+            return (1 - np.tanh(s + np.sqrt(s) * z)) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+
+        expected, _ = scipy.integrate.quad(at, -12, 12, points=[-np.sqrt(s)], epsabs=1e-13, limit=500)
+        assert cost == pytest.approx(expected, rel=1e-10, abs=1e-13)
 
 
 def test_a_limit_is_in_the_picture_of_the_learner_that_it_is_about_alone():

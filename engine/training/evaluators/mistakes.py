@@ -77,7 +77,7 @@ class Mistakes:
         return {"error": [shares]}
 
     def _count_waiting(self) -> None:
-        self._count(torch.stack(self._waiting))
+        self._count(self._waiting[0][None] if len(self._waiting) == 1 else torch.stack(self._waiting))
         self._waiting.clear()
 
     def _count(self, predictions: torch.Tensor) -> None:
