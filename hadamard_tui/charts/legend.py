@@ -260,6 +260,7 @@ def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str,
     yield from _called(once, cut[:READABLE])
     if not all(marks):
         yield from _called(once, bare[: READABLE + 1])
+        yield _folded(entries, ["" for _ in every])
     yield from whole
     yield from _called(once, cut[READABLE:])
     yield from _called(once, bare)

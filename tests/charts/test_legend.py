@@ -79,6 +79,23 @@ def test_lines_of_learners_say_by_letter_whose_they_are_before_words_are_cut():
     ]
 
 
+def test_lines_lose_the_values_of_axes_before_their_words_are_guesses():
+    kinds = ("gaussian", "rademacher")
+    curves = [
+        curve([at], name=f"{name}, matrix = {kind}", mark="ABCD"[at])
+        for at, (name, kind) in enumerate((name, kind) for kind in kinds for name in ("least squares", "EGU"))
+    ]
+    names = ("bound on Gaussian rows", "linear-in-labels bound")
+    bounds = [
+        curve([9], name=f"{name}, matrix = {kind}", style="dashed")
+        for name, kind in zip(names, kinds, strict=True)
+    ]
+    rows = legend([*curves, *bounds], 78, 2, "not run beyond d = 256", groups=[(4, 5)])
+    said = " ".join(piece.text for row in rows for piece in row)
+    assert "…" not in said
+    assert all(name in said for name in names)
+
+
 def test_a_line_that_is_equal_for_several_learners_is_named_once_without_them():
     curves = [curve([9], name=name, mark=mark) for name, mark in (("GD", "A"), ("EGU", "B"))]
     for heights, said in (((1, 1), ["bound"]), ((1, 1.001), ["bound of GD", "bound of EGU"])):
