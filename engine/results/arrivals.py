@@ -16,8 +16,8 @@ from engine.results.wording import MOST, first_of, grouped, listed, plural
 SHARE = 0.1
 """A curve that starts at y₀ > 0 has come down once it is below SHARE·y₀."""
 
-ALIKE = 0.25
-"""Curves start alike if they do so within this share of the greatest."""
+ALIKE = 0.5
+"""Curves start alike if they do so within this share of the greatest, as 0 and ½ on labels 0 and 1 do."""
 
 RISEN = 1.1
 """So many times the start, and the end, is above them."""
@@ -145,18 +145,24 @@ class Arrivals:
         )
 
     def _left_above(self, name: Callable[[CurveView], str]) -> str:
-        """Where those are that do not come down."""
-        heights = sorted((float(values_of(curve)[-1]), curve.number, name(curve)) for curve in self._others)
+        """Where those are that do not come down: below the start, and above it."""
+        above = [curve for curve in self._others if _is_above_start(curve)]
+        below = [curve for curve in self._others if curve not in above]
+        return f"{self._at_end(below, 'is still', name)}{self._at_end(above, 'ends above the start,', name)}"
+
+    def _at_end(self, curves: Sequence[CurveView], how: str, name: Callable[[CurveView], str]) -> str:
+        """Where some curves end; nothing of none."""
+        heights = sorted((float(values_of(curve)[-1]), curve.number, name(curve)) for curve in curves)
         found = grouped((number(height), who) for height, _, who in heights)
         if len(found) > FEW:
             least, *_, greatest = found
-            those = [name(curve) for curve in self._others]
-            return f"; {listed(those)} are still between {least} and {greatest}"
+            those = [name(curve) for curve in curves]
+            return f"; {listed(those)} {plural(how, those)} between {least} and {greatest}"
         if not found:
             return ""
         (at, those), *more = found.items()
         also = "".join(f", {listed(some)} at {height}" for height, some in more)
-        return f"; {listed(those)} {plural('is', those)} still at {at}{also}"
+        return f"; {listed(those)} {plural(how, those)} at {at}{also}"
 
     def _risen(self) -> Iterator[Clause]:
         """Who is far above the start and the end on the way."""
@@ -172,6 +178,13 @@ class Arrivals:
                 f"{self._names.name(curve)} is {most}, at {at}{others}",
                 f"{self._names.brief(curve)} is {most}",
             )
+
+
+def _is_above_start(curve: CurveView) -> bool:
+    """Whether a curve ends above its start by more than its errors."""
+    values = values_of(curve)
+    error = 0.0 if curve.stderr is None else ERRORS * float(curve.stderr[known(curve)][-1])
+    return bool(values[-1] - error > RISEN * values[0])
 
 
 def _peak(curve: CurveView) -> float:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.claims import Outcome
 from engine.core.texts import cut
 from engine.pictures.view import View
-from engine.results.clause import Clause
+from engine.results.clause import MARK, Clause
 from engine.results.clauses import clauses
 
 LONGEST_CLAIM = 80
@@ -95,24 +94,18 @@ def _sentences(clauses: Sequence[Clause]) -> str:
 
 
 def named_once(text: str, letters: Mapping[str, str]) -> str:
-    """The text with a curve called by its name once, and by its letter from there on; by its name alone where
-    that stands before."""
-    plain = {name: name.removeprefix(f"{letter} (").removesuffix(")") for name, letter in letters.items()}
-    for name, letter in letters.items():
-        before, found, after = text.partition(name)
-        if _says(before, plain[name], plain.values()):
-            text = text.replace(name, plain[name])
-        else:
+    """The text with a curve called by its name once, and by its letter from there on; all of them by their
+    names alone where none is called with its letter.
+
+    Args:
+        letters: those of curves by name with letter, as in "B (EGU)": "B".
+    """
+    if any(name in text for name in letters):
+        for name, letter in letters.items():
+            text = text.replace(f"{MARK}{name.removeprefix(f'{letter} (').removesuffix(')')}{MARK}", name)
+            before, found, after = text.partition(name)
             text = before + found + after.replace(name, letter)
-    return text
-
-
-def _says(text: str, name: str, names: Iterable[str]) -> bool:
-    """Whether a name stands in a text, not only as a part of one of others."""
-    for other in names:
-        if name != other and name in other:
-            text = text.replace(other, "")
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+    return text.replace(MARK, "")
 
 
 def _sentence(clauses: Sequence[Clause]) -> str:

@@ -13,6 +13,9 @@ from engine.pictures.view import CurveView, View
 from engine.protocols import CLOCKS
 from engine.results.ranges import known
 
+MARK = "\N{INVISIBLE SEPARATOR}"
+"""What stands around a name without its letter, until a caption decides how it calls its curves."""
+
 
 class Clause(NamedTuple):
     """A part of a sentence, at length and in brief."""
@@ -62,7 +65,7 @@ class Named:
     def brief(self, curve: CurveView) -> str:
         """The name alone; the letter where commas or signs in one of the names would be taken for the
         sentence's."""
-        return self.letter(curve) if self._is_by_letters else self.view.short_name(curve)
+        return self.letter(curve) if self._is_by_letters else f"{MARK}{self.view.short_name(curve)}{MARK}"
 
     def letter(self, curve: CurveView) -> str:
         """What is least to be said of which curve is meant."""

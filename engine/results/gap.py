@@ -62,7 +62,7 @@ class Gap(NamedTuple):
             return "is the same to rounding"
         if self.end is not None:
             if not self.end.size:
-                return f"comes to it, {self.most.in_words} off at most{self.errors}"
+                return f"comes to it from at most {self.most.in_words} off{self.errors}"
             return f"ends {self.end.in_words} off, {self.most.in_words} at most{self.errors}"
         return f"is off by at most {self.most.in_words}{self.errors}"
 

@@ -11,7 +11,7 @@ from engine.core.groups import ROTATIONS
 from engine.core.notation import number
 from engine.pictures.respect import respect
 from engine.pictures.view import ZERO, CurveView, Floats, LineView
-from engine.results.clause import Clause, Named
+from engine.results.clause import MARK, Clause, Named
 from engine.results.ranges import ERRORS, known
 from engine.results.wording import at_most, grouped, listed, percent, plural
 
@@ -58,6 +58,9 @@ class Stands(NamedTuple):
 
     is_broken: bool = False
     """Whether the theorem says that it may not."""
+
+    is_within_errors: bool = False
+    """Whether it is on the wrong side by no more than its errors."""
 
 
 class Standing:
@@ -144,10 +147,11 @@ class Standing:
         line, what = lines[0], self._what(lines)
         stands = [self._stands(pair) for pair in pairs]
         strays = any(one.is_beyond for one in stands)
-        average = "on average " if line.in_expectation and strays else ""
+        below = strays or any(one.is_within_errors for one in stands)
+        average = "on average " if line.in_expectation and below else ""
         said = self._predicates(pairs, "it")
         text = f"{average}{_never_below(lines, what)}{self._kept_out(lines)}; {said}"
-        those = listed([self._names.brief(pair.curve) for pair in pairs])
+        those = listed([self._names.brief(pair.curve) for pair in pairs]).replace(MARK, "")
         if _is_of_rotations(lines) and len(those) > len(ROTATION_INVARIANT) and not strays:
             brief = f"{ROTATION_INVARIANT} stay above {self._what(lines, in_brief=True)}"
             return Clause(text, brief, of_theory=True, named=False, brief_named=False)
@@ -189,7 +193,8 @@ class Standing:
             by = "" if close is None else f" by at most {at_most(100 * close)}"
             return Stands(f"stays {stays} {{}}{by}", f"stays {stays} {{}}")
         if found.holds:
-            return Stands(f"stays {stays} {{}} within standard errors", f"stays {stays} {{}}")
+            within = f"stays {stays} {{}} within standard errors"
+            return Stands(within, f"stays {stays} {{}}", is_within_errors=True)
         at = self._names.at(found.at)
         of_one = curve.replicas == 1 or curve.summary in ("first", "min", "max")
         may = f"as {'a single run' if of_one else 'so few runs'} may be"

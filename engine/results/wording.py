@@ -9,8 +9,8 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 PLURALS = {
-    "begins": "begin", "does": "do", "ends": "end", "falls": "fall", "follows": "follow", "goes": "go",
-    "has": "have", "is": "are", "stays": "stay",
+    "begins": "begin", "comes": "come", "does": "do", "ends": "end", "falls": "fall", "follows": "follow",
+    "goes": "go", "has": "have", "is": "are", "stays": "stay",
 }  # fmt: skip
 """The verbs of predicates."""
 

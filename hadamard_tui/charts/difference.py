@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import msgspec
 import numpy as np
 
 from engine.pictures.view import CurveView
@@ -20,10 +19,8 @@ def difference(look: Look) -> Plot:
     view = look.view
     others = {curve.name: curve for curve in other.curves}
     curves = [_less(curve, others[curve.name]) for curve in view.curves if curve.name in others]
-    title = f"{view.picture.title or view.y_label}: less {name}"
     changed = replace(
         view,
-        picture=msgspec.structs.replace(view.picture, title=title),
         y_label=f"{view.y_label}, less {name}",
         y_log=False,
         curves=curves,

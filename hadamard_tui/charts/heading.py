@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from hadamard_tui.charts.series import Axes
 
 _APART = 2
-_TITLE_HEIGHT, _LABEL_HEIGHT = 8, 10  # the least at which each is worth its line
+_TITLE_HEIGHT, _LABEL_HEIGHT = 7, 10  # the least at which each is worth its line
 _ROOMY = 13  # from here on a label may have a line of its own, and a title two
 _LEAST = 10  # a label that is cut has so many cells
 _UP = "↑ "  # before the label of y where that of x stands beside it

@@ -22,7 +22,7 @@ from hadamard_tui.charts.half_blocks import (
     paint,
 )
 from hadamard_tui.charts.heat_map import HeatMap
-from hadamard_tui.charts.legend import SAMPLES, Entry, Part, Piece, elided, wrapped
+from hadamard_tui.charts.legend import SAMPLES, Entry, Part, Piece, whole_remarks, wrapped
 from hadamard_tui.charts.value_scale import ValueScale
 
 # The least size at which each part is worth its cells.
@@ -109,7 +109,7 @@ def compose(
     if spoken:
         parts = (in_sight(heat), foot) if cursor is None else (foot, in_sight(heat))
         words = " · ".join(filter(None, parts))
-        _write(cells, height - 1, 0, elided(words, width), FRAME if cursor is None else TITLE)
+        _write(cells, height - 1, 0, whole_remarks(words, width), FRAME if cursor is None else TITLE)
     return Sheet(cells, heat, first, surround.left, surround.top, surround.columns, surround.rows)
 
 

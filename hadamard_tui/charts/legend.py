@@ -31,6 +31,9 @@ SAME, NEARLY = "= ", "≈ "
 READABLE = 2
 """After so many cuts words are guesses."""
 
+BETWEEN = " · "
+"""What stands between the remarks of a note."""
+
 _GAP = 3
 
 
@@ -103,9 +106,9 @@ def legend(
     """What fits into `lines` lines, series with a mark first; the note ends the last line.
 
     Where not all fits, formulas go, the longest first, or names with a shorter formula; then the
-    names that stand in the picture, too; then there are more lines, `most` at most; then names say what they
-    have in common once, then lines that differ by the values of axes alone are named once; then words are cut
-    ever shorter, and of curves with a letter this is left.
+    names that stand in the picture, too; then there are more lines, `most` at most; then lines say by its
+    letter whose they are; then names say what they have in common once, then lines that differ by the values
+    of axes alone are named once; then words are cut ever shorter, and of curves with a letter this is left.
 
     Args:
         groups: positions of series that run along each other; they are one entry.
@@ -136,16 +139,37 @@ def _parts(
     series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None], y_log: bool
 ) -> tuple[Part, ...]:
     """What is said of series that run along each other: lines without a letter do not say whose they are of
-    those here, nor at which values, and those of the same name are named once."""
+    those here, nor at which values, nor of which learners they are where they are equal for several; those of
+    the same name are named once."""
     found: list[Part] = []
+    shared = _shared(series, group, y_log)
     for at in group:
         one, name, mark = series[at], series[at].name, marks[at] or ""
         for curve in (series[number] for number in group if series[number].mark and not one.mark):
             name = _without(name, curve.name)
+        name = shared.get(at, name)
         if mark or all(part.name != name for part in found):
             relation = _relation(series, group[0], at, y_log)
             found.append(Part(name, at, one.formula, mark, SAMPLES[one.style], relation))
     return tuple(found)
+
+
+def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict[int, str]:
+    """What lines are called that learners have one each of, all of them equal, without whose they are."""
+    whose = [f" of {one.name}" for one in series if one.mark]
+    lines: dict[str, list[int]] = {}
+    for at, one in enumerate(series):
+        ends = next((end for end in whose if not one.mark and one.name.endswith(end)), "")
+        if ends:
+            lines.setdefault(one.name.removesuffix(ends), []).append(at)
+    return {
+        at: name
+        for name, every in lines.items()
+        for at in every
+        if len(every) > 1
+        and {*every} <= {*group}
+        and all(are_equal(series[every[0]], series[one], y_log) for one in every[1:])
+    }
 
 
 def _without(name: str, curve: str) -> str:
@@ -164,13 +188,14 @@ def wrapped(
     entries: tuple[Entry, ...], width: int, lines: int, most: int, note: str
 ) -> tuple[tuple[Piece, ...], ...]:
     """Entries on at most `lines` lines, or `most`, as `legend` has them."""
-    note = elided(note, width)
+    note = whole_remarks(note, width)
     names = [[(part.text, part.at) for part in one.parts] for one in entries]
     here = [texts for texts, one in zip(names, entries, strict=True) if not one.elsewhere]
-    left = [one.parts for one in entries if not one.elsewhere]
+    left = _by_letters([one.parts for one in entries if not one.elsewhere])
+    lettered = [[(part.text, part.at) for part in parts] for parts in left]
     shorter = (*_shorter(left), _folded(left, ["" for _ in _parts_of(left)]))
     with_formulas = ((texts, lines) for texts in _with_formulas(entries, width))
-    tried = ((names, lines), (here, lines), (here, most))
+    tried = ((names, lines), (here, lines), (here, most), (lettered, most))
     for texts, count in (*with_formulas, *tried, *((texts, most) for texts in shorter)):
         rows = _rows(texts, width)
         if note and _end(rows[-1]) + _GAP * bool(rows[-1]) + cell_len(note) > width:
@@ -182,6 +207,23 @@ def wrapped(
     if note:
         rows[-1].append(Piece(width - cell_len(note), note, -1))
     return tuple(tuple(row) for row in rows)
+
+
+def _by_letters(entries: Sequence[Sequence[Part]]) -> list[list[Part]]:
+    """Entries whose lines say by its letter whose they are, and what they are once: "bound of A", "of B"."""
+    letters = {f" of {part.name}": part.mark for part in _parts_of(entries) if part.mark}
+    said: set[str] = set()
+
+    def shortened(part: Part) -> Part:
+        whose = next((name for name in letters if not part.mark and part.brief.endswith(name)), None)
+        if whose is None:
+            return part
+        what = part.brief.removesuffix(whose)
+        name = f"{'' if what in said else what} of {letters[whose]}".strip()
+        said.add(what)
+        return part._replace(name=name, formula="")
+
+    return [[shortened(part) for part in parts] for parts in entries]
 
 
 def _with_formulas(entries: Sequence[Entry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
@@ -218,6 +260,7 @@ def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str,
     yield from _called(once, cut[:READABLE])
     if not all(marks):
         yield from _called(once, bare[: READABLE + 1])
+        yield _folded(entries, ["" for _ in every])
     yield from whole
     yield from _called(once, cut[READABLE:])
     yield from _called(once, bare)
@@ -294,6 +337,13 @@ def _cut(rows: list[Row], width: int, most: int, note: str) -> list[Row]:
 def _end(row: Row) -> int:
     """Where a row ends."""
     return row[-1].column + cell_len(row[-1].text) if row else 0
+
+
+def whole_remarks(note: str, width: int) -> str:
+    """The first remarks of a note that fit into `width` cells; none is cut, unless the first is too long."""
+    while cell_len(note) > width and BETWEEN in note:
+        note = note.rpartition(BETWEEN)[0]
+    return elided(note, width)
 
 
 def elided(text: str, width: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ _REACH = 2 * _ROW * _FAR
 _MOST = 2
 """So many of the lines that run along each other are named there; the legend names them all."""
 
-_WIDEST = 1 / 3
+_WIDEST = 2 / 5
 """Of the width of the picture; longer names have no room."""
 
 
@@ -54,6 +54,9 @@ def line_names(
     """A place for the name of every line without a mark that has one: the last that is free, and nearer to
     the line than to all that do not run along it.
 
+    Of lines no more than a row apart no place would be nearer to one of them: the upper has its name above
+    both, the lower below.
+
     Args:
         groups: the positions of series that run along each other.
         taken: which cells are not free, bool [rows, columns]; none is where a name is put.
@@ -64,24 +67,60 @@ def line_names(
     heights = _Heights.of(lines, across, down)
     found: list[NameAt] = []
     group_of = {index: group for group in groups for index in group}
+    letters = {f" of {one.name}": one.mark for one in series if one.name and one.mark}
     for index, one in enumerate(series):
         if not one.name or not is_line(one):
             continue
+        name = _by_letter(one.brief, letters)
         if sum(other.at in group_of.get(index, ()) for other in found) == _MOST:
             continue
-        length, shown = cell_len(one.brief), np.flatnonzero(lines.shown[index])
+        length, shown = cell_len(name), np.flatnonzero(lines.shown[index])
         if not len(shown) or length > _WIDEST * columns:
             continue
         centre = lines.centre[index] // down
+        beside = _neighbours(series, lines, index, group_of.get(index, ()), down)
+        along = [*group_of.get(index, ()), *beside]
         for row, column in _places(centre, shown, length, across):
             if not (0 <= row < rows and 0 <= column <= columns - length):
                 continue
-            free = not taken[row, max(column - 1, 0) : column + length + 1].any()
-            if free and heights.belongs(index, group_of.get(index, ()), row, column, length):
+            if taken[row, max(column - 1, 0) : column + length + 1].any():
+                continue
+            if beside:
+                below = shown[(shown >= column * across) & (shown < (column + length) * across)]
+                above = _side(row, centre[below])
+                if not above or any(above * side < 0 for side in beside.values()):
+                    continue
+            if heights.belongs(index, along, row, column, length):
                 taken[row, column : column + length] = True
-                found.append(NameAt(index, row, column, one.brief))
+                found.append(NameAt(index, row, column, name))
                 break
     return found
+
+
+def _by_letter(name: str, letters: Mapping[str, str]) -> str:
+    """A name such as "bound of EGU" with the letter of the learner in the place of its name."""
+    whose = next((end for end in letters if name.endswith(end)), "")
+    return f"{name.removesuffix(whose)} of {letters[whose]}" if whose else name
+
+
+def _neighbours(
+    series: Sequence[Series], lines: Spans, index: int, group: Sequence[int], down: int
+) -> dict[int, int]:
+    """Other lines no more than a row from one, and whether it is above (−1) or below (1) them."""
+    found = {}
+    for other, one in enumerate(series):
+        both = lines.shown[index] & lines.shown[other]
+        if other == index or other in group or not is_line(one) or not both.any():
+            continue
+        far = (lines.centre[index] - lines.centre[other])[both]
+        if np.abs(far).max() <= down:
+            found[other] = int(np.sign(far.sum()))
+    return found
+
+
+def _side(row: int, rows: np.ndarray) -> int:
+    """Whether a row is above (−1) or below (1) all of some rows; 0 if it is among them, or there are none."""
+    return int((row > rows).all()) - int((row < rows).all()) if len(rows) else 0
 
 
 def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> Iterator[tuple[int, int]]:
@@ -91,6 +130,9 @@ def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> 
         for far in range(1, _FAR + 1):
             for row in (centre[dot] - far, centre[dot] + far):
                 yield int(row), int(dot) // across - length + 1
+        for far in range(1, _FAR + 1):
+            for row in (centre[dot] - far, centre[dot] + far):
+                yield int(row), int(dot) // across
 
 
 class _Heights(NamedTuple):

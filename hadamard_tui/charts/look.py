@@ -104,6 +104,11 @@ class Look:
         above = np.flatnonzero(heights >= HALF * heights[0])
         return float(along[above[-1]]) if above[-1] else self.x
 
+    @property
+    def ended_low(self) -> bool:
+        """Whether numbers are shown before the end, where the bounds have come down to nothing."""
+        return self.at_end and self.shown_at != self.x
+
     @cached_property
     def rounding(self) -> float:
         """What counts as 0: rounding, on a logarithmic axis only where a gap parts it from all else."""

@@ -10,7 +10,7 @@ import numpy as np
 from rich.cells import cell_len
 
 from hadamard_tui.charts.code_points import write
-from hadamard_tui.charts.legend import elided
+from hadamard_tui.charts.legend import elided, whole_remarks
 from hadamard_tui.charts.polylines import line_dots
 from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille
 from hadamard_tui.charts.series import LineStyle
@@ -28,7 +28,7 @@ NARROWEST = 24
 """Columns of a net at least."""
 
 NODE, TARGET, ELLIPSIS = "●", "★", "⋮"
-WORDS = "bright: strong edges · dots: weak ones · dashed: negative"
+WORDS = "bright: strong · dots: weak · dashed: negative"
 
 TITLE, NAME, NODES, NOTE = -1, -2, -3, -4
 """Inks beside those of edges, which are the number of their net times LEVELS, plus their level."""
@@ -88,7 +88,7 @@ def draw(shown: Nets, width: int, height: int) -> Drawn:
     more = len(shown.nets) - count
     _write(drawn, 0, 0, elided(shown.title, width), TITLE)
     words = WORDS if not more else f"{WORDS} · {more} more where there is room"
-    _write(drawn, height - 1, 0, elided(words, width), NOTE)
+    _write(drawn, height - 1, 0, whole_remarks(words, width), NOTE)
     each = width // count
     for number, net in enumerate(shown.nets[:count]):
         _draw_net(drawn, net, number, slice(number * each, (number + 1) * each - 1), slice(1, height - 1))

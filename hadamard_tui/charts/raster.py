@@ -12,7 +12,7 @@ from hadamard_tui.charts.coincidence import alike, coincident, repeated
 from hadamard_tui.charts.curve_marks import curve_marks, zeros
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
-from hadamard_tui.charts.line_names import line_names
+from hadamard_tui.charts.line_names import NameAt, line_names
 from hadamard_tui.charts.patterns import PATTERNS, is_line
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.series import Axes, Series
@@ -36,8 +36,13 @@ class Picture:
     faint: np.ndarray  # bool, whether the cell shows only a band or a faint series
     remark: str  # what is left out, in words
     groups: Sequence[tuple[int, ...]]  # series that run along each other and are close
-    named: frozenset[int]  # series whose names stand near their ends
+    names: tuple[NameAt, ...]  # of series that have theirs near their ends
     left_out: frozenset[int]  # lines of which nothing is there
+
+    @property
+    def named(self) -> frozenset[int]:
+        """The series whose names stand near their ends."""
+        return frozenset(one.at for one in self.names)
 
 
 def paint(
@@ -98,7 +103,7 @@ def paint(
         faint,
         remark(series, axes, hidden),
         close,
-        frozenset(one.at for one in names),
+        tuple(names),
         left_out(series, lines.shown),
     )
 

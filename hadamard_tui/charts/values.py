@@ -57,10 +57,14 @@ class Value:
     which: str = ""
     """What the line is called."""
 
+    signed: bool = False
+    """Whether there are values below 0, which are no multiples of a line."""
+
     @property
     def ratio(self) -> float | None:
-        """Value by line; None where there is none, or where the line is next to nothing beside the value."""
-        if self.value is None or self.height is None or abs(self.height) <= ZERO:
+        """Value by line; None where there is none, where values have signs, or where the line is next to
+        nothing beside the value."""
+        if self.value is None or self.height is None or self.signed or abs(self.height) <= ZERO:
             return None
         ratio = 0.0 if abs(self.value) <= self.rounding else self.value / self.height
         return ratio if abs(ratio) < MOST_TIMES else None
@@ -78,7 +82,8 @@ def values(look: Look) -> list[Value]:
 
 def _values(look: Look) -> list[Value]:
     found = [_of_heat(look, number, heat) for number, heat in enumerate(look.view.heats)]
-    found += [_of_curve(look, look.view, curve) for curve in look.view.curves]
+    signed = _is_signed(look.view)
+    found += [replace(_of_curve(look, look.view, curve), signed=signed) for curve in look.view.curves]
     return [*found, *_pinned(look)]
 
 
@@ -125,8 +130,9 @@ def _value(one: Value) -> float:
 
 def _pinned(look: Look) -> Iterator[Value]:
     for place, (name, view) in enumerate(look.pinned, start=1):
+        signed = _is_signed(view)
         for curve in view.curves:
-            yield _of_curve(look, view, curve, place, name)
+            yield replace(_of_curve(look, view, curve, place, name), signed=signed)
 
 
 def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str = "") -> Value:
@@ -157,6 +163,14 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str 
         binds=line is None or line.binds(curve),
         diverged=curve.lost_by(number),
     )
+
+
+def _is_signed(view: View) -> bool:
+    """Whether curves have values below 0, by more than rounding."""
+    least = min(
+        (float(np.nanmin(curve.y)) for curve in view.curves if np.isfinite(curve.y).any()), default=0.0
+    )
+    return least < -view.negligible - ZERO
 
 
 def _is_place(view: View) -> bool:

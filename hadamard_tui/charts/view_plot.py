@@ -165,7 +165,7 @@ def _guessed(look: Look) -> list[Series]:
     ]
     nothing = np.empty(0)
     return (
-        [Series("guessed to be below 0.1", nothing, nothing, others(), "pairs", mark=GUESS), *marked]
+        [Series("guessed to stay below 0.1", nothing, nothing, others(), "pairs", mark=GUESS), *marked]
         if marked
         else []
     )

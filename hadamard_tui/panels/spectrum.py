@@ -69,12 +69,14 @@ def _all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
 
 
 def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> Series:
-    """The line of values that are equal; its name counts them at the playhead, or at the end."""
-    here = len(x) - 1 if now is None else now
-    at = "" if now is None else f": {values[here, 0]:.4g}"
-    name = f"{rank[here]} equal singular values of {values.shape[1]}, the others are 0{at}"
-    if rank[here] == values.shape[1]:
-        name = f"{rank[here]} equal singular values{at}"
+    """The line of values that are equal; its name counts them at the playhead, or where they are fewest and
+    most."""
+    counts = rank[rank > 0] if now is None else rank[[now]]
+    count = "" if counts.min() == counts.max() else f"{counts.min()} to "
+    at = "" if now is None else f": {values[now, 0]:.4g}"
+    name = f"{count}{counts.max()} equal singular values of {values.shape[1]}, the others are 0{at}"
+    if counts.min() == values.shape[1]:
+        name = f"{values.shape[1]} equal singular values{at}"
     return Series(name, x, np.where(rank > 0, values[:, 0], np.nan), tint, mark="1")
 
 

@@ -17,7 +17,7 @@ from engine.core.streams import Streams
 from engine.learners.learner import Learner
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Target
-from engine.results.trace import Trace
+from engine.results.trace import Curve
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Axes, Series, are_whole, limits
 from hadamard_tui.charts.series_builder import Plot, colour_of, others
@@ -53,9 +53,9 @@ def show(context: PanelContext) -> Plot | Text:
     return Plot(series, on, _note(context), context.playhead)
 
 
-def are_there(trace: Trace) -> bool:
-    """Whether some learner has a weight per feature, or may have one: it has not begun yet."""
-    return any(curve.weights is not None or not curve.length for curve in trace.curves)
+def are_there(curve: Curve) -> bool:
+    """Whether a learner has a weight per feature, or may have one: it has not begun yet."""
+    return curve.weights is not None or not curve.length
 
 
 def _learner(context: PanelContext) -> Learner:

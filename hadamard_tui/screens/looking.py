@@ -46,11 +46,16 @@ class Looking(Running):
         number, trace = self.query_one(Stage).picture, session.trace
         try:
             pinned = self.runs.views(trace, session.picture(number), whole=number > 0)
-            ghost = None if self.ghost is None else self.ghost.view(number)
+            before = None if self.ghost is None or self._is_pinned(self.ghost) else self.ghost
+            ghost = None if before is None else before.view(number)
             return session.look(number, self.chart_options, pinned, self._cursor, self._height, ghost), ""
         except BadInput as error:
             pinned = self.runs.views(trace, session.picture(0), whole=False)
             return session.look(0, self.chart_options, pinned), str(error)
+
+    def _is_pinned(self, session: Session) -> bool:
+        """Whether a run is drawn as a pinned one anyway."""
+        return any(run.trace is session.trace for run in self.runs.pinned)
 
     @property
     def options_of_panels(self) -> ChartOptions:

@@ -88,9 +88,11 @@ class Predicting(Looking):
         assert name is not None, "there is a learner to guess about"
         place, clock = guesses.x(name), self._editable.experiment.protocol.clock
         letter = mark(self._editable.running_letters[name])
-        after = "never" if place is None else f"after {clock} = {place:g}"
+        when = f"never gets below {LEVEL:g}"
+        if place is not None:
+            when = f"stays below {LEVEL:g} after {clock} = {place:g}"
         keys = f"{key('back')} {key('forward')} move, {key('remedy')} takes it, {key('leave')} leaves"
-        return f"{letter} ({name}) below {LEVEL:g} {after}? {keys}."
+        return f"{letter} ({name}) {when}? {keys}."
 
     def _move(self, places: int) -> None:
         if self.guesses is None:

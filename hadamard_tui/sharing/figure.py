@@ -18,6 +18,7 @@ from hadamard_tui.charts.grid import borders
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.layers import drawable, drawable_band, lay
 from hadamard_tui.charts.left_out import left_out, remark
+from hadamard_tui.charts.raster import paint
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.series_builder import SMALL_LETTERS, number_of
 from hadamard_tui.charts.value_scale import ValueScale, value_scale
@@ -28,6 +29,8 @@ MARKERS = "os^Dv<>ph*"
 MARKS_PER_CURVE = 8
 NAMES_PER_LINE, LETTERS_PER_LINE, SAMPLE = 3, 84, 8
 """A line of the legend has so many names at most, as far as they and the samples of their lines have room."""
+ROOM_FOR_LINES = 2
+"""The chart leaves room for so many lines of a legend; for more the sheet becomes higher."""
 STYLES: dict[LineStyle, Any] = {
     "solid": "-",
     "dashed": (0, (5, 2)),
@@ -42,6 +45,8 @@ BOUNDS = ("dashed", "dotted")
 MOST_CELLS = 40_000
 GRID = 720, 480
 """Columns and rows on which it is decided what is on the chart."""
+NAMES_GRID = 84, 21
+"""Columns and rows of letters that names in the axes have room in."""
 CELLS = 100
 """Marks of zeros stand as far apart as on a screen with so many columns."""
 
@@ -62,7 +67,7 @@ def figure(series: Sequence[Series], axes: Axes, kind: str, caption: str = "") -
     """The chart as `pdf` or `png`; the same series and axes that the screen shows, on white.
 
     Learners have a marker besides their colour, pinned runs the markers of their learners and another line
-    style; bounds have their name on the line, and are wider, so that they are seen under a curve.
+    style; bounds are wider, so that they are seen under a curve, and have their names beside them.
     """
     with settings():
         sheet, _ = drawn(series, axes, caption)
@@ -76,7 +81,8 @@ def drawn(series: Sequence[Series], axes: Axes, caption: str) -> tuple[Any, list
     sheet, plot = _axes(axes)
     lines, _, hidden = lay(series, axes, *GRID)
     elsewhere = left_out(series, lines.shown)
-    bounds, curves = 0, []
+    curves: list[Any] = []
+    bounds: list[Any] = []
     for at, (one, once) in enumerate(zip(series, drawn_once(series, axes, lines), strict=True)):
         curve = None
         if at in elsewhere:
@@ -84,13 +90,16 @@ def drawn(series: Sequence[Series], axes: Axes, caption: str) -> tuple[Any, list
         elif one.is_region:
             _region(plot, one, axes)
         elif one.style in BOUNDS:
-            _bound(plot, one, once, axes, bounds)
-            bounds += 1
+            bounds.append(_bound(plot, one, once, axes))
         else:
             curve = _curve(plot, once, axes)
         curves.append(curve)
+    _names(plot, series, axes)
     said = f"({found})" if (found := remark(series, axes, hidden)) else ""
-    _foot(sheet, " ".join(filter(None, (caption, said))), *plot.get_legend_handles_labels())
+    entries = sorted(
+        zip(*plot.get_legend_handles_labels(), strict=True), key=lambda entry: entry[0] in bounds
+    )
+    _foot(sheet, " ".join(filter(None, (caption, said))), *map(list, zip(*entries, strict=True)))
     return sheet, curves
 
 
@@ -189,17 +198,19 @@ def _axes(axes: Axes) -> tuple[Any, Any]:
     return sheet, plot
 
 
-def _foot(sheet: Any, caption: str, handles: Sequence[Any], names: Sequence[str]) -> None:
-    """Put a legend under the axes, and below it the caption, for which the sheet becomes higher."""
+def _foot(sheet: Any, caption: str, handles: Sequence[Any] = (), names: Sequence[str] = ()) -> None:
+    """Put a legend under the axes, and below it the caption, for both of which the sheet becomes higher."""
     lines = wrap(caption, CAPTION_LETTERS, break_on_hyphens=False)
     width, height = INCHES
+    longest = max(map(len, names), default=0)
+    per_line = min(max(LETTERS_PER_LINE // (longest + SAMPLE), 1), NAMES_PER_LINE)
+    height += CAPTION_LINE * max(0, -(-len(names) // per_line) - ROOM_FOR_LINES)
     room = CAPTION_LINE * (len(lines) + 1) if lines else 0.0
     below = room / (height + room)
     sheet.set_size_inches(width, height + room)
     foot = CAPTION_LINE / 2 / (height + room)
     sheet.text(0.02, foot, "\n".join(lines), va="bottom", fontsize=CAPTION_SIZE)
     if names:
-        per_line = min(max(LETTERS_PER_LINE // (max(map(len, names)) + SAMPLE), 1), NAMES_PER_LINE)
         where = {"loc": "lower center", "bbox_to_anchor": (0.5, below), "ncols": per_line}
         legend = sheet.legend(handles, names, frameon=False, fontsize=8, **where)
         below += foot + legend.get_window_extent().height / sheet.bbox.height
@@ -252,23 +263,26 @@ def _region(plot: Any, one: Series, axes: Axes) -> None:
     plot.fill_between(one.x, low, high, color=one.colour, alpha=0.08, linewidth=0)
 
 
-def _bound(plot: Any, one: Series, once: Series, axes: Axes, number: int) -> None:
-    """Draw a bound where no other runs along it, and put its name on it wherever it is."""
-    plot.plot(once.x, drawable(once.y, axes), color=one.colour, linewidth=2.4, linestyle=STYLES[one.style])
-    inside = np.flatnonzero(
-        np.isfinite(one.y)
-        & (one.y >= axes.y_limits[0])
-        & (one.y <= axes.y_limits[1])
-        & (one.x >= axes.x_limits[0])
-        & (one.x <= axes.x_limits[1])
-    )
-    if inside.size:
-        place = inside[int(inside.size * min(0.35 + 0.2 * number, 0.95))]
-        plot.annotate(
-            f"{one.name} {one.formula}".rstrip(),
-            (one.x[place], one.y[place]),
-            xytext=(4, 4),
-            textcoords="offset points",
-            color=one.colour,
+def _bound(plot: Any, one: Series, once: Series, axes: Axes) -> Any:
+    """Draw a bound where no other runs along it; its line."""
+    name = f"{one.name} {one.formula}".rstrip() or "_unnamed"
+    how = {"color": one.colour, "linewidth": 2.4, "linestyle": STYLES[one.style], "label": name}
+    (line,) = plot.plot(once.x, drawable(once.y, axes), **how)
+    return line
+
+
+def _names(plot: Any, series: Sequence[Series], axes: Axes) -> None:
+    """The names of lines of the theory beside them, where a screen of as many letters would have them."""
+    from matplotlib.patheffects import withStroke
+
+    columns, rows = NAMES_GRID
+    for at, row, column, name in paint(series, axes, columns, rows).names:
+        plot.text(
+            column / columns,
+            1 - (row + 0.8) / rows,
+            name,
+            transform=plot.transAxes,
+            color=series[at].colour,
             fontsize=7,
+            path_effects=[withStroke(linewidth=2, foreground="white")],
         )

@@ -12,6 +12,7 @@ from hadamard_tui.charts.coincidence import drawn_once
 from hadamard_tui.charts.curve_marks import zeros_of
 from hadamard_tui.charts.layers import drawable, drawable_band, lay
 from hadamard_tui.charts.left_out import left_out, remark
+from hadamard_tui.charts.raster import paint
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import SMALL_LETTERS, number_of
 from hadamard_tui.sharing.outlines import outline
@@ -30,6 +31,7 @@ from hadamard_tui.sharing.svg_page import (
     put,
     write,
 )
+from hadamard_tui.sharing.svg_page import LETTER as LETTER_WIDTH
 
 SHAPES = (
     "M-1,0a1,1 0 1,0 2,0a1,1 0 1,0 -2,0z",
@@ -55,6 +57,9 @@ BAND, REGION = 0.18, 0.06
 
 UNDER = 3.6
 """Lines of the theory are so wide that they are seen under a curve that runs along them."""
+
+LINE_HEIGHT = 1.3
+"""That of a name in the area, in the size of its letters."""
 
 LETTER, NEAR = 11.0, 11.0
 """Pixels of a letter at the end of a curve; letters nearer to one another than this stand in one row."""
@@ -90,7 +95,8 @@ def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float =
                 _shape(shapes, one, x, y)
             ends += _end(page, one, across, down)
             _zeros(page, axes, one)
-    _letters(page.over(), ends)
+    over = page.over()
+    _names(over, page, series, axes, _letters(over, ends))
     elsewhere = left_out(series, lines.shown)
     named = [one for at, one in enumerate(series) if one.name and at not in elsewhere]
     page.legend(_entries(named, remark(series, axes, hidden)))
@@ -179,9 +185,25 @@ def _zeros(page: Page, axes: Axes, one: Series) -> None:
         put(page.area, "path", d=ZERO, transform=f"translate({x:.2f} {page.bottom:.2f})", **how)
 
 
-def _letters(into: Element, ends: Sequence[tuple[float, float, Series]]) -> None:
+def _names(
+    into: Element, page: Page, series: Sequence[Series], axes: Axes, taken: Sequence[tuple[float, float]]
+) -> None:
+    """The names of lines of the theory beside them, where a screen of as many letters would have them, and no
+    letter of a curve is: these are where `taken` says."""
+    wide, high = LETTER_WIDTH * SMALL, LINE_HEIGHT * SMALL
+    picture = paint(series, axes, int((page.right - page.left) / wide), int(AREA_HEIGHT / high))
+    for at, row, column, name in picture.names:
+        halo = {"stroke": GROUND, "stroke_width": "3", "paint_order": "stroke"}
+        x, y = page.left + wide * column, page.top + high * (row + 0.75)
+        end = x + length(name, SMALL)
+        if not any(x - LETTER < left < end and abs(foot - y) < high for left, foot in taken):
+            write(into, x, y, name, SMALL, "start", fill=series[at].colour, **halo)
+
+
+def _letters(into: Element, ends: Sequence[tuple[float, float, Series]]) -> list[tuple[float, float]]:
     """A letter at the end of every curve; those of curves that end together stand side by side, and where
-    that would lead off the page in several lines."""
+    that would lead off the page in several lines. Where the letters stand."""
+    places: list[tuple[float, float]] = []
     rows: list[list[tuple[float, float, Series]]] = []
     for x, y, one in sorted(ends, key=lambda end: end[1]):
         for row in rows:
@@ -198,7 +220,10 @@ def _letters(into: Element, ends: Sequence[tuple[float, float, Series]]) -> None
             halo = {"stroke": GROUND, "stroke_width": "3", "paint_order": "stroke"}
             words = {"fill": one.colour, "weight": "bold", **halo}
             line, column = divmod(place, abreast)
-            write(into, left + LETTER * column, foot + NEAR * line, one.mark or "", SMALL, **words)
+            x, y = left + LETTER * column, foot + NEAR * line
+            places.append((x, y))
+            write(into, x, y, one.mark or "", SMALL, **words)
+    return places
 
 
 def _entries(named: Sequence[Series], note: str) -> list[Entry]:

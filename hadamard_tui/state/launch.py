@@ -31,7 +31,7 @@ class Start:
         off: the learners of the set-up that are switched off, by their place among all.
         left_out: its claims that do not fit it, by their place among all.
         tour: the tour to lead through, if any.
-        first: whether the app was never opened before, so that it introduces itself.
+        first: whether the app was never opened before and nothing is to run, so that it introduces itself.
     """
 
     document: Raw
@@ -76,7 +76,7 @@ def begin(
             raise BadInput("--theme", f"{theme!r} is unknown; take dark, light or contrast") from error
     if ascii_only:
         configured = msgspec.structs.replace(configured, ascii=True)
-    first = wanted is None and left.experiment is None
+    first = wanted is None and left.experiment is None and not autorun
     off: dict[int, dict[str, Any]] = {}
     left_out: dict[int, dict[str, Any]] = {}
     if wanted is None and (wanted := left.set_up()) is not None:

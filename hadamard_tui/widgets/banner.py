@@ -92,14 +92,16 @@ class Banner(Horizontal):
             ratio.show(NOTHING, "of the bound")
             return
         last = f"of {number(look.view.places[-1])}"
-        seen.show(number(look.shown_at), f"{look.view.x_label} {last}", last)
+        here, brief = (f"shown {last}", f"{look.view.x_name} shown") if look.ended_low else (last, last)
+        seen.show(number(look.shown_at), f"{look.view.x_label} {here}", brief)
         now = looked_at(look, "")
         if now is None or now.value is None:
             best.show(NOTHING, "least loss")
         else:
             best.show(f"{now.value:.3f}", f"loss of {now.name}")
         known = now is not None and now.ratio is not None
-        ratio.show(f"{now.ratio:.3f}" if now is not None and known else NOTHING, "of the bound")
+        whose = "" if now is None else f"{now.mark}: of bound"
+        ratio.show(f"{now.ratio:.3f}" if now is not None and known else NOTHING, "of the bound", whose)
 
 
 def fitting(head: str, story: str, width: int) -> str:

@@ -151,8 +151,10 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         super().__init__(id=id, cursor_type="row", zebra_stripes=False)
         self._texts: dict[tuple[str, str], Text] = {}
         self._names: list[tuple[str, str, str]] = []
-        self._heads = Heads()
         self._width = 0
+        self.about = Heads()
+        """What the columns are about."""
+
         self.learners: list[str] = []
         """Whose row it is, row by row, those of pinned runs left out."""
 
@@ -191,18 +193,18 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
     @property
     def heads(self) -> list[str]:
         """What is above the columns."""
-        return [elided(self._heads.of(column), wide) for column, wide in self.shape.items()]
+        return [elided(self.about.of(column), wide) for column, wide in self.shape.items()]
 
     def _rows(self, names: list[tuple[str, str, str]], heads: Heads) -> None:
-        if names != self._names or heads != self._heads:
-            self._names, self._heads, self.shape = names, heads, {}
+        if names != self._names or heads != self.about:
+            self._names, self.about, self.shape = names, heads, {}
         self._lay_out()
 
     def _lay_out(self) -> None:
         """Columns for the width there is, and a row per name; numbers are written anew."""
         if self.shape or not self._width:
             return
-        self.shape = columns(self._width - 1, [name for _, name, _ in self._names], self._heads)
+        self.shape = columns(self._width - 1, [name for _, name, _ in self._names], self.about)
         with self.prevent(DataTable.RowHighlighted):
             self._fill()
 

@@ -362,7 +362,7 @@ class Setup(VerticalScroll, can_focus=False):
             error = self.editable.error
             if error is None or not row.is_about(error.where):
                 self._follow(typed=False)
-                self._changed(place)
+                self._changed(f"{place}, stepped")
                 self.post_message(self.Stepped())
                 return
             refused = refused or error

@@ -21,7 +21,7 @@ from hadamard_tui.charts.multiples import has_multiples, multiples
 from hadamard_tui.charts.nets import Nets
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.charts.view_plot import heat_map, plot
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard.keymap import key, panel_key
 from hadamard_tui.panels import ABOUT, PANELS, TABLE, weights
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, nothing
@@ -32,6 +32,7 @@ from hadamard_tui.widgets.multiples_view import MultiplesView
 from hadamard_tui.widgets.nets_view import NetsView
 from hadamard_tui.widgets.picture_row import PictureRow, shortened
 from hadamard_tui.widgets.scoreboard import Scoreboard
+from hadamard_tui.widgets.table_note import TableNote
 from hadamard_tui.widgets.tabs import Tabs
 from hadamard_tui.widgets.words import Words
 
@@ -56,13 +57,10 @@ def _draw(chart: ChartView, shown: Plot) -> None:
 
 
 class PanelWords(Words):
-    """The words of a panel, with the key that reads on where they are cut."""
+    """The words of a panel; where they are cut, with the keys that read on and bring a hidden table back."""
 
     def compose(self) -> ComposeResult:
         yield Static(markup=False)
-
-    def on_mount(self) -> None:
-        self.border_subtitle = f"{key('page_down')} reads on"
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -75,6 +73,8 @@ class PanelWords(Words):
         self._mark()
 
     def _mark(self) -> None:
+        table = f" · {panel_key(TABLE)} shows the table" if self.screen.has_class("-short") else ""
+        self.border_subtitle = f"{key('page_down')} reads on{table}"
         fits = self.virtual_size.height <= self.outer_size.height  # without the line of the key itself
         self.set_class(not fits and self.scroll_y < self.max_scroll_y, "-cut")
 
@@ -159,6 +159,7 @@ class Stage(Vertical):
         yield Tabs(id="tabs")
         yield PanelView(id="panel", ascii_only=self._ascii_only)
         yield Scoreboard(id="scoreboard")
+        yield TableNote(id="table-note")
 
     def on_mount(self) -> None:
         self.query_one(Tabs).names = tuple(ABOUT)
@@ -168,6 +169,7 @@ class Stage(Vertical):
     def on_resize(self, event: events.Resize) -> None:
         self.query_one(Scoreboard).fit(event.size.width)
         self.query_one(Caption).fit(*event.size)
+        self.query_one(TableNote).fit(*event.size)
         if not self._chosen_by_hand:
             self.suggest(self._wanted)
 
@@ -181,7 +183,7 @@ class Stage(Vertical):
         if self._chosen_by_hand or self._wanted is not None or self.app.size.height < TALL:
             return
         applies = {one.name for one in PANELS if one.lacks(context.experiment) is None}
-        if not weights.are_there(context.trace):
+        if not weights.are_there(context.curve):
             applies.discard(weights.PANEL.name)
         if len(context.trace.x) < 2:  # nothing goes along it
             applies -= {"gap", "error"}
@@ -288,7 +290,9 @@ class Stage(Vertical):
         self._show_picture(look, context.curve.learner, refused)
         title = context.experiment.title if refused else ""
         caption.say(instead or title or context.caption(look.view, caption.room))
-        self.query_one(Scoreboard).show(look)
+        board = self.query_one(Scoreboard)
+        board.show(look)
+        self.query_one(TableNote).show(look, board.about.value, board.about.line)
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)
 
@@ -320,6 +324,7 @@ class Stage(Vertical):
         chart.hint = f"{title}\n\n{refused or keys}"
         chart.clear()
         self.query_one(Caption).say("")
+        self.query_one(TableNote).say("")
         self.query_one(Scoreboard).name_learners(learners, classes)
         self.announce()
 

@@ -70,12 +70,12 @@ def test_a_mark_moves_from_the_first_record_to_behind_the_last():
 async def test_guesses_are_asked_for_put_on_the_chart_and_judged(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("f", "g")
-        assert "A (GD) below 0.1 after k = 8?" in screen_text(app)
+        assert "A (GD) stays below 0.1 after k = 8?" in screen_text(app)
         chart = app.laboratory.query_one("#loss", ChartView)
         await pilot.press("right", "right", "left")
         assert "after k = 9?" in screen_text(app)
         await pilot.press("end")
-        assert "A (GD) below 0.1 never?" in screen_text(app)
+        assert "A (GD) never gets below 0.1?" in screen_text(app)
         await pilot.press("left", "left", "enter")
         assert "B (least squares)" in screen_text(app)
         assert any(one.name == "A GD: 15" for one in chart.shown[0])

@@ -110,6 +110,30 @@ async def test_a_step_runs_at_once_and_the_run_before_stays_faint(editable: Edit
         await until(pilot, lambda: session_of(app) is not first and app.laboratory.ghost is None)
 
 
+async def test_the_run_before_is_drawn_once_where_it_is_pinned(editable: EditableExperiment):
+    app = HadamardApp(editable)
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("r", "f")
+        await until(pilot, lambda: app.laboratory.session is not None)
+        await curves(app, pilot)
+        await pilot.press("c")
+        first = session_of(app)
+        field(app, "problem.matrix.d").focus()
+        await pilot.press("minus")
+        await until(pilot, lambda: session_of(app) is not first)
+        await curves(app, pilot)
+        chart = app.laboratory.query_one("#loss", ChartView)
+        await until(pilot, lambda: any(one.mark == "a" for one in chart.shown[0]))
+        assert GHOST not in [one.name for one in chart.shown[0]]
+        app.set_focus(None)
+        await pilot.press("X")
+        await until(
+            pilot, lambda: chart.shown[1] is not None and chart.shown[1].y_label.endswith("less run 1")
+        )
+        assert chart.shown[1] is not None
+        assert "less" not in chart.shown[1].title
+
+
 async def test_a_sign_is_typed_once_a_person_types_and_steps_again_after_enter(editable: EditableExperiment):
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
@@ -129,6 +153,20 @@ async def test_a_sign_is_typed_once_a_person_types_and_steps_again_after_enter(e
         await until(pilot, lambda: rate.value == "0.16")
         await pilot.press("ctrl+down")
         await until(pilot, lambda: rate.value == "0.125")
+
+
+async def test_what_is_typed_after_steps_is_another_change(editable: EditableExperiment):
+    app = HadamardApp(editable)
+    async with opened(app, WIDE) as pilot:
+        field(app, "problem.matrix.d").focus()
+        await pilot.press("minus", "minus")
+        await until(pilot, lambda: app.laboratory.editable.value("problem.matrix.d") == 8)
+        await pilot.press("end", "backspace", "2", "0")
+        await until(pilot, lambda: app.laboratory.editable.value("problem.matrix.d") == 20)
+        app.set_focus(None)
+        for value in (8, 16):
+            await pilot.press("u")
+            await until(pilot, lambda value=value: app.laboratory.editable.value("problem.matrix.d") == value)
 
 
 async def test_where_no_number_fits_the_value_stays_and_the_reason_is_told(editable: EditableExperiment):

@@ -9,7 +9,7 @@ from textwrap import wrap
 import crossing
 import pytest
 from looping import looped
-from textual.widgets import Digits, OptionList, Static
+from textual.widgets import Digits, Label, OptionList, Static
 
 from engine.runtime import worker
 from engine.spec import presets
@@ -93,6 +93,8 @@ async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(siz
         await pilot.press("f")
         await until(pilot, lambda: session_of(app).state == "finished")
         await until(pilot, lambda: "64 0.012 0.023" in banner(app))
+        labels = [str(one.render()) for one in app.laboratory.query("Banner Label").results(Label)]
+        assert ("k shown" in labels, "E: of bound" in labels) == (size == SMALL, size == SMALL)
         await until(pilot, lambda: "after k = 20" in screen_text(app))
         assert size == SMALL or "before k = 116" in screen_text(app), "there is room for two sentences"
         assert "> Next" in screen_text(app)

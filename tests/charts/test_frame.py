@@ -86,8 +86,9 @@ def test_an_arrow_says_that_x_falls_in_time():
 def test_small_frames_give_up_labels_then_the_title_then_ticks():
     assert "examples" not in "".join(frame(LOSS, 80, 9).lines)
     assert "Square" in "".join(frame(LOSS, 80, 9).lines)
-    assert "Square" not in "".join(frame(LOSS, 80, 7).lines)
-    assert "128" in frame(LOSS, 80, 7).lines[-1]
+    assert "Square" in "".join(frame(LOSS, 80, 7).lines), "a panel on 80 × 24"
+    assert "Square" not in "".join(frame(LOSS, 80, 6).lines)
+    assert "128" in frame(LOSS, 80, 6).lines[-1]
     assert "128" not in "".join(frame(LOSS, 80, 5).lines)
 
 

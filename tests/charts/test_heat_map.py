@@ -393,6 +393,10 @@ def test_of_a_map_that_is_too_large_the_cells_around_its_focus_are_in_sight_and_
     assert (sheet.first[0], sheet.first[1]) == (shown.x[0], shown.y[0] - 1)
     foot = "".join(map(chr, sheet.cells.glyphs[-1]))
     assert f"in sight: column {shown.x[0]:g} to 99 of 100, row {shown.y[0]:g} to" in foot
+    cut = compose(
+        matrix(y_down=True, focus=(90, 35), whole=(100, 40)), 60, 14, COLOURS, foot="arrow keys: values"
+    )
+    assert "".join(map(chr, cut.cells.glyphs[-1])) == foot, "what has no room is left out as a whole"
 
 
 def test_marked_columns_are_marked_on_the_frame_where_they_are_in_sight():

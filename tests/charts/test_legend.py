@@ -69,6 +69,55 @@ def test_the_note_ends_the_last_line():
     assert lines(SERIES[:1], 20, 2, "3 points hidden") == ["0:A ─── GD;", "5:3 points hidden;"]
 
 
+def test_lines_of_learners_say_by_letter_whose_they_are_before_words_are_cut():
+    curves = [curve([0], name=f"EGU, η = 1/{n}", mark="AB"[n]) for n in range(2)]
+    bounds = [curve([n], name=f"low bound of {one.name}", style="dashed") for n, one in enumerate(curves)]
+    assert "╌╌╌ low bound of EGU, η = 1/0;" in "".join(lines([*curves, *bounds], 78, 2))
+    assert lines([*curves, *bounds], 48, 2) == [
+        "0:A ─── EGU, η = 1/0;21:B ─── EGU, η = 1/1;",
+        "0:╌╌╌ low bound of A;21:╌╌╌ of B;",
+    ]
+
+
+def test_lines_lose_the_values_of_axes_before_their_words_are_guesses():
+    kinds = ("gaussian", "rademacher")
+    curves = [
+        curve([at], name=f"{name}, matrix = {kind}", mark="ABCD"[at])
+        for at, (name, kind) in enumerate((name, kind) for kind in kinds for name in ("least squares", "EGU"))
+    ]
+    names = ("bound on Gaussian rows", "linear-in-labels bound")
+    bounds = [
+        curve([9], name=f"{name}, matrix = {kind}", style="dashed")
+        for name, kind in zip(names, kinds, strict=True)
+    ]
+    rows = legend([*curves, *bounds], 78, 2, "not run beyond d = 256", groups=[(4, 5)])
+    said = " ".join(piece.text for row in rows for piece in row)
+    assert "…" not in said
+    assert all(name in said for name in names)
+
+
+def test_a_line_that_is_equal_for_several_learners_is_named_once_without_them():
+    curves = [curve([9], name=name, mark=mark) for name, mark in (("GD", "A"), ("EGU", "B"))]
+    for heights, said in (((1, 1), ["bound"]), ((1, 1.001), ["bound of GD", "bound of EGU"])):
+        bounds = [
+            curve([height, 2], name=f"bound of {one.name}", style="dashed")
+            for height, one in zip(heights, curves, strict=True)
+        ]
+        rows = legend([*curves, *bounds], 90, 2, groups=[(2, 3)])
+        assert [piece.text.partition("╌╌╌ ")[2] for row in rows for piece in row if piece.index > 1] == said
+    other = curve([5, 7], name="bound of net", style="dashed"), curve([9], name="net", mark="C")
+    bounds = [curve([1, 2], name=f"bound of {one.name}", style="dashed") for one in curves]
+    rows = legend([*curves, *bounds, *other], 90, 2, groups=[(2, 3)])
+    assert {"╌╌╌ bound of GD", "= ╌╌╌ bound of EGU"} <= {piece.text for row in rows for piece in row}
+
+
+def test_of_a_note_whole_remarks_are_left_out_before_one_is_cut():
+    two = "not run below 0.1 · ┊ the table: α = 0.1"
+    assert lines(SERIES[:1], 40, 2, two)[-1].endswith(f":{two};")
+    assert lines(SERIES[:1], 39, 2, two)[-1].endswith(":not run below 0.1;")
+    assert lines(SERIES[:1], 12, 2, two)[-1] == "0:not run bel…;"
+
+
 @looped("width", range(1, 60, 3))
 @looped("most", [0, 1, 2, 5])
 def test_nothing_leaves_the_width_or_overlaps(width, most):

@@ -57,6 +57,34 @@ def test_two_of_the_lines_that_run_along_each_other_are_named():
     assert paint([*same, other], axes(), 60, 20).named == {0, 1, 4}
 
 
+def test_of_two_lines_within_a_row_the_upper_is_named_above_and_the_lower_below():
+    pair = [curve(0.9 - X / 22, X, "lower", style="dashed"), curve(0.94 - X / 22, X, "upper", style="dashed")]
+    for lines in (pair, pair[::-1]):
+        picture = paint(lines, axes(), 60, 14)
+        assert picture.named == {0, 1}
+        for name, side in (("lower", 1), ("upper", -1)):
+            [(row, line)] = [(row, line) for row, line in enumerate(text(picture)) if name in line]
+            place = line.index(name) + len(name) - 1
+            height = 14 * (1 - (0.92 - 19 / 22 * place / 59))
+            assert np.sign(row + 0.5 - height) == side
+
+
+def test_a_line_of_a_learner_is_named_by_its_letter():
+    gd = curve(0 * X + 0.9, X, "GD, η = 1", mark="A")
+    found = "\n".join(
+        text(paint([gd, curve(0.4 - X / 60, X, "bound of GD, η = 1", style="dashed")], axes(), 60, 20))
+    )
+    assert "bound of A" in found
+
+
+def test_above_a_falling_line_a_name_begins_at_it():
+    falling = [curve(0.9 - X / 20, X, "upper", style="dashed"), curve(0.5 - X / 20, X, "GD", mark="A")]
+    below = curve(np.maximum(0.84 - X / 20, 0), X, "EGU", mark="B")
+    picture = paint([*falling, below], axes(), 60, 20)
+    [(row, line)] = [(row, line) for row, line in enumerate(text(picture)) if "upper" in line]
+    assert row + 0.5 < 20 * (1 - (0.9 - 19 / 20 * line.index("upper") / 59))
+
+
 def test_curves_with_letters_and_names_without_room_are_not_written():
     assert not paint([curve(1 - X / 19, X, "GD", mark="A")], axes(), 60, 20).named
     assert not paint([curve(1 - X / 19, X, "a" * 30, style="dashed")], axes(), 60, 20).named
@@ -70,6 +98,11 @@ def far_from(picture, name: str, lines) -> float:
     bare = paint([replace(one, name="", style="solid") for one in lines], axes(), 60, 20)
     cells = np.argwhere(bare.colours >= 0)
     return min(np.hypot(2 * (cells[:, 0] - row), cells[:, 1] - place).min() for place in places)
+
+
+def is_within_a_row(one, other) -> bool:
+    """Whether two lines are about a row apart, of 20 rows for a height of 1, or less."""
+    return np.abs(one.y - other.y).max() <= 0.08
 
 
 def test_a_name_is_nearer_to_its_line_than_to_any_other_line_or_curve():

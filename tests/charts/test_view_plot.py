@@ -290,6 +290,14 @@ def test_at_the_end_of_a_run_whose_bound_is_0_there_numbers_are_told_where_it_wa
     assert look.past(look.view.curves[0]) == len(K), "the curves are drawn to their end"
 
 
+def test_values_with_signs_have_no_ratio_to_a_line():
+    view = bounded(0.02).view
+    assert values(Look(view))[0].ratio == 1.0
+    down, net = view.curves[0], view.curves[1]
+    signed = replace(view, curves=[down, replace(net, y=net.y - 0.5)])
+    assert [(one.ratio, one.height is None) for one in values(Look(signed))] == 2 * [(None, False)]
+
+
 @pytest.mark.parametrize("look", [bounded(0.0, moved=True), bounded(0.02)])
 def test_where_a_person_looks_or_the_bound_still_says_something_numbers_are_told_at_the_end(look: Look):
     assert look.shown_at == look.x == 40

@@ -58,6 +58,11 @@ def test_the_app_opens_on_the_hadamard_problem(opened: Opened, on_terminal: Call
     assert start.first is True
 
 
+def test_the_app_introduces_itself_over_no_run_that_was_asked_for(opened: Opened, on_terminal: Call) -> None:
+    assert on_terminal("--run") == (0, "", "")
+    assert (opened[0].autorun, opened[0].first) == (True, False)
+
+
 def test_the_app_opens_on_a_changed_preset_and_runs(opened: Opened, small: Path, on_terminal: Call) -> None:
     changes = ("--set", "problem.matrix.d=16", "--device", "cpu")
     assert on_terminal("--preset", "small.toml", "--run", *changes) == (0, "", "")

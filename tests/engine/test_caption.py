@@ -17,6 +17,7 @@ from engine.measures.change import Change
 from engine.pictures.picture import Marked, Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
 from engine.results.caption import Room, caption, named_once
+from engine.results.clause import MARK
 
 D = 128
 K = np.arange(D + 1.0)
@@ -87,6 +88,20 @@ def test_a_tenth_is_one_of_where_the_curves_start():
     assert "EGU is below 0.3 after k = 21" in caption(losses(*high))
 
 
+def test_curves_that_start_at_half_of_others_have_a_common_tenth():
+    assert "EGU is below 0.2 after k = 21" in caption(
+        losses(replace(GD, y=2 * GD.y), replace(EGU, y=EGU.y * 2))
+    )
+    low = replace(GD, y=0.5 * GD.y)
+    assert caption(losses(low, EGU)).startswith("EGU is below 0.1 after k = 21, GD after ")
+
+
+def test_what_ends_above_its_start_is_not_said_to_be_still_there():
+    up = curve("net", K, np.linspace(1, 1.25, D + 1))
+    told = caption(losses(up, replace(EGU)))
+    assert told.startswith("EGU is below 0.1 after k = 21; net ends above the start, at 1.25.")
+
+
 def test_curves_that_start_apart_have_no_common_tenth():
     assert "below" not in caption(losses(GD, replace(EGU, y=3 * EGU.y)))
 
@@ -110,7 +125,8 @@ def test_a_curve_below_a_bound_on_the_expectation(replicas: int, stderr: float |
     y[1] -= 0.2
     error = None if stderr is None else np.full(len(K), stderr)
     below = curve("GD", K, y, stderr=error, replicas=replicas)
-    assert said in caption(losses(below, EGU, lines=(BOUND,)))
+    assert said in (text := caption(losses(below, EGU, lines=(BOUND,))))
+    assert "On average no rotation-invariant learner falls below" in text
 
 
 def test_a_bound_on_every_run_is_broken_by_one():
@@ -567,15 +583,15 @@ def test_in_lists_names_with_commas_or_signs_give_way_to_letters():
     )
 
 
-def test_a_curve_named_in_brief_is_not_introduced_by_its_letter_behind_that():
+def test_curves_are_called_alike_by_letters_that_the_first_mention_of_each_introduces():
     named = {"A (AGD)": "A", "B (AGD with momentum)": "B"}
-    said = "AGD with momentum falls; A (AGD) stays above it; A (AGD) and B (AGD with momentum) end."
-    assert (
-        named_once(said, named)
-        == "AGD with momentum falls; A (AGD) stays above it; A and AGD with momentum end."
-    )
-    said = "A (AGD) and B (AGD with momentum) fall; A (AGD) ends."
-    assert named_once(said, named) == "A (AGD) and B (AGD with momentum) fall; A ends."
+    brief = {name: f"{MARK}{name}{MARK}" for name in ("AGD", "AGD with momentum")}
+    said = f"{brief['AGD with momentum']} falls; A (AGD) and {brief['AGD with momentum']} end."
+    assert named_once(said, named) == "B (AGD with momentum) falls; A (AGD) and B end."
+    said = f"A (AGD) and B (AGD with momentum) fall; {brief['AGD']} follows “AGD bound”."
+    assert named_once(said, named) == "A (AGD) and B (AGD with momentum) fall; A follows “AGD bound”."
+    said = f"{brief['AGD']} falls; {brief['AGD']} ends."
+    assert named_once(said, named) == "AGD falls; AGD ends."
 
 
 def test_where_bounds_bind_all_they_are_told_first():
@@ -800,8 +816,11 @@ def test_a_curve_that_comes_to_its_limit_is_told_so():
     limit = line(np.ones(3), K[:3], direction="asymptotic", curve="net", group=None, limit="for large d")
     net = curve("net", K[:3], np.array([1.5, 1.1, 1.0]))
     assert caption(losses(net, lines=(limit,))) == (
-        "Against its limit for large d, net comes to it, 50 % off at most."
+        "Against its limit for large d, net comes to it from at most 50 % off."
     )
+    both = (net, replace(net, name="other", learner="other"))
+    limits = tuple(replace(limit, curve=one.name, applies_to=(one.name,)) for one in both)
+    assert "net and other come to it from at most 50 % off" in caption(losses(*both, lines=limits))
     ends = [
         replace(net, name=name, learner=name, y=np.array([1.5, 1.1, end]))
         for name, end in (("a", 1.01), ("b", 1.2))

@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pyarrow
 import pytest
+from looping import looped
 from pyarrow import parquet
 
 from engine.core.parts import BadInput
@@ -447,6 +448,50 @@ def test_a_bound_is_seen_under_a_curve_with_its_formula_and_a_region_is_shaded_l
     assert figure.figure([region, bound], axes, "png").startswith(b"\x89PNG")
 
 
+def test_names_of_lines_stand_in_files_beside_them_and_cover_no_curve():
+    x, axes = np.linspace(0, 1, 99), Axes("a chart", "x", "y", (0, 1), (0, 1))
+    lines = [
+        Series(
+            "steep bound of a long name",
+            x,
+            np.maximum(1 - 2 * x, 0),
+            "#112233",
+            style="dashed",
+            formula="1 − 2x",
+        ),
+        Series("flat bound", x, 1 - x / 2, "#112233", style="dashed"),
+    ]
+    curve = Series("GD", x, 0.9 - x / 2, "#445566", mark="A")
+    every = list(ElementTree.fromstring(svg([*lines, curve], axes)).iter())
+    beside = {one.text: one for one in every if one.tag.endswith("}text") and one.get("fill") == "#112233"}
+    assert beside.keys() == {"1 − 2x", "flat bound"}
+    assert all(one.get("paint-order") == "stroke" for one in beside.values())
+    with figure.settings():
+        sheet, _ = figure.drawn([*lines, curve], axes, "")
+        sheet.draw_without_rendering()
+    (plot,) = sheet.axes
+    assert {text.get_text() for text in plot.texts} == {"1 − 2x", "flat bound"}
+    path = plot.transData.transform(np.column_stack([curve.x, curve.y]))
+    for text in plot.texts:
+        box = text.get_window_extent()
+        assert plot.bbox.x0 <= box.x0 < box.x1 <= plot.bbox.x1
+        assert not any(box.contains(*point) for point in path)
+
+
+@looped("end", [0.37, 0.5, 0.62])
+def test_no_name_of_a_line_stands_on_the_letters_of_curves(end: float):
+    x, axes = np.linspace(0, end, 99), Axes("a chart", "x", "y", (0, 1), (0, 1))
+    flow = Series("linear flow", x, 1 - 1.5 * x, "#112233", style="dashed")
+    curves = [Series(f"net {name}", x, 1 - 1.5 * x, "#445566", mark=name) for name in "ABCDEF"]
+    every = ElementTree.fromstring(svg([flow, *curves], axes)).iter()
+    beside = [one for one in every if one.tag.endswith("}text") and one.get("paint-order") == "stroke"]
+    places = [(one.text, float(one.get("x", 0)), float(one.get("y", 0))) for one in beside]
+    letters = [(left, foot) for text, left, foot in places if text in "ABCDEF"]
+    assert len(letters) == 6
+    for left, foot in ((left, foot) for text, left, foot in places if text == flow.name):
+        assert not any(left - 11 < at < left + 77 and abs(foot - y) < 13 for at, y in letters)
+
+
 def test_lines_that_run_along_each_other_are_drawn_once_and_both_named_in_files():
     x, axes = np.linspace(0, 1, 9), Axes("a chart", "x", "y", (0, 1), (0, 1))
     short = Series("of two", x[:5], x[:5], "#112233", style="dashed")
@@ -463,7 +508,8 @@ def test_lines_that_run_along_each_other_are_drawn_once_and_both_named_in_files(
     with figure.settings():
         sheet, _ = figure.drawn([short, whole], axes, "")
     (plot,) = sheet.axes
-    assert [text.get_text() for text in plot.texts] == ["of two", "of three"]
+    assert {text.get_text() for text in plot.texts} == {"of two", "of three"}
+    assert [text.get_text() for text in sheet.legends[0].get_texts()] == ["of two", "of three"]
     found = [line.get_xdata()[np.isfinite(line.get_ydata())] for line in plot.lines]
     assert (found[0].min(), found[0].max()) == (0.0, 0.5)
     assert (found[1].min(), found[1].max()) == pytest.approx((0.5, 1.0), abs=0.01)

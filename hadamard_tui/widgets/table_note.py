@@ -1,0 +1,80 @@
+"""The line below the table of learners: what its brackets and ratios are, and why it stands where it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.cells import cell_len
+from textual.widgets import Static
+
+from hadamard_tui.charts.legend import BETWEEN
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.values import values
+
+LEAST = 22
+"""From so many rows of the stage on there is room for it."""
+
+LONGEST = 14
+"""Cells of what is measured, which is called a value where its name is longer."""
+
+
+class TableNote(Static):
+    """One line of words, which is there where a picture has lines of the theory, so that nothing moves."""
+
+    DEFAULT_CSS = """
+    TableNote { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+        self._said = ""
+        self._fits, self._compares, self._width = False, True, 0
+
+    def fit(self, width: int, height: int) -> None:
+        """Be there where the stage has room."""
+        self._fits, self._width = height >= LEAST, max(width - 2, 1)
+        self._stand()
+
+    def show(self, look: Look, value: str, line: str) -> None:
+        """Explain the table of a look.
+
+        Args:
+            value, line: what the columns of values and of lines are headed; no line where none is compared.
+        """
+        self._compares = bool(line)
+        self._stand()
+        self.say(fitting(look, value, line, self._width))
+
+    def say(self, words: str) -> None:
+        """Show these words."""
+        if words != self._said:
+            self._said = words
+            self.update(words, layout=False)
+
+    def _stand(self) -> None:
+        self.set_class(self._fits and self._compares, "-there")
+
+
+def fitting(look: Look, value: str, line: str, width: int) -> str:
+    """The signs in a table explained, in long or short, as many of them as fit into a width."""
+    whole = BETWEEN.join(signs(look, value, line, brief=False))
+    if cell_len(whole) <= width:
+        return whole
+    kept = list(signs(look, value, line, brief=True))
+    while len(kept) > 1 and cell_len(BETWEEN.join(kept)) > width:
+        kept.pop()
+    return BETWEEN.join(kept)
+
+
+def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
+    """What the signs in a table mean, and why its numbers are not those of the end."""
+    rows = values(look)
+    if not line:
+        return
+    if any(one.height is not None and one.value is not None and not one.binds for one in rows):
+        yield "(…) does not bind it" if brief else f"(…) a {line} that does not bind the learner"
+    if any(one.ratio is not None for one in rows):
+        yield f"ratio = {value if cell_len(value) <= LONGEST else 'value'} / {line}"
+    if look.ended_low:
+        what = "bounds end near 0" if brief else "at the end the bounds are near 0"
+        yield f"{look.shown_at_in_words}, as {what}"

@@ -1,0 +1,54 @@
+"""The line below the table says what its signs are, and why its numbers are not those of the end."""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.widgets.stage import Stage
+from hadamard_tui.widgets.table_note import TableNote
+
+from .conftest import SMALL, WIDE, opened, until
+from .test_runs import screen_text
+from .test_time_travel import finished
+
+pytestmark = pytest.mark.set_up("empty")
+
+
+async def test_brackets_ratio_and_place_are_explained_where_they_stand(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        await finished(app, pilot)
+        await told(app, pilot, " (…) does not bind it · ratio = loss / bound · k = 8, as bounds end near 0")
+        await pilot.press("left")
+        await told(app, pilot, " (…) a bound that does not bind the learner · ratio = loss / bound")
+        await pilot.press("R")
+        await until(pilot, lambda: "(…)" not in screen_text(app), what="the table of no run")
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE], ids=["80x24", "120x40"])
+async def test_the_line_is_there_with_the_table_alone(app: HadamardApp, size: tuple[int, int]):
+    async with opened(app, size) as pilot:
+        await finished(app, pilot)
+        note, stage = app.laboratory.query_one(TableNote), app.laboratory.query_one(Stage)
+        assert note.display
+        await pilot.press("9")
+        await until(pilot, lambda: note.display == (size != SMALL))
+        assert ("0 shows the table" in screen_text(app)) == (size == SMALL)
+        await pilot.press("0")
+        await until(pilot, lambda: stage.chosen == "table" and note.display)
+
+
+async def test_where_no_line_is_compared_it_takes_no_room_and_no_panel_without_weights_opens():
+    app = HadamardApp(EditableExperiment.of("sine-kernel"))
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        await until(pilot, lambda: not app.laboratory.query_one(TableNote).display)
+        await until(pilot, lambda: app.laboratory.query_one(Stage).chosen != "weights")
+        assert "no weight per feature" not in screen_text(app)
+
+
+async def told(app: HadamardApp, pilot: Pilot[None], words: str) -> None:
+    """Wait until this is the line below the table."""
+    await until(pilot, lambda: words in [line.rstrip() for line in screen_text(app).split("\n")])
