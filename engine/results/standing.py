@@ -329,7 +329,6 @@ class Standing:
                 text += f", and {listed(names)} {plural('falls', names)} below it"
             yield Clause(text, text, of_theory=True, named=False, brief_named=False)
 
-
     def _of_unknown_height(self) -> Iterator[Clause]:
         """Of what is known up to constants, that no curve can be above or below it."""
         for called in dict.fromkeys(line.called for line in self._shapes):

@@ -1,4 +1,4 @@
-"""How mistakes on new instances fall as a net learns the large directions of its Jacobian, up to constants."""
+"""The mistakes on new instances that the Jacobian of the start allows, up to constants."""
 
 from __future__ import annotations
 
@@ -48,12 +48,13 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
         if protocol.most_examples(n) == n:
             return Finding(False, "requires new instances, and all rows are trained on")
         if not problem.one_hot:
-            return Finding(False, f"requires classes as labels, one-hot, and the target is {problem.target.kind}")
+            return Finding(False, f"requires one-hot labels, and the target is {problem.target.kind}")
         return only_square(experiment) or Finding(True, "steps follow the square loss of one-hot labels")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, net, update = learner.name, learner.architecture, learner.update
-        if net is None or update is None or update.stable_up_to != MONOTONE_BELOW or update.mini_batch is not None:
+        descends = update is not None and update.stable_up_to == MONOTONE_BELOW and not update.mini_batch
+        if net is None or not descends:
             return Finding(False, f"it requires gradient descent, and {name} does something else")
         if not learner.plain_steps:
             return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")
@@ -63,7 +64,7 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
             return Finding(False, f"it requires an output of {name} for every class")
         speeds = speeds_of(learner, experiment.problem.matrix.shape()[1])
         if {layer for layer, speed in speeds.items() if speed} != {"W1"}:
-            return Finding(False, f"it requires steps of the first layer alone, and {name} trains others, too")
+            return Finding(False, f"it requires steps of the first layer alone, and {name} trains others")
         return Finding(True, f"{name} is gradient descent on the first layer of a net with one hidden layer")
 
     def value(self, at: At) -> Floats:
@@ -71,8 +72,8 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
         net, outputs = start.architecture, start.architecture.outputs
         count = at.experiment.protocol.most_examples(data.instances.n)
         labels = data.labels.double().view(data.replicas, outputs, -1)[..., :count].flatten(1)
-        rates = torch.as_tensor(start.rates["W1"], dtype=torch.float64)
-        rates = rates.expand_as(start.tensors["W1"])[:, 0, 0].cpu().numpy()
+        rate = torch.as_tensor(start.rates["W1"], dtype=torch.float64)
+        rates: Floats = rate.expand_as(start.tensors["W1"])[:, 0, 0].cpu().numpy()
         kernels = tangent_kernels(net, start.tensors, data.instances.at(slice(0, count)), {"W1": 1.0})
         each = zip(rates, labels, kernels, strict=True)
         return np.stack([_shape(*one, outputs, at.clocks["step"]) for one in each])
@@ -82,8 +83,8 @@ def _shape(rate: float, labels: torch.Tensor, kernel: torch.Tensor, outputs: int
     """The line of one net [S], of J Jᵀ [K·n, K·n] and the labels of the same predictions [K·n]."""
     n = len(labels) // outputs
     values, vectors = torch.linalg.eigh(kernel)
-    squares = values.flip(0).cpu().numpy()
-    squares = squares[squares > ROUNDING * squares[0]]
+    every: Floats = values.flip(0).cpu().numpy()
+    squares = every[every > ROUNDING * every[0]]
     along = (vectors.flip(1).T @ labels).square().cpu().numpy()[: len(squares)]
     left = np.sqrt(np.maximum(float(labels @ labels) - np.cumsum(along), 0) / n)
     progress = 2 * rate / n * steps[:, None]  # 2ηt/n, [S, 1]
