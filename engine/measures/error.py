@@ -46,6 +46,10 @@ class Error(OfRows, frozen=True, tag="error"):
         given = cls(), cls(rows="train"), cls(rows="test")
         return (*given, *(replace_fields(one, labels="true") for one in given))
 
+    @property
+    def recorded_always(self) -> bool:
+        return super().recorded_always and self.labels == "given"
+
     names: ClassVar[Mapping[str, str]] = {"all": "error", "train": "train-error", "test": "test-error"}
 
     @property
