@@ -50,25 +50,34 @@ class Conv(Architecture, frozen=True, tag="conv"):
         return instances.products(self.weights(params))
 
     def weights(self, params: Params) -> torch.Tensor:
-        product = self._spectra(params).prod(0)
-        w: torch.Tensor = torch.fft.irfft(product, n=params["w1"].shape[-1])
-        return w
+        return self._back(self._spectra(params).prod(0), params)
 
     def _spectra(self, params: Params) -> torch.Tensor:
         """Fourier coefficients of the filters, [L, B, d//2 + 1]."""
         spectra: torch.Tensor = torch.fft.rfft(torch.stack([params[name] for name in self.layers]))
         return spectra
 
+    def _back(self, spectra: torch.Tensor, params: Params) -> torch.Tensor:
+        """The vectors [..., d] with these Fourier coefficients."""
+        found: torch.Tensor = torch.fft.irfft(spectra, n=params[self.layers[0]].shape[-1])
+        return found
+
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        by_weight = torch.fft.rfft(instances.combine(slope(self.predict(params, instances))))
         spectra = self._spectra(params)
-        gradients = {}
-        for number, name in enumerate(self.layers):
-            others = torch.cat((spectra[:number], spectra[number + 1 :])).prod(0)
-            gradients[name] = torch.fft.irfft(by_weight * others.conj(), n=params[name].shape[-1])
-        return gradients
+        predictions = instances.products(self._back(spectra.prod(0), params))
+        by_weight = torch.fft.rfft(instances.combine(slope(predictions)))
+        gradients = self._back(by_weight * _of_others(spectra).conj(), params)
+        return dict(zip(self.layers, gradients, strict=True))
 
     def invariance(self, d: int) -> Verdict:
         return Verdict(False, "a convolution knows which inputs are neighbours, and rotations mix them")
+
+
+def _of_others(spectra: torch.Tensor) -> torch.Tensor:
+    """The product of all spectra but one, for each of them [L, B, f]."""
+    if len(spectra) == 2:
+        return spectra.flip(0)
+    each = range(len(spectra))
+    return torch.stack([torch.cat((spectra[:one], spectra[one + 1 :])).prod(0) for one in each])

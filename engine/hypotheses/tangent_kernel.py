@@ -26,14 +26,18 @@ def tangent_kernels(
     trained tensors by name. J_l J_lᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ A Aᵀ of a layer z = W_l a.
     """
     outputs = architecture.outputs
+    trained = {name: speed for name, speed in speeds.items() if speed}
+    assert trained, "some layer is trained"
     each = [_slopes_of(architecture, tensors, instances, output) for output in range(outputs)]
     for net in range(len(tensors[architecture.layers[0]])):
-        kernel: torch.Tensor | float = 0.0
-        for name, speed in speeds.items():
+        kernel = None
+        for name, speed in trained.items():
             a = each[0][name].inputs[net].double()  # [i, n]
             back = torch.cat([of_output[name].back[net] for of_output in each], 1).double()  # [o, K n]
-            kernel = kernel + speed * (back.T @ back) * (a.T @ a).repeat(outputs, outputs)
-        assert isinstance(kernel, torch.Tensor), "some layer is trained"
+            part, n = back.T @ back, a.shape[1]
+            part.view(outputs, n, outputs, n).mul_(speed * (a.T @ a)[None, :, None])
+            kernel = part if kernel is None else kernel.add_(part)
+        assert kernel is not None, "some layer is trained"
         yield kernel
 
 
@@ -53,7 +57,7 @@ def _slopes_of(
 def largest_eigenpairs(kernel: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The largest eigenvalues of a kernel [m] and their eigenvectors [K·n, m], largest first."""
     size = len(kernel)
-    if not kernel.isfinite().all():
+    if not kernel.sum().isfinite():
         return kernel.new_full((count,), torch.nan), kernel.new_full((size, count), torch.nan)
     if size <= FEW or 4 * count > size:
         values, vectors = torch.linalg.eigh(kernel)

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from msgspec import Meta
+from msgspec.structs import replace as replace_fields
 
 from engine.core.cost import Cost, by_instance
 from engine.core.lazy import torch
 from engine.core.parts import Values
-from engine.measures import OfRows, Probe
+from engine.measures import Measure, OfRows, Probe
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -39,6 +40,15 @@ class Error(OfRows, frozen=True, tag="error"):
     label: ClassVar[str] = "0/1 error"
     is_risk: ClassVar[bool] = True
     always: ClassVar[bool] = True
+
+    @classmethod
+    def every(cls) -> tuple[Measure, ...]:
+        given = cls(), cls(rows="train"), cls(rows="test")
+        return (*given, *(replace_fields(one, labels="true") for one in given))
+
+    @property
+    def recorded_always(self) -> bool:
+        return super().recorded_always and self.labels == "given"
 
     names: ClassVar[Mapping[str, str]] = {"all": "error", "train": "train-error", "test": "test-error"}
 

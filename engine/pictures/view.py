@@ -18,7 +18,7 @@ from engine.pictures.picture import Marked, Picture
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-EXACTNESS = ("exact", "asymptotic", "upper", "shape", "reference")
+EXACTNESS = ("exact", "asymptotic", "upper", "reference")
 """The directions of lines that are no bounds from below, those that say most first."""
 
 TYPICAL = ("median", "geometric")

@@ -23,6 +23,9 @@ from engine.spec.pictures import of_run
 MEASURED = (ROTATIONS, PERMUTATIONS, SIGN_FLIPS)
 """The groups under which predictions are compared."""
 
+PROMISES = ("lower", "upper", "exact", "conjecture")
+"""The directions of lines that a run can break: no limit, shape or reference says where a single run is."""
+
 DIVERGED = 1e3
 """Predictions that change by so many times their size are those of a learner that diverges."""
 
@@ -117,7 +120,8 @@ def judgement(
     seen = view(of_run(experiment), of_one(experiment, trace))
     curve = trace.curve(learner.name)
     own = ("", curve.name)
-    binding = [line for line in seen.lines if line.curve in own and learner.name in line.applies_to]
+    about = [line for line in seen.lines if line.curve in own and learner.name in line.applies_to]
+    binding = [line for line in about if line.direction in PROMISES]
     if curve.rate is not None and learner.update is not None:
         update = msgspec.structs.replace(learner.update, lr=curve.rate)
         learner = msgspec.structs.replace(learner, update=update)

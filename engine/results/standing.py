@@ -75,6 +75,7 @@ class Standing:
         self._upper = [line for line in lines if line.direction == "upper"]
         self._limits = [line for line in lines if is_bound_in_limit(line)]
         self._guesses = [line for line in lines if line.direction == "conjecture"]
+        self._shapes = [line for line in lines if line.direction == "shape"]
 
     def __iter__(self) -> Iterator[Clause]:
         for pairs in self._kinds(self._upper):
@@ -84,6 +85,7 @@ class Standing:
             yield Clause(*self._in_words(pairs), of_theory=True)
         yield from self._compared()
         yield from self._conjectured()
+        yield from self._of_unknown_height()
 
     @property
     def binds_all(self) -> bool:
@@ -331,6 +333,13 @@ class Standing:
             if names:
                 text += f", and {listed(names)} {plural('falls', names)} below it"
             yield Clause(text, text, of_theory=True, named=False, brief_named=False)
+
+    def _of_unknown_height(self) -> Iterator[Clause]:
+        """Of what is known up to constants, that no curve can be above or below it."""
+        for called in dict.fromkeys(line.called for line in self._shapes):
+            text = f"the {called} has constants that are not known, so that its height says nothing"
+            brief = f"of the {called} only the course counts"
+            yield Clause(text, brief, of_theory=True, named=False, brief_named=False)
 
 
 def _beside(pair: Pair) -> Beside:

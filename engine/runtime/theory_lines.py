@@ -86,7 +86,7 @@ def _line(line: Line, at: At, others: Others) -> TheoryLine:
         for learner in experiment.learners
     }
     x, each, of_curves, beyond, along = NOTHING, None, {}, None, None
-    if on_problem.holds:
+    if on_problem.holds and _is_drawn(line, experiment):
         x = next(iter(at.clocks.values()))
         if line.along_runs:
             along = partial(_along_runs, line, at, on_learners, others)
@@ -120,6 +120,16 @@ def _line(line: Line, at: At, others: Others) -> TheoryLine:
         beyond=beyond,
         indices={} if each is None else dict(at.indices),
     )
+
+
+def _is_drawn(line: Line, experiment: Setup) -> bool:
+    """Whether a line has values: one of a learner's own has none where every picture of its measure names
+    its lines, and not this one. What every run records is shown without a picture, too."""
+    pictures = getattr(experiment, "pictures", ())
+    about = [picture.lines for picture in pictures if picture.measure.name == line.measure]
+    if not (line.per_learner and about) or named()[line.measure].recorded_always:
+        return True
+    return any(lines is None or line.kind in lines for lines in about)
 
 
 def _beyond(line: Line, at: At) -> Along | None:

@@ -17,7 +17,7 @@ DIRECTIONS: dict[str, str] = {
     "upper": "upper bound",
     "exact": "exact value",
     "asymptotic": "asymptotic value",
-    "shape": "shape",
+    "shape": "shape only, constants unknown",
     "conjecture": "conjecture",
     "reference": "reference",
 }

@@ -32,7 +32,7 @@ from hadamard_tui.charts.thinning import thinned
 from hadamard_tui.charts.ticks import number
 from hadamard_tui.charts.view_axes import view_axes
 
-LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "sparse"}
+LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "dash-dot"}
 """Those of lines that are less than proved; others are dashed."""
 
 

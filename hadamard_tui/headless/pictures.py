@@ -157,8 +157,10 @@ def _wrapped(head: Text, room: int) -> Text:
 
 
 def _direction(line: LineView) -> str:
-    """What a line is, without a word that its name has."""
+    """What a line is, without words that its name has."""
     said = DIRECTIONS.get(line.direction, line.direction)
+    if line.direction == "shape" and "shape" in line.called:
+        return said.removeprefix("shape only, ")
     return said.removesuffix(" bound") if "bound" in line.called else said
 
 

@@ -52,7 +52,17 @@ UPPER = {
     "protocol": {"kind": "one-pass", "replacement": True, "average": True, "clip": 1.0},
 }
 BENT_NET = gd(0.1, kind="dense", widths=[8], activation="relu", cw=2, cb=1)
+CLASSES = {
+    "matrix": {"kind": "clusters", "classes": 3, "d": 4, "n": 12, "normalised": True},
+    "target": "classes",
+    "protocol": {"kind": "steps", "steps": 5, "train": 9},
+    "d": None,
+}
+FIRST_LAYER = gd(0.1, kind="dense", widths=[5], activation="softplus", outputs="m") | {
+    "layer_rates": {"W2": 0.0}
+}
 BOUND = {
+    "information-bound": {"net": FIRST_LAYER},
     "two-layer-gap": {"net": gd(0.5, kind="two-layer-decoder")},
     "svd-two-layer": {
         "net": NET,
@@ -242,6 +252,8 @@ HOLDS = [
         for draws in ("fresh", "replacement")
     ),
     ("junk-flow", PARITY),
+    ("information-bound", CLASSES),
+    ("information-bound", {**CLASSES, "target": {"kind": "classes", "corrupted": 0.5}}),
     *((kind, NUMBERS) for kind in (*OF_NUMBERS, "gp-band")),
     ("missing-entry", THREE_OF_FOUR),
     ("parity-unknown", ANY_PARITY),
@@ -422,6 +434,11 @@ HOLDS_NOT = [
     ("ri-drawn", {"matrix": {"kind": "hadamard", "row_signs": False}, "protocol": DRAWN}, "row_signs is off"),
     ("ri-drawn", {"matrix": {"kind": "hadamard", "repeat": 1}, "protocol": DRAWN}, "they are repeated"),
     ("junk-flow", {**PARITY, "matrix": "hadamard"}, "the matrix is hadamard"),
+    ("information-bound", {**CLASSES, "protocol": "one-pass"}, "along the gradient over all rows"),
+    ("information-bound", {**CLASSES, "protocol": {"kind": "epochs", "train": 9}}, "requires steps"),
+    ("information-bound", {**CLASSES, "protocol": {"kind": "steps", "steps": 5}}, "all rows are trained on"),
+    ("information-bound", {"protocol": {"kind": "steps", "train": 3}}, "the target is feature"),
+    ("information-bound", {**CLASSES, "loss": "cross-entropy"}, "the loss is cross-entropy"),
     ("junk-flow", {**PARITY, "target": "feature"}, "not feature"),
     ("junk-flow", {**PARITY, "target": {"kind": "sparse", "r": 2}}, "not sparse"),
     ("junk-flow", {**PARITY, "protocol": "one-pass"}, "along the gradient over all rows"),
@@ -550,6 +567,13 @@ BINDS_NOT = [
     ("shortest-private", NET, "single linear neuron"),
     ("shortest-private", EGU, "leave the span"),
     ("junk-flow", LLS, "gradient descent"),
+    ("information-bound", LLS, "requires gradient descent"),
+    ("information-bound", EGU, "requires gradient descent"),
+    ("information-bound", {**NET, "update": "momentum"}, "requires gradient descent"),
+    ("information-bound", {**NET, "schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
+    ("information-bound", {"update": "gd"}, "one hidden layer"),
+    ("information-bound", gd(0.1, kind="dense", widths=[4, 4]), "one hidden layer"),
+    ("information-bound", NET, "trains others"),
     ("junk-flow", NET, "has none"),
     ("junk-flow", {**NET, "noise": {"on": "gradient", "sigma": 0.1}}, "has none"),
     *(

@@ -348,6 +348,16 @@ def test_divergence_conjectures_and_claims_are_told():
     assert text.endswith("; the guess is only conjectured, and EGU falls below it.")
 
 
+@pytest.mark.parametrize("height", [0.1, 1.0, 10.0])
+def test_a_shape_is_said_to_have_no_height_and_nobody_stands_above_or_below_it(height):
+    shape = line(height * GD.y, kind="shape of it", direction="shape", applies_to=("GD",))
+    view = losses(GD, EGU, lines=(shape,))
+    text = caption(view)
+    assert "the shape of it has constants that are not known, so that its height says nothing" in text.lower()
+    assert not re.search("(above|below|follows|beside) (the )?(shape|it\\b)", text)
+    assert view.line_for(view.curve("GD"), 2.0) is None
+
+
 def test_the_first_claim_that_fails_is_named():
     claim = catalogue.make("claims", "value", text="it is so", curve="GD", at=1.0, below=2.0)
     holds, fails = (Outcome(claim, so, None, "") for so in (True, False))

@@ -146,3 +146,51 @@ def test_a_net_to_first_order_may_leave_inputs_out(path):
     words["learners"][0]["architecture"]["kind"] = "linearised"
     (curve,) = run(reading.parse(words)).curves
     assert np.isfinite(curve.values("loss")).all()
+
+
+@pytest.mark.parametrize("corrupted", [0.0, 0.5])
+def test_the_shape_of_the_bound_is_the_best_of_all_spaces_at_every_step(corrupted):
+    whole = described([{"kind": "error", "rows": "test", "labels": "true"}], activation="tanh")
+    target = msgspec.structs.replace(whole.problem.target, corrupted=corrupted)
+    whole = msgspec.structs.replace(whole, problem=msgspec.structs.replace(whole.problem, target=target))
+    trace = run(whole)
+    (line,) = (one for one in trace.lines if one.kind == "information-bound")
+    found = line.of_curves["net"].values
+    hypothesis, data = beginning(whole)
+    outputs, n, rate = 3, TRAINED, 0.9
+    assert found.shape == (2, len(line.x))
+    for replica in range(2):
+        u, s, _ = np.linalg.svd(jacobian(hypothesis, data, replica))
+        largest = np.linalg.norm(jacobian(hypothesis, data, replica, data.instances.n), 2)
+        eta = rate * data.instances.n / (2 * largest**2)
+        y = of_replica(data.labels, replica)
+        for t, value in zip(line.x, found[replica], strict=True):
+            spaces = []
+            for size, singular in enumerate(s, start=1):
+                alpha = singular / np.sqrt(n * outputs)
+                gamma = 2 * eta * outputs * alpha**2 * t
+                outside = np.linalg.norm(y - u[:, :size] @ (u[:, :size].T @ y))
+                spaces.append(np.exp(-gamma) + outside / np.sqrt(n) + gamma / (alpha * np.sqrt(n)))
+            assert value == pytest.approx(min(spaces), rel=1e-6)
+
+
+def test_the_line_has_values_where_a_picture_draws_it_only():
+    measure = {"kind": "error", "rows": "test", "labels": "true"}
+    for lines, drawn in ((None, True), (["information-bound"], True), ([], False)):
+        whole = described([measure])
+        (picture,) = whole.pictures
+        names = None if lines is None else tuple(lines)
+        whole = msgspec.structs.replace(whole, pictures=(msgspec.structs.replace(picture, lines=names),))
+        (line,) = (one for one in run(whole).lines if one.kind == "information-bound")
+        assert bool(line.of_curves) is drawn
+        assert line.applies_to == ["net"], "whom it binds is known all the same"
+
+
+def test_the_shape_is_that_of_one_net_with_an_output_for_every_class():
+    (line,) = (
+        one
+        for one in run(described([{"kind": "error", "rows": "test", "labels": "true"}], outputs=1)).lines
+        if one.kind == "information-bound"
+    )
+    assert not line.applies_to
+    assert "for every class" in line.on_learners["net"].reason

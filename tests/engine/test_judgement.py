@@ -131,6 +131,19 @@ def test_an_upper_bound_is_broken_from_above():
     assert judged(curve(np.full(D + 1, 0.1)), bound("upper", False)).holds is False
 
 
+@pytest.mark.parametrize(("direction", "judged"), [
+    ("lower", True), ("upper", True), ("exact", True), ("conjecture", True),
+    ("asymptotic", False), ("shape", False), ("reference", False),
+])  # fmt: skip
+def test_no_limit_shape_or_reference_is_broken(direction, judged):
+    described = experiment(d=D, learners={"it": gd(0.1)})
+    line = bound(direction, in_expectation=False)
+    trace = Trace([curve(-0.1 if direction != "upper" else 0.1)], [line], {"k": line.x}, "k", {}, "loss")
+    found = judgement(described, trace, described.learners[0])
+    assert [one.holds for one in found.bounds] == [False] * judged
+    assert found.sound is not judged
+
+
 def test_divergence_is_no_breach():
     described = experiment("rademacher", d=16, learners={"GD": gd(1.0)}, replicas=12)
     trace = run(described)

@@ -95,6 +95,7 @@ def test_every_preset_is_on_the_page_of_statements():
 
 def test_every_part_but_the_users_own_files_is_in_a_preset():
     used: dict[str, set[str]] = {family: set() for family in catalogue.FOLDERS}
+    shapes = {kind for kind, line in catalogue.members("theory").items() if line.direction == "shape"}
     for name in NAMES:
         described = presets.load(name)
         used["matrices"].add(described.problem.matrix.kind)
@@ -118,6 +119,8 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
         used["theory"] |= {picture.relative for picture in described.pictures} & set(
             catalogue.members("theory")
         )
+        drawn = {line for picture in described.pictures for line in picture.lines or ()}
+        used["theory"] |= drawn & shapes  # a claim beside a line says something of its height
     del used["claims"]  # each has an example of its own
     for family, kinds in used.items():
         needed = {kind for kind, part in catalogue.members(family).items() if not part.experimental}

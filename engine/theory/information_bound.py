@@ -1,0 +1,93 @@
+"""The mistakes on new instances that the Jacobian of the start allows, up to constants."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.lazy import torch
+from engine.core.parts import Finding
+from engine.formulas.catapult import MONOTONE_BELOW
+from engine.hypotheses.tangent_kernel import tangent_kernels
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line, only_square
+from engine.training.descent import speeds_of
+
+ROUNDING = 1e-12
+"""Eigenvalues of J Jᵀ below this share of the largest are 0."""
+
+
+class InformationBound(Line, frozen=True, tag="information-bound"):
+    """min_s e^(−2ηλ_s²t/n) + ‖Π_s y‖/√n + 2ηλ_s√K·t/n with all constants taken as 1: a shape, and no bound.
+
+    J = ∂(predictions of the n rows trained on)/∂W₁ at the start has the singular values λ_1 ≥ λ_2 ≥ …, and
+    Π_s projects the labels y, one-hot of K classes, on what is orthogonal to its first s left singular
+    vectors. The theorem: with an information space of the directions of λ ≥ √(nK)·ᾱ, after Γ/(2ηKᾱ²) steps a
+    wide net misclassifies e^(−Γ) + ‖Π y‖/√n + Γ/(ᾱ√n) of new instances, up to constants that are not known.
+    The space is a choice: λ_s = √(nK)·ᾱ makes one of each s, and the best s is taken at every step. Only its
+    course can be compared, not its height. Labels that are wrong by chance are so in the theorem's new
+    instances too; by true labels a learner that is better than chance has fewer mistakes than by those.
+    Source: OFLS19; theory-bias.md §45.
+    """
+
+    title: ClassVar[str] = "shape of the Jacobian bound"
+    measure: ClassVar[str] = "true-test-error"
+    direction: ClassVar[Direction] = "shape"
+    in_expectation: ClassVar[bool] = False
+    per_learner: ClassVar[bool] = True
+    per_replica: ClassVar[bool] = True
+    formula: ClassVar[str] = "min_s e^(−2ηλ_s²t/n) + ‖Π_s y‖/√n + 2ηλ_s√K·t/n"
+    source: ClassVar[str] = "OFLS19"
+
+    def holds(self, experiment: Setup) -> Finding:
+        protocol, problem, (n, _) = experiment.protocol, experiment.problem, experiment.problem.matrix.shape()
+        if not protocol.full_batch or protocol.clock != "step":
+            return Finding(False, "requires steps along the gradient over all rows trained on")
+        if protocol.most_examples(n) == n:
+            return Finding(False, "requires new instances, and all rows are trained on")
+        if not problem.one_hot:
+            return Finding(False, f"requires one-hot labels, and the target is {problem.target.kind}")
+        return only_square(experiment) or Finding(True, "steps follow the square loss of one-hot labels")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        name, net, update = learner.name, learner.architecture, learner.update
+        descends = update is not None and update.stable_up_to == MONOTONE_BELOW and not update.mini_batch
+        if net is None or not descends:
+            return Finding(False, f"it requires gradient descent, and {name} does something else")
+        if not learner.plain_steps:
+            return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")
+        if net.hidden_layers is None or len(net.hidden_layers.next_variances) != 1 or not net.layered:
+            return Finding(False, f"it requires a dense net with one hidden layer, and {name} is no such net")
+        if net.outputs != experiment.problem.target.columns(experiment.problem.matrix):
+            return Finding(False, f"it requires an output of {name} for every class")
+        speeds = speeds_of(learner, experiment.problem.matrix.shape()[1])
+        if {layer for layer, speed in speeds.items() if speed} != {"W1"}:
+            return Finding(False, f"it requires steps of the first layer alone, and {name} trains others")
+        return Finding(True, f"{name} is gradient descent on the first layer of a net with one hidden layer")
+
+    def value(self, at: At) -> Floats:
+        start, data = at.start, at.drawn.data
+        net, outputs = start.architecture, start.architecture.outputs
+        count = at.experiment.protocol.most_examples(data.instances.n)
+        labels = data.labels.double().view(data.replicas, outputs, -1)[..., :count].flatten(1)
+        rate = torch.as_tensor(start.rates["W1"], dtype=torch.float64)
+        rates: Floats = rate.expand_as(start.tensors["W1"])[:, 0, 0].cpu().numpy()
+        kernels = tangent_kernels(net, start.tensors, data.instances.at(slice(0, count)), {"W1": 1.0})
+        each = zip(rates, labels, kernels, strict=True)
+        return np.stack([_shape(*one, outputs, at.clocks["step"]) for one in each])
+
+
+def _shape(rate: float, labels: torch.Tensor, kernel: torch.Tensor, outputs: int, steps: Floats) -> Floats:
+    """The line of one net [S], of J Jᵀ [K·n, K·n] and the labels of the same predictions [K·n]."""
+    n = len(labels) // outputs
+    values, vectors = torch.linalg.eigh(kernel)
+    every: Floats = values.flip(0).cpu().numpy()
+    squares = every[every > ROUNDING * every[0]]
+    along = (vectors.flip(1).T @ labels).square().cpu().numpy()[: len(squares)]
+    left = np.sqrt(np.maximum(float(labels @ labels) - np.cumsum(along), 0) / n)
+    progress = 2 * rate / n * steps[:, None]  # 2ηt/n, [S, 1]
+    terms = np.exp(-progress * squares) + left + progress * np.sqrt(squares * outputs)
+    found: Floats = terms.min(1)
+    return found
