@@ -15,12 +15,16 @@ from engine.core.lazy import torch
 from engine.core.parts import Verdict
 from engine.core.streams import Streams
 from engine.learners.learner import Learner
+from engine.measures import named
 from engine.problems.data import draw
 from engine.problems.instances import Instances
 from engine.problems.transformations import element
+from engine.protocols import Until
+from engine.spec.recorded import missing
 from engine.spec.setup import Setup
 from engine.training.coupled_runs import on_transformed
 from engine.training.descent import rates_of
+from engine.training.recorder import Block
 from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
 
@@ -140,13 +144,17 @@ class _Comparison:
     ) -> float:
         """The largest |Δŷ| over the largest |ŷ| at every record of the first replica while both are finite.
 
-        One training run on the data as they are goes beside those on the data under each transformation.
+        One training run on the data as they are goes beside those on the data under each transformation. They
+        end with it.
         """
         protocol, data = self._experiment.protocol, self.data
         learner, other = self._learners
         loss = catalogue.make("losses", protocol.loss).of_targets(data.targets)
-        records = protocol.record_count(data.instances.n)
-        straight = protocol.training_run(TrainingInputs(learner, data, loss, self.streams))
+        records, until = protocol.record_count(data.instances.n), protocol.ends_early
+        ending = None if until is None or until.measure is None else named()[until.measure]
+        is_there = ending is not None and missing(ending, self._experiment, learner) is None
+        asked = (ending,) if ending is not None and is_there else ()
+        straight = protocol.training_run(TrainingInputs(learner, data, loss, self.streams, asked))
         inputs = TrainingInputs(other, data, loss, self.streams)
         others = (
             on_transformed(inputs, protocol.training_run, torch.from_numpy(one)) for one in transformations
@@ -154,7 +162,7 @@ class _Comparison:
         compared = [_predictions(run, turned.instances, records, going) for turned, run in others]
         change = size = torch.zeros((), dtype=torch.float64)
         with torch.no_grad():
-            for before in _predictions(straight, data.instances, records, going):
+            for before in _predictions(straight, data.instances, records, going, until):
                 if not before.isfinite().all():
                     break
                 together = [(one, after) for one in compared if (after := next(one)).isfinite().all()]
@@ -167,12 +175,29 @@ class _Comparison:
 
 
 def _predictions(
-    training_run: TrainingRun, instances: Instances, records: int, going: Callable[[float], object]
+    training_run: TrainingRun,
+    instances: Instances,
+    records: int,
+    going: Callable[[float], object],
+    until: Until | None = None,
 ) -> Iterator[torch.Tensor]:
-    """Predictions on all instances at every record, or at those that are complete all at once."""
-    taken = 0
-    while taken < records:
+    """Predictions on all instances at every record, or at those that are complete all at once.
+
+    They end with the record by which `until` was passed in every variant.
+    """
+    taken, passed = 0, np.zeros(1, bool)
+    while taken < records and not passed.all():
         going(taken / records)
-        if new := len(training_run.advance(1).loss):
+        block = training_run.advance(1)
+        if new := len(block.loss):
             taken += new
             yield training_run.hypothesis.predict(instances)
+            if until is not None:
+                passed = passed | _passed(until, block)
+
+
+def _passed(until: Until, block: Block) -> NDArray[np.bool_]:
+    """Which variants [V] passed a value at a record of a block, in every replica."""
+    return np.array(
+        [until.passed(*block.of_variant(variant)).all(1).any() for variant in range(block.loss.shape[2])]
+    )

@@ -450,8 +450,7 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
         start: the losses that the replicas began with, [R].
         early_end: where the curve ends before its last record; None if it does not.
     """
-    measures = {name: values[:, :, variant] for name, values in block.measures.items()}
-    clocks = {name: _of_variant(times, variant) for name, times in block.clocks.items()}
+    clocks, measures = block.of_variant(variant)
     sound = _sound(curve, measures["loss"], start)
     if early_end is not None:
         length = early_end.length(clocks, measures, sound)
@@ -476,11 +475,6 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
     )
     if early_end is not None and early_end.reached:
         curve.complete_early()
-
-
-def _of_variant(times: Floats, variant: int) -> Floats:
-    """What a clock says of a variant: [S], or [S, R] where replicas differ."""
-    return times if times.ndim == 1 else times[..., variant]
 
 
 def _left(values: Floats, sound: NDArray[np.bool_]) -> Floats:

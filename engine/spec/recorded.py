@@ -10,6 +10,7 @@ from engine.core.expressions import names_in
 from engine.learners.learner import Learner
 from engine.measures import Measure, measures_in, named
 from engine.spec.experiment import Experiment
+from engine.spec.setup import Setup
 
 
 def recorded_measures(experiment: Experiment, learner: Learner) -> tuple[Measure, ...]:
@@ -58,7 +59,7 @@ def is_recorded(name: str, experiment: Experiment) -> bool:
     )
 
 
-def missing(measure: Measure, experiment: Experiment, learner: Learner) -> str | None:
+def missing(measure: Measure, experiment: Setup, learner: Learner) -> str | None:
     """Where a measure is recorded, if not here: "it is measured only where …"."""
     if measure.of_parameters and learner.architecture is None:
         return "the learner has parameters, as those with an architecture do"
@@ -67,7 +68,7 @@ def missing(measure: Measure, experiment: Experiment, learner: Learner) -> str |
     return measure.refuses(learner, experiment.problem)
 
 
-def no_hessian(experiment: Experiment, learner: Learner) -> str | None:
+def no_hessian(experiment: Setup, learner: Learner) -> str | None:
     """Where the loss of a net has a Hessian of its own, if not here: "…only where …"."""
     loss, outputs = catalogue.make("losses", experiment.protocol.loss), _outputs(learner)
     if not loss.joint or outputs == experiment.problem.target.columns(experiment.problem.matrix):

@@ -53,6 +53,15 @@ class Block(NamedTuple):
         """The average loss over rows and targets, [S, R, V]."""
         return self.measures["loss"]
 
+    def of_variant(
+        self, variant: int
+    ) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
+        """Its clocks, [S] or [S, R] where replicas differ, and measures that are numbers, [S, R]."""
+        clocks = {
+            name: times if times.ndim == 1 else times[..., variant] for name, times in self.clocks.items()
+        }
+        return clocks, {name: values[:, :, variant] for name, values in self.measures.items()}
+
     def after(self, count: int) -> Block:
         """The same without the first so many records."""
         return Block(

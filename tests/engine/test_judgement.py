@@ -53,6 +53,26 @@ def test_a_learner_that_diverges_is_compared_until_then():
     assert np.isfinite(measured(net, matrix="gaussian", protocol={"kind": "epochs", "epochs": 50}))
 
 
+FLOW = {"kind": "flow", "time": 30, "first": 0.01, "records": 40, "evaluations": 250}
+
+
+@pytest.mark.parametrize("rates", [0.1, [0.1, 0.2]])
+def test_a_learner_that_ends_early_is_compared_until_then(rates):
+    steps = {"kind": "steps", "steps": 1000, "until": {"measure": "train-error", "below": 0.01}}
+    words = {"matrix": "gaussian", "target": "feature", "labels": "sign", "protocol": steps}
+    shares = []
+    described = experiment(learners={"it": gd(rates)}, d=D, **words)
+    assert certificate(described, described.learners[0], shares.append) < 1e-12
+    assert max(shares) < 0.5
+
+
+def test_a_flow_that_ends_before_its_evaluations_do_has_a_certificate():
+    with pytest.raises(BadInput, match="with so many"):
+        measured(SPINDLY, matrix="gaussian", protocol=FLOW)
+    early = FLOW | {"until": {"measure": "loss", "below": 0.5}}
+    assert measured(SPINDLY, matrix="gaussian", protocol=early) > 1e-3
+
+
 @pytest.mark.parametrize("rule", ["adam", "adagrad", "hypentropy", "p-norm"])
 def test_a_gaussian_input_layer_that_stays_as_it_is_keeps_a_learner_invariant(rule):
     net = {"kind": "dense", "widths": [4], "activation": "tanh"}
