@@ -21,7 +21,8 @@ from hadamard_tui.charts.multiples import has_multiples, multiples
 from hadamard_tui.charts.nets import Nets
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.charts.view_plot import heat_map, plot
-from hadamard_tui.keyboard.keymap import key, panel_key
+from hadamard_tui.keyboard.actions import printed
+from hadamard_tui.keyboard.keymap import key, panel_key, shown_keys
 from hadamard_tui.panels import ABOUT, PANELS, TABLE, weights
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, nothing
@@ -44,6 +45,9 @@ LIVE = "the run"
 
 OPENING = ("weights", "gap", "error", "theory")
 """The first of these panels with something to show is open until a person chooses: none of them computes."""
+
+TOUR = "-tour"
+"""The class of the screen on a tour."""
 
 TALL = 32
 """From so many rows on, the table of learners stays below the panel."""
@@ -73,8 +77,11 @@ class PanelWords(Words):
         self._mark()
 
     def _mark(self) -> None:
-        table = f" · {panel_key(TABLE)} shows the table" if self.screen.has_class("-short") else ""
-        self.border_subtitle = f"{key('page_down')} reads on{table}"
+        keys = shown_keys("page_down").split()
+        if self.screen.has_class(TOUR):  # there these go to the next stop
+            keys = [one for one in keys if one != printed("pagedown")]
+        table = [f"{panel_key(TABLE)} shows the table"] if self.screen.has_class("-short") else []
+        self.border_subtitle = " · ".join([*(f"{one} reads on" for one in keys[:1]), *table])
         fits = self.virtual_size.height <= self.outer_size.height  # without the line of the key itself
         self.set_class(not fits and self.scroll_y < self.max_scroll_y, "-cut")
 
