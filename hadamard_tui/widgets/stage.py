@@ -13,6 +13,7 @@ from textual.widgets import ContentSwitcher, Static
 
 from engine.pictures.bound_class import BoundClass
 from engine.pictures.picture import Picture
+from engine.results.caption import Room
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.difference import difference
 from hadamard_tui.charts.heat_map import HeatMap
@@ -23,7 +24,7 @@ from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.keyboard.actions import printed
 from hadamard_tui.keyboard.keymap import key, panel_key, shown_keys
-from hadamard_tui.panels import ABOUT, PANELS, TABLE, weights
+from hadamard_tui.panels import ABOUT, PANELS, TABLE, story, weights
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, nothing
 from hadamard_tui.widgets.caption import Caption
@@ -295,13 +296,20 @@ class Stage(Vertical):
         self._open_for(context)
         self._drawn = state
         self._show_picture(look, context.curve.learner, refused)
-        title = context.experiment.title if refused else ""
-        caption.say(instead or title or context.caption(look.view, caption.room))
+        caption.say(instead or self._caption(context, look, caption.room, refused))
         board = self.query_one(Scoreboard)
         board.show(look)
         self.query_one(TableNote).show(look, board.about.value, board.about.line)
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)
+
+    def _caption(self, context: PanelContext, look: Look, room: Room, refused: str) -> str:
+        """What a picture shows, or what the run is about, unless that stands on the screen already."""
+        if not refused and context.outcomes is not None:
+            return context.caption(look.view, room)
+        if self.screen.has_class(TOUR) or self.panel is story.PANEL:
+            return ""
+        return context.experiment.title if refused else context.caption(look.view, room)
 
     def is_of_picture(self, chart: ChartView) -> bool:
         """Whether a chart is that of the picture, or of a part of it, and not of a panel."""

@@ -22,6 +22,7 @@ from hadamard_tui.screens.placeholders import WORDS
 from hadamard_tui.screens.welcome import FIRST, Welcome
 from hadamard_tui.tours.tour import STOPS, Stop, Tour, stop_at
 from hadamard_tui.widgets.banner import LINES, Banner, fitting
+from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.stage import PanelWords, Stage
 from hadamard_tui.widgets.words import Words
@@ -123,6 +124,25 @@ async def test_on_a_tour_pages_that_are_open_scroll_and_panels_say_the_key_that_
         assert at(app, TWO[0])
         await pilot.press("pagedown")
         await until(pilot, lambda: at(app, TWO[1]))
+
+
+@pytest.mark.parametrize("panel", ["story", TABLE])
+async def test_the_title_stands_once_on_the_screen_while_a_run_goes_on(panel: str):
+    app, title = HadamardApp(EditableExperiment.of(TWO[1]), autorun=True), loaded(TWO[1]).title
+    async with app.run_test(size=WIDE) as pilot:
+        app.laboratory.query_one(Stage).choose(panel)
+        await until(pilot, lambda: (now := app.laboratory.look) is not None and now.x)
+        await pilot.press("space")
+        await until(pilot, lambda: session_of(app).state == "paused")
+        await until(pilot, lambda: " ".join(screen_text(app).split()).count(title) == 1)
+        caption = str(app.laboratory.query_one(Caption).render())
+        assert caption == ("" if panel == "story" else title)
+    tour = Tour(BOTH[1:])
+    app = HadamardApp(tour.editable, tour=tour)
+    async with app.run_test(size=WIDE) as pilot:
+        app.laboratory.query_one(Stage).choose(panel)
+        await until(pilot, lambda: (now := app.laboratory.look) is not None and now.x)
+        assert str(app.laboratory.query_one(Caption).render()) == ""
 
 
 async def test_a_stop_shows_its_panel_and_the_numbers_of_the_frame():
