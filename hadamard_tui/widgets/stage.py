@@ -27,6 +27,7 @@ from hadamard_tui.keyboard.keymap import key, panel_key, shown_keys
 from hadamard_tui.panels import ABOUT, PANELS, TABLE, story, weights
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, nothing
+from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
@@ -307,9 +308,10 @@ class Stage(Vertical):
         """What a picture shows, or what the run is about, unless that stands on the screen already."""
         if not refused and context.outcomes is not None:
             return context.caption(look.view, room)
-        if self.screen.has_class(TOUR) or self.panel is story.PANEL:
+        title = context.experiment.title
+        if self.panel is story.PANEL or any(one.has_title(title) for one in self.screen.query(Banner)):
             return ""
-        return context.experiment.title if refused else context.caption(look.view, room)
+        return title if refused else context.caption(look.view, room)
 
     def is_of_picture(self, chart: ChartView) -> bool:
         """Whether a chart is that of the picture, or of a part of it, and not of a panel."""

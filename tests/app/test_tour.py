@@ -137,12 +137,20 @@ async def test_the_title_stands_once_on_the_screen_while_a_run_goes_on(panel: st
         await until(pilot, lambda: " ".join(screen_text(app).split()).count(title) == 1)
         caption = str(app.laboratory.query_one(Caption).render())
         assert caption == ("" if panel == "story" else title)
-    tour = Tour(BOTH[1:])
+
+
+@pytest.mark.parametrize("line", ["", "What the speaker says."])
+async def test_on_a_tour_the_title_stands_below_the_chart_where_the_banner_has_no_room_for_it(line: str):
+    tour = Tour([Stop(TWO[1], line=line)])
+    title = loaded(TWO[1]).title
     app = HadamardApp(tour.editable, tour=tour)
-    async with app.run_test(size=WIDE) as pilot:
-        app.laboratory.query_one(Stage).choose(panel)
+    async with app.run_test(size=SMALL) as pilot:
         await until(pilot, lambda: (now := app.laboratory.look) is not None and now.x)
-        assert str(app.laboratory.query_one(Caption).render()) == ""
+        await pilot.press("space")
+        await until(pilot, lambda: session_of(app).state == "paused")
+        caption = app.laboratory.query_one(Caption)
+        assert app.laboratory.query_one(Banner).has_title(title) == (not line)
+        await until(pilot, lambda: str(caption.render()) == (title if line else ""))
 
 
 async def test_a_stop_shows_its_panel_and_the_numbers_of_the_frame():
