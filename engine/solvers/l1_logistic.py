@@ -17,7 +17,7 @@ TOLERANCE = 1e-3
 """How much of a slope may be left, as a share of the penalty's slope, or of that of the loss at w = 0."""
 
 ITERATIONS = 300
-"""The most of liblinear: it needs about a hundred, and where rounding hides its end it would go on for ever."""
+"""The most that liblinear makes: about a hundred do, and where rounding hides the end it would not stop."""
 
 
 class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
