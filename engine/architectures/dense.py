@@ -15,6 +15,7 @@ from engine.architectures import Architecture, HiddenLayers, Signals, Start
 from engine.core.activations import KINKED, Activation, kinked, sent_back, transfer
 from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
+from engine.core.one_thread import one_thread
 from engine.core.params import Params
 from engine.core.parts import LARGEST, MOST_LAYERS, SELDOM, BadField, Count, Verdict
 from engine.core.streams import Stream
@@ -516,6 +517,8 @@ def _semi_orthogonal(stream: Stream, rows: int, columns: int) -> NDArray[np.floa
     Source: Mezzadri 2007.
     """
     tall, wide = max(rows, columns), min(rows, columns)
-    q, r = np.linalg.qr(stream.normal(tall, wide))
+    gaussian = stream.normal(tall, wide)
+    with one_thread(tall):
+        q, r = np.linalg.qr(gaussian)
     signed: NDArray[np.float64] = q * np.sign(np.diagonal(r, axis1=1, axis2=2))[:, None]
     return signed if rows == tall else signed.swapaxes(1, 2)

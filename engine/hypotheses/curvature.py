@@ -75,10 +75,24 @@ class Curvature:
 
     def matrices(self) -> torch.Tensor:
         """∇²L of every net, [N, P, P]."""
+        if self._architecture.trains_weights:
+            return self._of_rows()
         basis = torch.eye(self.size, dtype=self._labels.dtype, device=self._labels.device)
         columns = basis[:, None].expand(-1, self._nets, -1)
         pieces = [self._products_of_each(some) for some in torch.split(columns, TOGETHER)]
         return torch.cat(pieces).movedim(0, 2)
+
+    def _of_rows(self) -> torch.Tensor:
+        """∇²L = XᵀCX + λI, [N, d, d], where predictions are Xw and C is how slopes change with them."""
+        predictions = self._architecture.predict(self._tensors, self._instances).detach().requires_grad_()
+        with torch.enable_grad():
+            slopes = self._slopes(predictions)
+        rows = self._instances.rows.repeat_interleave(self._nets // self._instances.replicas, 0)  # [N, n, d]
+        penalty = torch.diag_embed(self._penalty)
+        if not slopes.requires_grad:  # a loss without curvature
+            return penalty.repeat(self._nets, 1, 1)
+        (changes,) = torch.autograd.grad(slopes, predictions, rows.movedim(2, 0), is_grads_batched=True)
+        return changes.movedim(0, 1) @ rows + penalty
 
     def _products_of_each(self, several: torch.Tensor) -> torch.Tensor:
         """∇²L v for several vectors v of every net, [S, N, P]."""

@@ -54,7 +54,7 @@ def _squared_singular_values(labels: Rows) -> Floats:
     wide = labels if len(labels) <= labels.shape[1] else labels.T
     if (lengths := _lengths_if_orthogonal(wide)) is not None:
         return np.sort(lengths)[::-1]
-    with one_thread():
+    with one_thread(len(wide)):
         if np.array_equal(wide, np.rint(wide)):
             short = np.square(wide, dtype=np.float64).sum(1).max() <= EXACT
             whole: Rows = wide.astype(np.float32 if short else np.float64)

@@ -43,6 +43,9 @@ class Judgement:
     fits: bool = False
     """Whether it fits all rows at every record, so that all who fit them predict the same there."""
 
+    diverges: bool = False
+    """Whether a replica of it diverges, which leaves nothing of rounding's size."""
+
     @property
     def change(self) -> float | None:
         """The certificate under all rotations."""
@@ -56,7 +59,9 @@ class Judgement:
     def _word(self, change: float) -> str:
         if _unchanged(change):
             return "unchanged"
-        return "changed, as by rounding that steps may magnify," if self.verdict.magnifies else "changed"
+        promised = self.verdict.invariant is not False
+        magnified = self.verdict.magnifies or (self.diverges and promised)
+        return "changed, as by rounding that steps may magnify," if magnified else "changed"
 
     @property
     def measurement(self) -> str:
@@ -82,7 +87,7 @@ class Judgement:
     @property
     def agrees(self) -> bool:
         """Whether structure and measurement say the same, if there is a measurement that can decide."""
-        if self.verdict.magnifies or self.fits:
+        if self.verdict.magnifies or self.fits or self.diverges:
             return True
         of_rotations = self.change is None or self.unchanged == (self.verdict.invariant is not False)
         return of_rotations and not self.broken
@@ -132,6 +137,7 @@ def judgement(
         certificates(experiment, learner, going),
         [respect(losses, line, seen.rounding) for line in binding],
         fits=bool(len(losses.y)) and float(np.abs(losses.y).max()) <= QUIET,
+        diverges=curve.diverged_at is not None,
     )
 
 

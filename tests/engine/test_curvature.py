@@ -353,3 +353,19 @@ def test_relative_sharpness_is_that_over_its_own_start():
     sharpness, relative = curve.values("sharpness"), curve.values("relative-sharpness")
     np.testing.assert_allclose(relative, sharpness / sharpness[0], rtol=1e-6)
     assert np.ptp(relative[-1]) > 0
+
+
+def test_the_hessian_of_a_neuron_by_logistic_loss_is_that_of_its_rows():
+    words = {"loss": "logistic", "replicas": 2, "target": "all"}
+    made = experiment("rademacher", learners={"it": {"architecture": "linear", "update": "gd"}}, d=4, **words)
+    hypothesis, data = beginning(made)
+    generator = torch.Generator().manual_seed(1)
+    w = torch.randn(8, 4, generator=generator, dtype=torch.float64)
+    shares = torch.rand(1, data.instances.n, generator=generator, dtype=torch.float64)
+    loss = catalogue.make("losses", "logistic")
+    found = Curvature(hypothesis.architecture, {"w": w}, data.instances, data.labels, shares, loss).matrices()
+    for net in range(8):
+        x = data.instances.rows[net // 4].numpy()
+        p = 1 / (1 + np.exp(-x @ w[net].numpy()))
+        weights = shares[0].numpy() * p * (1 - p)
+        np.testing.assert_allclose(found[net], x.T @ (weights[:, None] * x), rtol=1e-12, atol=1e-14)

@@ -53,6 +53,16 @@ def test_a_learner_that_diverges_is_compared_until_then():
     assert np.isfinite(measured(net, matrix="gaussian", protocol={"kind": "epochs", "epochs": 50}))
 
 
+def test_rounding_that_divergence_magnifies_is_no_discovery():
+    described = experiment(learners={"it": gd(1e9)}, d=32)
+    found = judgement(described, run(described), described.learners[0])
+    assert found.change is not None
+    assert found.change > UNCHANGED
+    assert found.sound
+    assert not found.conflict
+    assert "changed, as by rounding" in found.measurement
+
+
 FLOW = {"kind": "flow", "time": 30, "first": 0.01, "records": 40, "evaluations": 250}
 
 
