@@ -88,11 +88,11 @@ class HadamardApp(App[None]):
     # Only ctrl+c would copy what is selected, and it quits; a click on what has just been removed would fail.
     ALLOW_SELECT: ClassVar[bool] = False
     # With priority: a field would copy, and a page on top would not receive it.
-    # Those who speak in halls press page down and page up, whatever has the focus.
+    # Those who speak in halls press page down and page up, whatever has the focus in the laboratory.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "quit", show=False, priority=True),
-        Binding("pagedown", "next_stop", show=False, priority=True),
-        Binding("pageup", "previous_stop", show=False, priority=True),
+        Binding("pagedown", "stops_on(1)", show=False, priority=True),
+        Binding("pageup", "stops_on(-1)", show=False, priority=True),
     ]
 
     def __init__(
@@ -254,13 +254,19 @@ class HadamardApp(App[None]):
         await self.laboratory.query_one(Setup).switch()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Stops are gone to on a tour only."""
+        """Stops are gone to on a tour only, and by pages from the laboratory only: over it they scroll."""
+        if action == "stops_on":
+            return self._guide is not None and self.screen is self.laboratory
         return self._guide is not None if action in ("next_stop", "previous_stop", "back_to_stop") else True
+
+    async def action_stops_on(self, by: int) -> None:
+        """Go so many presets of a tour on, back if negative."""
+        if self._guide is not None:
+            await self._guide.move(by)
 
     async def action_next_stop(self) -> None:
         """The next preset of a tour."""
-        if self._guide is not None:
-            await self._guide.move(1)
+        await self.action_stops_on(1)
 
     async def action_back_to_stop(self) -> None:
         """The preset of a tour as it was before a person changed it."""
@@ -272,8 +278,7 @@ class HadamardApp(App[None]):
 
     async def action_previous_stop(self) -> None:
         """The preset before on a tour."""
-        if self._guide is not None:
-            await self._guide.move(-1)
+        await self.action_stops_on(-1)
 
     def action_export(self) -> None:
         """Write a file of any kind."""

@@ -37,7 +37,11 @@ thousand runs would be there before the first of them is gone.
 
 
 class _PlainHelp:
-    """A command whose --help stands in the help without typer's <bool>."""
+    """A command whose --help stands in the help without typer's <bool>. Its paragraphs fill their lines."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.help: str | None = "\n\n".join(" ".join(one.split()) for one in (self.help or "").split("\n\n"))
 
     def get_help_option(self, ctx: Any) -> Any:
         option = super().get_help_option(ctx)  # type: ignore[misc]
@@ -225,7 +229,7 @@ def run_headless(
 @command("verify")
 def verify_presets(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[PRESET|FILE.toml]…", help="All presets if none is given.")
+        list[str] | None, typer.Argument(metavar="PRESET|FILE.toml", help="All presets if none is given.")
     ] = None,
     as_json: Annotated[bool, _flag("--json", help="Print nothing but the result as JSON.")] = False,
     report: Annotated[
@@ -312,8 +316,9 @@ def list_parts(
     family: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FAMILY]",
-            help="matrices, targets, architectures, updates, solvers, losses, protocols, measures or theory.",
+            metavar="FAMILY",
+            help="matrices, targets, architectures, updates, solvers, losses, protocols, measures, theory "
+            "or claims.",
         ),
     ] = None,
 ) -> None:
@@ -330,7 +335,7 @@ def list_parts(
 def open_demo(
     stops: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PRESET|TALK|FILE.toml]…", help="Where to go; ten presets if not given."),
+        typer.Argument(metavar="PRESET|TALK|FILE.toml", help="Where to go; ten presets if not given."),
     ] = None,
     script: Annotated[bool, _flag("--script", help="Let the tour run alone, over and over.")] = False,
     theme: Theme = None,

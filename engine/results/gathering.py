@@ -54,7 +54,8 @@ class Gathered(NamedTuple):
     lines: Lines
     absent: dict[str, str]
     numbers: dict[Key, int]
-    """The number of every curve that there may be, those without records among them."""
+    """The number of every curve that there may be, those without records among them: at the same values of
+    the axes that curves are split by in the order of the list of learners, wherever each of them begins."""
 
     to_come: dict[Key, CurveView]
     """Curves along records that have none yet."""
@@ -111,25 +112,23 @@ def gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
     Along axes a run that goes on has no number yet: its last record so far is not that of the whole run.
     """
     found = Gathered(defaultdict(list), defaultdict(list), {}, {}, {}, defaultdict(list), {})
+    found.numbers.update(_numbers(picture, results, steps))
     for number, trace in sorted(results.traces.items()):
         point = results.plan.points[number]
         if not point.is_in(picture):
             continue
         apart = results.plan.apart(picture, point)
         for curve in trace.curves:
-            here, name = point, curve.name
-            if steps.along_rates or steps.over_rates:
-                if steps.along_rates and np.isnan(_rate_of(curve, point).rate):
-                    continue
-                here, name = point.at_rate(*_rate_of(curve, point)), curve.learner
+            if (name := _drawn_as(curve, point, steps)) is None:
+                continue
+            here = point.at_rate(*_rate_of(curve, point)) if steps.along_rates or steps.over_rates else point
             key = name, apart
-            order = found.numbers.setdefault(key, len(found.numbers))
             if not steps.clocks - steps.measured <= _clocks_of(curve, trace, point):
                 continue
             samples = of_curve(curve, picture.measure, trace, steps.measured, steps.until)
             if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
                 name = results.plan.name(name, picture, apart)
-                found.to_come[key] = _to_come(name, order, apart, (number, point), curve, trace)
+                found.to_come[key] = _to_come(name, found.numbers[key], apart, (number, point), curve, trace)
             if samples is None and curve.length and not is_reference(curve, point):
                 found.unmeasured.update(_unmeasured(curve, picture, point))
             if samples is None or not steps.measured <= samples.clocks.keys():
@@ -140,6 +139,30 @@ def gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
     for name in {one.curve.learner for taken in found.curves.values() for one in taken}:
         found.unmeasured.pop(name, None)
     return found
+
+
+def _drawn_as(curve: Curve, point: Point, steps: Steps) -> str | None:
+    """What a curve of a run is called in a picture; None where it has no place along the rates."""
+    if steps.along_rates and np.isnan(_rate_of(curve, point).rate):
+        return None
+    return curve.learner if steps.along_rates or steps.over_rates else curve.name
+
+
+def _numbers(picture: Picture, results: Results, steps: Steps) -> dict[Key, int]:
+    """The numbers of all curves: by values of the axes that split them, then as learners are listed."""
+    places = {name: place for place, name in enumerate(results.plan.learners)}
+    split: dict[Apart, int] = {}
+    ranks: dict[Key, tuple[int, int]] = {}
+    for number, trace in sorted(results.traces.items()):
+        point = results.plan.points[number]
+        if not point.is_in(picture):
+            continue
+        apart = results.plan.apart(picture, point)
+        rank = split.setdefault(apart, len(split))
+        for curve in trace.curves:
+            if (name := _drawn_as(curve, point, steps)) is not None:
+                ranks[name, apart] = rank, places[curve.learner]
+    return {key: number for number, key in enumerate(sorted(ranks, key=ranks.__getitem__))}
 
 
 def _gather_lines(

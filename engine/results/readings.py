@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from msgspec import structs
 
@@ -10,7 +12,7 @@ from engine.pictures.picture import Picture
 from engine.results.gathering import Replicas, gathered
 from engine.results.results import Results
 from engine.results.steps import Steps
-from engine.spec.points import Plan, Point
+from engine.spec.points import Point
 
 WHY = "the reading is known"
 """Why learners are skipped at a point."""
@@ -51,7 +53,7 @@ def _along(results: Results, point: Point, axis: int) -> Results:
     if not there:
         return Results(plan)
     points, traces = zip(*there, strict=True)
-    return Results(Plan(plan.axes, points), dict(enumerate(traces)))
+    return Results(replace(plan, points=points), dict(enumerate(traces)))
 
 
 def _known(picture: Picture, results: Results) -> frozenset[str]:

@@ -69,7 +69,7 @@ def view(picture: Picture, results: Results) -> View:
     )
     if picture.y is not None:
         found.heats.extend(
-            _heat(results, steps, learner, taken) for (learner, _), taken in there.curves.items()
+            _heat(results, steps, key[0], there.curves[key]) for key in there.numbers if key in there.curves
         )
         return found
     for key, number in there.numbers.items():

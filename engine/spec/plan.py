@@ -39,12 +39,18 @@ def plan(raw: Mapping[str, Any]) -> Plan:
     points = [point for point in _points(raw, axes, values) if point is not None]
     if not points:
         raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
-    found = Plan(axes, tuple(points))
+    found = Plan(axes, tuple(points), _listed(raw))
     if axes:
         check_pictures(_with_each_learner(found), found.learners)
         check_claims(found.experiment, found.learners)
         check_points(found)
     return found
+
+
+def _listed(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the learners of a document; those that are at no point are not checked."""
+    tables = (one for one in raw.get("learners", ()) if isinstance(one, Mapping))
+    return tuple(name for one in tables if isinstance(name := one.get("name"), str))
 
 
 def _with_each_learner(found: Plan) -> list[Experiment]:

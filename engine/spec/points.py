@@ -50,6 +50,8 @@ class Plan:
 
     axes: tuple[Axis, ...]
     points: tuple[Point, ...]
+    order: tuple[str, ...] = ()
+    """The names of the learners as the document lists them, if there is one."""
 
     @property
     def experiment(self) -> Experiment:
@@ -96,7 +98,6 @@ class Plan:
 
     @cached_property
     def learners(self) -> tuple[str, ...]:
-        """The names of all learners, also of those that are not at every point."""
-        return tuple(
-            dict.fromkeys(learner.name for point in self.points for learner in point.experiment.learners)
-        )
+        """The names of all learners in their order, also of those that are not at every point."""
+        there = dict.fromkeys(learner.name for point in self.points for learner in point.experiment.learners)
+        return tuple(dict.fromkeys([*(name for name in self.order if name in there), *there]))

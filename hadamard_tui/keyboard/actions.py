@@ -181,8 +181,8 @@ ACTIONS = (
         "Where a dimmed panel says what it needs: turn that on, and run again",
         LOOK,
     ),
-    Action("page_down", "pagedown", "Read on", "Scroll a panel of words down", LOOK),
-    Action("page_up", "pageup", "Read back", "Scroll a panel of words up", LOOK),
+    Action("page_down", "pagedown,ctrl+d", "Read on", "Scroll a panel of words down", LOOK),
+    Action("page_up", "pageup,ctrl+u", "Read back", "Scroll a panel of words up", LOOK),
     Action(
         "pin",
         "c",

@@ -25,7 +25,7 @@ def show(context: PanelContext) -> Text:
         text.append(f"{how}; the backend “dense”, in the set-up, takes the matrix.\n", "dim")
     here = [line for line in context.trace.theorems if line.on_problem.holds]
     for line in sorted(here, key=lambda line: _rank(line, curve.learner)):
-        text.append("\n").append_text(_line_text(line, curve.learner))
+        text.append("\n").append_text(_line_text(line, curve.learner, curve.verdict.reason))
     if curve.grid:
         text.append("\n").append_text(_grid_text(curve))
     if elsewhere := [line for line in context.trace.theorems if not line.on_problem.holds]:
@@ -40,10 +40,12 @@ def _rank(line: TheoryLine, name: str) -> int:
     return 1 if line.direction in FROM_BELOW else 2
 
 
-def _line_text(line: TheoryLine, name: str) -> Text:
+def _line_text(line: TheoryLine, name: str, said: str) -> Text:
+    """A line, and how it stands to a learner: why, unless that is what was said of the learner already."""
     stands = standing(line, name)
     words = f"\n  {meaning(line.kind)}\n  "
-    return Text.assemble(head(line), (words, "italic"), (stands.words, stands.style), f": {stands.reason}.\n")
+    why = "" if stands.reason.endswith(said) else f": {stands.reason}"
+    return Text.assemble(head(line), (words, "italic"), (stands.words, stands.style), f"{why}.\n")
 
 
 def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:

@@ -10,7 +10,7 @@ from hadamard_tui.panels import TABLE
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.tours.tour import REST, Tour
 from hadamard_tui.widgets.banner import Banner
-from hadamard_tui.widgets.stage import Stage
+from hadamard_tui.widgets.stage import TOUR, Stage
 
 
 class Guide:
@@ -27,6 +27,7 @@ class Guide:
     async def start(self) -> None:
         """Show the banner and run the first stop."""
         self._begun = time.monotonic()
+        self._laboratory.add_class(TOUR)
         await self._laboratory.mount(self._banner, before=0)
         self._laboratory.watchers.append(self._look)
         await self.present()

@@ -66,9 +66,9 @@ def questions() -> tuple[tuple[str, str], ...]:
         ),
         (
             "What if something were different?",
-            f"`{key('setup')}` goes to the set-up, `{key('focus_next')}` from field to field; change one and "
-            f"press `{key('run')}`. `{key('undo')}` takes a change back. `{key('pin')}` keeps a run, so that "
-            "the next is drawn over it.",
+            f"`{key('setup')}` shows or hides the set-up, `{key('focus_next')}` goes from field to field; "
+            f"change one and press `{key('run')}`. `{key('undo')}` takes a change back. `{key('pin')}` keeps "
+            "a run, so that the next is drawn over it.",
         ),
     )
 

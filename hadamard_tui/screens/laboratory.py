@@ -164,7 +164,8 @@ class Laboratory(StyledOnce, Predicting, Comparing):
         if isinstance(self.focused, NumberEntry):
             self.focused.step(up)
         else:
-            where = f"{key('setup')} opens the set-up, {key('focus_next')} goes from field to field"
+            shown = "" if self.query_one(Setup).display else f"{key('setup')} opens the set-up, "
+            where = f"{shown}{key('focus_next')} goes from field to field"
             self.notify(f"These keys step a number of the set-up, and the run follows: {where}.")
 
     async def action_undo(self) -> None:

@@ -39,11 +39,16 @@ _WORDS = {
 EITHER = "±"
 """Takes the place of a space that follows it, as one ASCII character cannot say it."""
 
+WHATEVER = "(…)"
+"""Stands for anything in parentheses; everywhere else an ellipsis is where a text is cut."""
+
 
 @lru_cache(maxsize=4096)
 def to_ascii(text: str) -> str:
     """Text of the same width in ASCII alone."""
-    return text if text.isascii() else "".join(map(_letter, text.replace(f"{EITHER} ", "+-")))
+    if text.isascii():
+        return text
+    return "".join(map(_letter, text.replace(f"{EITHER} ", "+-").replace(WHATEVER, "( )")))
 
 
 @lru_cache(maxsize=4096)

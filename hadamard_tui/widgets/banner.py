@@ -103,6 +103,10 @@ class Banner(Horizontal):
         whose = "" if now is None else f"{now.mark}: of bound"
         ratio.show(f"{now.ratio:.3f}" if now is not None and known else NOTHING, "of the bound", whose)
 
+    def has_title(self, title: str) -> bool:
+        """Whether its head is this title: of a stop with words of its own there may be no room for it."""
+        return self._words[0].endswith(title)
+
 
 def fitting(head: str, story: str, width: int) -> str:
     """The first sentences of a story that fit under its head; half a sentence says nothing in a hall."""

@@ -13,6 +13,7 @@ from textual.widgets import ContentSwitcher, Static
 
 from engine.pictures.bound_class import BoundClass
 from engine.pictures.picture import Picture
+from engine.results.caption import Room
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.difference import difference
 from hadamard_tui.charts.heat_map import HeatMap
@@ -21,10 +22,12 @@ from hadamard_tui.charts.multiples import has_multiples, multiples
 from hadamard_tui.charts.nets import Nets
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.charts.view_plot import heat_map, plot
-from hadamard_tui.keyboard.keymap import key, panel_key
-from hadamard_tui.panels import ABOUT, PANELS, TABLE, weights
+from hadamard_tui.keyboard.actions import printed
+from hadamard_tui.keyboard.keymap import key, panel_key, shown_keys
+from hadamard_tui.panels import ABOUT, PANELS, TABLE, story, weights
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, nothing
+from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
@@ -44,6 +47,9 @@ LIVE = "the run"
 
 OPENING = ("weights", "gap", "error", "theory")
 """The first of these panels with something to show is open until a person chooses: none of them computes."""
+
+TOUR = "-tour"
+"""The class of the screen on a tour."""
 
 TALL = 32
 """From so many rows on, the table of learners stays below the panel."""
@@ -73,8 +79,11 @@ class PanelWords(Words):
         self._mark()
 
     def _mark(self) -> None:
-        table = f" · {panel_key(TABLE)} shows the table" if self.screen.has_class("-short") else ""
-        self.border_subtitle = f"{key('page_down')} reads on{table}"
+        keys = shown_keys("page_down").split()
+        if self.screen.has_class(TOUR):  # there these go to the next stop
+            keys = [one for one in keys if one != printed("pagedown")]
+        table = [f"{panel_key(TABLE)} shows the table"] if self.screen.has_class("-short") else []
+        self.border_subtitle = " · ".join([*(f"{one} reads on" for one in keys[:1]), *table])
         fits = self.virtual_size.height <= self.outer_size.height  # without the line of the key itself
         self.set_class(not fits and self.scroll_y < self.max_scroll_y, "-cut")
 
@@ -288,13 +297,21 @@ class Stage(Vertical):
         self._open_for(context)
         self._drawn = state
         self._show_picture(look, context.curve.learner, refused)
-        title = context.experiment.title if refused else ""
-        caption.say(instead or title or context.caption(look.view, caption.room))
+        caption.say(instead or self._caption(context, look, caption.room, refused))
         board = self.query_one(Scoreboard)
         board.show(look)
         self.query_one(TableNote).show(look, board.about.value, board.about.line)
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)
+
+    def _caption(self, context: PanelContext, look: Look, room: Room, refused: str) -> str:
+        """What a picture shows, or what the run is about, unless that stands on the screen already."""
+        if not refused and context.outcomes is not None:
+            return context.caption(look.view, room)
+        title = context.experiment.title
+        if self.panel is story.PANEL or any(one.has_title(title) for one in self.screen.query(Banner)):
+            return ""
+        return title if refused else context.caption(look.view, room)
 
     def is_of_picture(self, chart: ChartView) -> bool:
         """Whether a chart is that of the picture, or of a part of it, and not of a panel."""

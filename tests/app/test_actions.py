@@ -18,6 +18,7 @@ from hadamard_tui.panels import ABOUT, DIGITS
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.state.config import Config
 from hadamard_tui.tours.tour import Stop, Tour
+from hadamard_tui.widgets.entry import NumberEntry
 from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.side import RunList
 from hadamard_tui.widgets.stage import Stage
@@ -265,10 +266,21 @@ async def test_keys_of_the_configuration_replace_the_usual_ones(editable: Editab
         await until(pilot, lambda: app._exit)
 
 
-async def test_a_message_that_is_in_sight_is_not_shown_again(editable: EditableExperiment):
+@pytest.mark.set_up("filled")
+@pytest.mark.parametrize(("size", "opens"), [((80, 24), "s opens the set-up, tab"), (WIDE, "follows: tab")])
+async def test_a_message_that_is_in_sight_is_not_shown_again_and_its_keys_lead_to_a_number(
+    editable: EditableExperiment, size: tuple[int, int], opens: str
+):
     app = HadamardApp(editable)
-    async with opened(app, WIDE) as pilot:
+    async with opened(app, size) as pilot:
         for _ in range(3):
             await pilot.press("down")
         (note,) = app._notifications
-        assert "s opens the set-up, tab goes from field to field" in note.message
+        assert f"{opens} goes from field to field" in note.message
+        if "s opens" in note.message:
+            await pilot.press("s")
+        for _ in range(5):
+            await pilot.press("tab")
+            if isinstance(app.focused, NumberEntry):
+                break
+        assert isinstance(app.focused, NumberEntry)

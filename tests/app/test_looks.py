@@ -233,3 +233,8 @@ def test_plus_or_minus_takes_the_space_after_it_in_ascii():
     assert to_ascii("D EGU±  1.0 ± 0.1") == "D EGU+- 1.0 +-0.1"
     split = [Segment("EGU±", Style(bold=True)), Segment("   yes")]
     assert "".join(segment.text for segment in AsciiFilter().apply(split, Color(0, 0, 0))) == "EGU+-  yes"
+
+
+def test_whatever_is_in_parentheses_has_no_sign_of_a_cut_in_ascii():
+    assert to_ascii("(…) does not bind it") == "( ) does not bind it"
+    assert to_ascii("What is left of the resi…") == "What is left of the resi~"

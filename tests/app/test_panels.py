@@ -371,6 +371,16 @@ def test_theory_begins_with_the_lines_that_apply_and_explains_them_and_folds_tho
     assert junk == "  junk-flow bound: requires all vectors of ±1 as rows, and the matrix is hadamard"
 
 
+@pytest.mark.parametrize(
+    ("learner", "stands"), [(2, "the line to beat.\n"), (0, "  applies: orthogonal rows")]
+)
+def test_theory_says_once_why_a_learner_is_rotation_invariant_or_not(learner, stands):
+    context = context_of("hadamard-128", learner=learner)
+    text = words(theory.show(context))
+    assert text.count(context.curve.verdict.reason) == 1
+    assert text.count(stands) >= 1
+
+
 def test_theory_gives_the_reason_and_the_rates_tried():
     context = context_of("hadamard-128", 'learners.GD.update.lr="best"')
     text = words(theory.show(context))

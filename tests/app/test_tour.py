@@ -22,8 +22,10 @@ from hadamard_tui.screens.placeholders import WORDS
 from hadamard_tui.screens.welcome import FIRST, Welcome
 from hadamard_tui.tours.tour import STOPS, Stop, Tour, stop_at
 from hadamard_tui.widgets.banner import LINES, Banner, fitting
+from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.stage import Stage
+from hadamard_tui.widgets.stage import PanelWords, Stage
+from hadamard_tui.widgets.words import Words
 
 from .conftest import SMALL, WIDE, until
 from .test_runs import screen_text, session_of
@@ -99,6 +101,56 @@ async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(siz
         assert size == SMALL or "before k = 116" in screen_text(app), "there is room for two sentences"
         assert "> Next" in screen_text(app)
         assert "< Back" in screen_text(app)
+
+
+async def test_on_a_tour_pages_that_are_open_scroll_and_panels_say_the_key_that_reads_on():
+    tour = Tour(BOTH)
+    app = HadamardApp(tour.editable, tour=tour)
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: at(app, TWO[0]))
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, Help))
+        page = app.screen.query_one(Words)
+        await until(pilot, lambda: page.max_scroll_y > 0)
+        await pilot.press("pagedown")
+        await until(pilot, lambda: page.scroll_y > 0)
+        assert at(app, TWO[0])
+        await pilot.press("escape", "8")
+        words = app.laboratory.query_one(PanelWords)
+        await until(pilot, lambda: "ctrl+d reads on" in screen_text(app))
+        assert "pgdn" not in screen_text(app)
+        await pilot.press("ctrl+d")
+        await until(pilot, lambda: words.scroll_y > 0)
+        assert at(app, TWO[0])
+        await pilot.press("pagedown")
+        await until(pilot, lambda: at(app, TWO[1]))
+
+
+@pytest.mark.parametrize("panel", ["story", TABLE])
+async def test_the_title_stands_once_on_the_screen_while_a_run_goes_on(panel: str):
+    app, title = HadamardApp(EditableExperiment.of(TWO[1]), autorun=True), loaded(TWO[1]).title
+    async with app.run_test(size=WIDE) as pilot:
+        app.laboratory.query_one(Stage).choose(panel)
+        await until(pilot, lambda: (now := app.laboratory.look) is not None and now.x)
+        await pilot.press("space")
+        await until(pilot, lambda: session_of(app).state == "paused")
+        await until(pilot, lambda: " ".join(screen_text(app).split()).count(title) == 1)
+        caption = str(app.laboratory.query_one(Caption).render())
+        assert caption == ("" if panel == "story" else title)
+
+
+@pytest.mark.parametrize("line", ["", "What the speaker says."])
+async def test_on_a_tour_the_title_stands_below_the_chart_where_the_banner_has_no_room_for_it(line: str):
+    tour = Tour([Stop(TWO[1], line=line)])
+    title = loaded(TWO[1]).title
+    app = HadamardApp(tour.editable, tour=tour)
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: (now := app.laboratory.look) is not None and now.x)
+        await pilot.press("space")
+        await until(pilot, lambda: session_of(app).state == "paused")
+        caption = app.laboratory.query_one(Caption)
+        assert app.laboratory.query_one(Banner).has_title(title) == (not line)
+        await until(pilot, lambda: str(caption.render()) == (title if line else ""))
 
 
 async def test_a_stop_shows_its_panel_and_the_numbers_of_the_frame():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import get_args
 
 import pytest
@@ -32,6 +33,18 @@ def test_the_help_names_no_types_of_options_that_take_no_value(call: Call, comma
     text = call(*command, "--help").out
     assert re.search(r"--help +-h +Show this message", text)
     assert "<bool>" not in text
+
+
+@pytest.mark.parametrize("command", ["run", "verify", "verdict", "bench", "presets", "list", "demo", "serve"])
+def test_paragraphs_of_the_help_fill_their_lines_and_arguments_have_brackets_once(call: Call, command: str):
+    text = call(command, "--help").out
+    usage, *paragraphs = re.split(r"\n *\n", text.partition("╭")[0].strip())
+    assert usage.startswith("Usage: ")
+    assert "[[" not in usage
+    for paragraph in paragraphs:
+        lines = [line.strip() for line in paragraph.splitlines()]
+        for line, following in pairwise(lines):
+            assert len(f"{line} {following.split()[0]}") > 78, paragraph
 
 
 def test_every_preset_is_listed_with_title_and_source(call: Call) -> None:

@@ -340,6 +340,32 @@ def test_learners_that_have_not_begun_are_curves_without_records_and_numbers_sta
     assert [found.number for found in one(*both, x="d", read="last").curves] == [0, 2]
 
 
+@pytest.mark.parametrize("drawn", [{"x": "size"}, {"x": "k", "curves": "size"}, {"x": "k", "y": "size"}])
+def test_learners_keep_the_order_of_their_list_wherever_along_an_axis_each_begins(drawn, random):
+    learners = [
+        {"name": "from 8", **gd(0.1), "where": "size > 4"},
+        {"name": "at 8", **gd(0.1), "where": "size = 8"},
+        {"name": "always", **gd(0.1)},
+    ]
+    there = {0: ["always"], 1: ["from 8", "at 8", "always"], 2: ["from 8", "always"]}
+    whole = plan(
+        {
+            "axes": [{"name": "size", "values": SIZES}],
+            "problem": {"matrix": {"kind": "gaussian", "d": "size", "n": RECORDS - 1}, "target": "feature"},
+            "protocol": "one-pass",
+            "learners": learners,
+            "run": {"replicas": len(random), "device": "cpu"},
+        }
+    )
+    assert whole.learners == ("from 8", "at 8", "always")
+    traces = {number: trace(*(curve(name, random) for name in names)) for number, names in there.items()}
+    seen = view(Picture(measure=LOSS, **drawn), Results(whole, traces, set(traces)))
+    split = [f"{name}, size = {SIZES[number]}" for number, names in there.items() for name in names]
+    names = split if "curves" in drawn else list(whole.learners)
+    assert [one.learner for one in seen.heats] == names or [one.name for one in seen.curves] == names
+    assert [one.number for one in seen.curves] == list(range(len(seen.curves)))
+
+
 def test_places_are_those_that_are_planned_along_a_run_without_a_copy(random):
     made = curve("GD", random[:, :4])
     seen = one(made)
