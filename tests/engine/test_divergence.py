@@ -183,7 +183,8 @@ def test_a_learner_of_which_a_replica_diverged_is_held_by_no_claim_on_its_mean(p
         assert not outcome.holds, outcome.claim.text
         assert f"{count} of 20 replicas diverged" in outcome.detail
     early = {"kind": "value", "text": "before", "curve": "it", "at": 1, "above": 0.0}
-    assert judge(of_one(experiment("gaussian", replicas=20, claims=[early], **EDGE), trace))[0].holds
+    both = experiment("gaussian", replicas=20, claims=[early], **{**EDGE, "learners": learners})
+    assert judge(of_one(both, trace))[0].holds
 
 
 def test_a_bound_is_judged_by_the_records_before_the_first_divergence(partly):

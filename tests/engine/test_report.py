@@ -161,11 +161,12 @@ def test_the_text_is_that_of_the_report(measured):
 
 
 def test_a_report_of_many_records_takes_little_more_memory_than_its_text():
-    described, records = experiment("gaussian", d=4), 10_000
+    learners = {f"{number}": gd(0.1) for number in range(6)}
+    described, records = experiment("gaussian", d=4, learners=learners), 10_000
     x = np.arange(float(records))
     curves = []
-    for number in range(6):
-        curve = Curve(f"{number}", records, 1, Verdict(True, ""))
+    for number, name in enumerate(learners):
+        curve = Curve(name, records, 1, Verdict(True, ""))
         curve.append({"k": x}, {"loss": np.random.default_rng(number).random((records, 1))})
         curves.append(curve)
     trace = Trace(curves, [], {"k": x}, "examples k", {}, "loss")

@@ -18,6 +18,7 @@ NAMED = {
     "left_curly_bracket": "{", "right_curly_bracket": "}", "circumflex_accent": "^", "dollar_sign": "$",
     "full_stop": ".", "right_square_bracket": "]", "left_square_bracket": "[", "ctrl+p": "\x10",
     "ctrl+g": "\x07", "ctrl+q": "\x11", "ctrl+c": "\x03", "ctrl+r": "\x12",
+    "ctrl+d": "\x04", "ctrl+u": "\x15",
 }  # fmt: skip
 """What a terminal sends for the keys that have names."""
 
