@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 import sys
@@ -474,7 +473,6 @@ def open_app(start: Start) -> int:
 
     Quitting takes a second, unless a file is still being made.
     """
-    gc.freeze()  # what is loaded is no garbage, and need not be looked at
     app = HadamardApp(
         EditableExperiment(start.document, start.preset, start.off, start.left_out),
         start.autorun,
