@@ -124,12 +124,15 @@ def _line(line: Line, at: At, others: Others) -> TheoryLine:
 
 def _is_drawn(line: Line, experiment: Setup) -> bool:
     """Whether a line has values: one of a learner's own has none where every picture of its measure names
-    its lines, and not this one. What every run records is shown without a picture, too."""
+    its lines, and not this one, and none is relative to it or has its contour. What every run records is
+    shown without a picture, too."""
     pictures = getattr(experiment, "pictures", ())
     about = [picture.lines for picture in pictures if picture.measure.name == line.measure]
     if not (line.per_learner and about) or named()[line.measure].recorded_always:
         return True
-    return any(lines is None or line.kind in lines for lines in about)
+    needed = {picture.relative for picture in pictures}
+    needed |= {one.line for picture in pictures for one in picture.contours}
+    return line.kind in needed or any(lines is None or line.kind in lines for lines in about)
 
 
 def _beyond(line: Line, at: At) -> Along | None:

@@ -14,6 +14,8 @@ from engine.core.parts import BadInput
 from engine.hypotheses import eigenvalues
 from engine.hypotheses.curvature import Curvature
 from engine.measures import Measure, named
+from engine.results.results import of_one
+from engine.results.views import view
 from engine.runtime.memory_estimate import needed
 from engine.runtime.run import run
 from engine.spec import reading
@@ -369,3 +371,16 @@ def test_the_hessian_of_a_neuron_by_logistic_loss_is_that_of_its_rows():
         p = 1 / (1 + np.exp(-x @ w[net].numpy()))
         weights = shares[0].numpy() * p * (1 - p)
         np.testing.assert_allclose(found[net], x.T @ (weights[:, None] * x), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("words", [{"lines": []}, {"lines": ["two-over-eta"]}, {}])
+def test_what_a_picture_is_relative_to_has_values_whether_it_is_drawn_or_not(words):
+    made = described(NET, lr=0.1, replicas=1)
+    document = msgspec.to_builtins(made)
+    document["pictures"] = [{"x": "step", "measure": "sharpness", "relative": "two-over-eta", **words}]
+    made = reading.parse(document)
+    results = of_one(made, run(made))
+    (found,) = view(made.pictures[0], results).curves
+    sharpness = results.traces[0].curves[0].mean("sharpness")
+    np.testing.assert_allclose(found.y, sharpness / 20, rtol=1e-12)
+    assert np.isfinite(found.y).all()
