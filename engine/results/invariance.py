@@ -19,12 +19,11 @@ from engine.measures import named
 from engine.problems.data import draw
 from engine.problems.instances import Instances
 from engine.problems.transformations import element
-from engine.protocols import Until
 from engine.spec.recorded import missing
 from engine.spec.setup import Setup
 from engine.training.coupled_runs import on_transformed
 from engine.training.descent import rates_of
-from engine.training.recorder import Block
+from engine.training.early_end import EarlyEnd
 from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
 
@@ -151,9 +150,9 @@ class _Comparison:
         learner, other = self._learners
         loss = catalogue.make("losses", protocol.loss).of_targets(data.targets)
         records, until = protocol.record_count(data.instances.n), protocol.ends_early
-        ending = None if until is None or until.measure is None else named()[until.measure]
-        is_there = ending is not None and missing(ending, self._experiment, learner) is None
-        asked = (ending,) if ending is not None and is_there else ()
+        ending = [] if until is None or until.measure is None else [named()[until.measure]]
+        asked = tuple(one for one in ending if missing(one, self._experiment, learner) is None)
+        ends = [] if until is None else [EarlyEnd(until, data.replicas) for _ in range(data.variants)]
         straight = protocol.training_run(TrainingInputs(learner, data, loss, self.streams, asked))
         inputs = TrainingInputs(other, data, loss, self.streams)
         others = (
@@ -162,7 +161,7 @@ class _Comparison:
         compared = [_predictions(run, turned.instances, records, going) for turned, run in others]
         change = size = torch.zeros((), dtype=torch.float64)
         with torch.no_grad():
-            for before in _predictions(straight, data.instances, records, going, until):
+            for before in _predictions(straight, data.instances, records, going, ends):
                 if not before.isfinite().all():
                     break
                 together = [(one, after) for one in compared if (after := next(one)).isfinite().all()]
@@ -179,25 +178,19 @@ def _predictions(
     instances: Instances,
     records: int,
     going: Callable[[float], object],
-    until: Until | None = None,
+    ends: Sequence[EarlyEnd] = (),
 ) -> Iterator[torch.Tensor]:
     """Predictions on all instances at every record, or at those that are complete all at once.
 
-    They end with the record by which `until` was passed in every variant.
+    They end with the record by which every variant has come to its end, where these say when.
     """
-    taken, passed = 0, np.zeros(1, bool)
-    while taken < records and not passed.all():
+    taken, ended = 0, False
+    while taken < records and not ended:
         going(taken / records)
         block = training_run.advance(1)
         if new := len(block.loss):
             taken += new
             yield training_run.hypothesis.predict(instances)
-            if until is not None:
-                passed = passed | _passed(until, block)
-
-
-def _passed(until: Until, block: Block) -> NDArray[np.bool_]:
-    """Which variants [V] passed a value at a record of a block, in every replica."""
-    return np.array(
-        [until.passed(*block.of_variant(variant)).all(1).any() for variant in range(block.loss.shape[2])]
-    )
+            for variant, end in enumerate(ends):
+                end.length(*block.of_variant(variant), np.full(block.loss.shape[1], new))
+            ended = bool(ends) and all(end.reached for end in ends)

@@ -34,7 +34,6 @@ from engine.results.trace import Curve, Floats, Trace
 from engine.runtime import memory_estimate
 from engine.runtime.compiling import compile_meanwhile
 from engine.runtime.drawn_data import DrawnData
-from engine.runtime.early_end import EarlyEnd
 from engine.runtime.handover import Handover
 from engine.runtime.other_runs import other_runs
 from engine.runtime.pacing import MOST
@@ -44,6 +43,7 @@ from engine.spec.check import check
 from engine.spec.experiment import Experiment
 from engine.spec.recorded import recorded_measures
 from engine.training.descent import curve_name, rates_of
+from engine.training.early_end import EarlyEnd
 from engine.training.kept_weights import kept_records
 from engine.training.recorder import Block
 from engine.training.training_inputs import Undrawn
