@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.backends import Backend, weight_vectors, why_no_single_pass
 from engine.core import catalogue
+from engine.core.block_steps import after_each, block_steps
 from engine.core.lazy import torch
 from engine.core.sizes import CELLS, Sizes
 from engine.measures import Measure
@@ -67,11 +68,7 @@ class ByBlocks(Backend):
 
 
 class SolvedSteps:
-    """A linear neuron with the weights after every step along a block of examples.
-
-    With slopes c_j = 2(ŷ_j − y_j) the steps are w ← w − η c_j x_j, and ŷ_j = x_jᵀw₀ − η Σ_(i<j) c_i x_iᵀx_j.
-    So c (I + 2η U) = 2(Xw₀ − y), where U is XXᵀ above its diagonal.
-    """
+    """A linear neuron with the weights after every step along a block of examples."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None) -> None:
         """For examples in this order of the rows [R, n], or in their own."""
@@ -100,15 +97,11 @@ class SolvedSteps:
             instances, labels = self._data.instances.at(some), self._data.labels[:, some]
         else:
             instances, labels = self._data.examples(self._order[:, some])
-        rows = instances.rows[:, None]  # [R, 1, b, d]
+        rows = instances.rows  # [R, b, d]
         before = self._made[-1].view(self._data.replicas, self._data.variants, -1, instances.d)
-        slopes = 2 * (before @ rows.mT - labels.view(*before.shape[:3], -1))
-        system = torch.triu(rows @ rows.mT, 1) * (2 * self._rates)
-        system.diagonal(dim1=-2, dim2=-1).fill_(1)
-        system = system.expand(*slopes.shape[:2], -1, -1)
-        solved = torch.linalg.solve_triangular(system, slopes, upper=True, left=False, unitriangular=True)
-        steps = (self._rates * solved)[..., None, :].expand(-1, -1, -1, instances.n, -1)
-        made = before[:, :, :, None] - steps.tril() @ rows[:, None]  # [R, V, T, b, d]
+        errors = before @ rows[:, None].mT - labels.view(*before.shape[:3], -1)
+        steps = block_steps(rows @ rows.mT, errors, self._rates)
+        made = after_each(before, steps, rows[:, None, None])  # [R, V, T, b, d]
         self._made = made.flatten(0, 2).transpose(0, 1).contiguous()
         self._learnt, self._count = self._learnt + instances.n, instances.n
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.backends import Backend, weight_vectors, why_no_single_pass
 from engine.core import catalogue
+from engine.core.block_steps import after_each, block_steps
 from engine.core.lazy import torch
 from engine.core.products import with_rows
 from engine.core.sizes import Sizes
@@ -206,9 +207,7 @@ class Predictions:
 class SolvedPredictions(Predictions):
     """The same for steps w ← w − η c x along the slopes c = 2(ŷ − y) of square loss: a block of them at once.
 
-    Predictions of its examples before their steps are P − η c U, where U is K above its diagonal. So
-    c (I + 2η U) = 2(P − y), and with S = η c the squares after every step are sums of
-    s_j (s_j ‖K_j‖² − 2 (P − S_(<j) K − y) K_jᵀ).
+    The squares after every step are sums of s_j (s_j ‖K_j‖² − 2 (P − S_(<j) K − y) K_jᵀ).
     """
 
     def _step(self, place: int) -> None:
@@ -216,17 +215,14 @@ class SolvedPredictions(Predictions):
 
     def _begin_block(self) -> None:
         super()._begin_block()
-        by_variant = self._data.replicas, self._data.variants, self._data.targets
+        targets = self._data.targets
+        by_variant = self._data.replicas, self._data.variants, targets
         rate = self._rate
         rates = rate.view(by_variant)[:, :, :1, None] if isinstance(rate, torch.Tensor) else rate
-        system = torch.triu(self._among, 1)[:, None] * (2 * rates)  # [R, V or 1, b, b]
-        slopes = (2 * (self._here - self._labels_here)).view(*by_variant, -1)
-        system = system.expand(-1, by_variant[1], -1, -1)
-        solved = torch.linalg.solve_triangular(system, slopes, upper=True, left=False, unitriangular=True)
-        self._steps.copy_((rates * solved).reshape(self._here.shape))
+        errors = (self._here - self._labels_here).view(*by_variant, -1)
+        self._steps.copy_(block_steps(self._among, errors, rates).reshape(self._here.shape))
         self._follow_all(self._steps.double())
-        steps = self._steps[0, :: by_variant[2], None].expand(-1, self._steps.shape[2], -1)
-        self._firsts = self._first[:, None] - steps.tril() @ self._examples[0]  # [V, b, d]
+        self._firsts = after_each(self._first, self._steps[0, ::targets], self._examples[0])  # [V, b, d]
 
     def _follow_all(self, steps: torch.Tensor) -> None:
         """The squares before and after every step of the block, [b + 1, R, G]."""
