@@ -13,6 +13,7 @@ from rich.cells import cell_len, set_cell_size
 from engine.core.notation import briefer
 from hadamard_tui.charts.abbreviations import ever_shorter, without_common_keys
 from hadamard_tui.charts.coincidence import are_equal
+from hadamard_tui.charts.owner import owned
 from hadamard_tui.charts.series import LineStyle, Series
 
 SAMPLES: dict[LineStyle, str] = {
@@ -156,12 +157,11 @@ def _parts(
 
 def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict[int, str]:
     """What lines are called that learners have one each of, all of them equal, without whose they are."""
-    whose = [f" of {one.name}" for one in series if one.mark]
+    curves = [one.name for one in series if one.mark]
     lines: dict[str, list[int]] = {}
     for at, one in enumerate(series):
-        ends = next((end for end in whose if not one.mark and one.name.endswith(end)), "")
-        if ends:
-            lines.setdefault(one.name.removesuffix(ends), []).append(at)
+        if not one.mark and (line := owned(one.name, curves)):
+            lines.setdefault(line.what, []).append(at)
     return {
         at: name
         for name, every in lines.items()
@@ -211,16 +211,15 @@ def wrapped(
 
 def _by_letters(entries: Sequence[Sequence[Part]]) -> list[list[Part]]:
     """Entries whose lines say by its letter whose they are, and what they are once: "bound of A", "of B"."""
-    letters = {f" of {part.name}": part.mark for part in _parts_of(entries) if part.mark}
+    letters = {part.name: part.mark for part in _parts_of(entries) if part.mark}
     said: set[str] = set()
 
     def shortened(part: Part) -> Part:
-        whose = next((name for name in letters if not part.mark and part.brief.endswith(name)), None)
-        if whose is None:
+        line = None if part.mark else owned(part.brief, letters)
+        if line is None:
             return part
-        what = part.brief.removesuffix(whose)
-        name = f"{'' if what in said else what} of {letters[whose]}".strip()
-        said.add(what)
+        name = f"{'' if line.what in said else line.what} of {letters[line.whose]}".strip()
+        said.add(line.what)
         return part._replace(name=name, formula="")
 
     return [[shortened(part) for part in parts] for parts in entries]

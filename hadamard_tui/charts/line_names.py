@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from rich.cells import cell_len
 
+from hadamard_tui.charts.owner import owned
 from hadamard_tui.charts.patterns import is_line
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.spans import Spans
@@ -67,7 +68,7 @@ def line_names(
     heights = _Heights.of(lines, across, down)
     found: list[NameAt] = []
     group_of = {index: group for group in groups for index in group}
-    letters = {f" of {one.name}": one.mark for one in series if one.name and one.mark}
+    letters = {one.name: one.mark for one in series if one.name and one.mark}
     for index, one in enumerate(series):
         if not one.name or not is_line(one):
             continue
@@ -99,8 +100,8 @@ def line_names(
 
 def _by_letter(name: str, letters: Mapping[str, str]) -> str:
     """A name such as "bound of EGU" with the letter of the learner in the place of its name."""
-    whose = next((end for end in letters if name.endswith(end)), "")
-    return f"{name.removesuffix(whose)} of {letters[whose]}" if whose else name
+    line = owned(name, letters)
+    return name if line is None else f"{line.what} of {letters[line.whose]}"
 
 
 def _neighbours(
