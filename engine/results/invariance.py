@@ -19,11 +19,11 @@ from engine.measures import named
 from engine.problems.data import draw
 from engine.problems.instances import Instances
 from engine.problems.transformations import element
+from engine.results.early_end import EarlyEnd
 from engine.spec.recorded import missing
 from engine.spec.setup import Setup
 from engine.training.coupled_runs import on_transformed
 from engine.training.descent import rates_of
-from engine.training.early_end import EarlyEnd
 from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
 

@@ -29,6 +29,7 @@ from engine.problems.data import Data
 from engine.problems.examples import Examples
 from engine.problems.labels import Rows
 from engine.protocols import CLOCKS
+from engine.results.early_end import EarlyEnd
 from engine.results.invariance import verdict
 from engine.results.trace import Curve, Floats, Trace
 from engine.runtime import memory_estimate
@@ -43,7 +44,6 @@ from engine.spec.check import check
 from engine.spec.experiment import Experiment
 from engine.spec.recorded import recorded_measures
 from engine.training.descent import curve_name, rates_of
-from engine.training.early_end import EarlyEnd
 from engine.training.kept_weights import kept_records
 from engine.training.recorder import Block
 from engine.training.training_inputs import Undrawn

@@ -12,11 +12,11 @@ from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.protocols import Until
 from engine.protocols.steps import MiniBatches
+from engine.results.early_end import EarlyEnd
 from engine.runtime.run import run
 from engine.runtime.store import Store
 from engine.runtime.sweep import sweep
 from engine.spec.plan import plan
-from engine.training.early_end import EarlyEnd
 
 D = 8
 NET = {"architecture": {"kind": "dense", "widths": [3], "activation": "tanh"}, "update": {"kind": "gd"}}
