@@ -88,7 +88,7 @@ def most(described: Experiment) -> int:
 
 
 def nearest(labels: Array, rank: int) -> float:
-    """Least mean square difference of labels [m, n] from products L R of a rank, by alternating least squares.
+    """Least mean square difference of labels [m, n] from products L R of a rank, by alternating fits.
 
     R has orthonormal rows, so the best L is Y Rᵀ, and the best R spans the rows of LᵀY.
     """
