@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import combinations, permutations, product
-from math import acos, cos, exp, inf, pi, sqrt, tanh
+from math import acos, cos, erf, exp, inf, pi, sqrt, tanh
 
 import numpy as np
 import pytest
 from building import data_of, gd
 from line_twins import Array, Naive, Twin, check
 from scipy.integrate import quad
-from scipy.stats import norm
 
 from engine.spec.experiment import Experiment
 
@@ -24,9 +23,14 @@ def instances(described: Experiment) -> Array:
     return data_of(described).instances.rows.double().numpy()
 
 
+def density_of(z: float) -> float:
+    """Density of N(0, 1)."""
+    return exp(-(z**2) / 2) / sqrt(2 * pi)
+
+
 def aligned(described: Experiment) -> Array:
     """Largest eigenvalue of the mean of f_g f_gᵀ over all images f_g of the labels."""
-    found = []
+    alignments = []
     for rows, labels in zip(instances(described), data_of(described).labels.numpy(), strict=True):
         number = {tuple(row): place for place, row in enumerate(rows)}
         (n, bits), total = rows.shape, np.zeros((len(rows), len(rows)))
@@ -34,8 +38,8 @@ def aligned(described: Experiment) -> Array:
         for order, signs in groups:
             image = labels[[number[tuple(row[list(order)] * signs)] for row in rows]]
             total += np.outer(image, image)
-        found.append(np.linalg.eigvalsh(total / len(groups))[-1] / n)
-    return np.array([np.mean(found)])
+        alignments.append(np.linalg.eigvalsh(total / len(groups))[-1] / n)
+    return np.array([np.mean(alignments)])
 
 
 @cache
@@ -73,11 +77,11 @@ def pieces(described: Experiment) -> Array:
     (width,), w_scale, b_scale = net.widths, sqrt(net.cw), sqrt(net.cb)
 
     def bends(low: float, high: float) -> float:
-        def given(w: float) -> float:
-            ends = norm.cdf(-low * w / b_scale), norm.cdf(-high * w / b_scale)
-            return float(abs(ends[0] - ends[1]) * norm.pdf(w / w_scale) / w_scale)
+        def density(w: float) -> float:
+            ends = (erf(-end * w / b_scale / sqrt(2)) / 2 for end in (low, high))
+            return abs(next(ends) - next(ends)) * density_of(w / w_scale) / w_scale
 
-        return sum(quad(given, *half, epsabs=1e-12)[0] for half in ((-inf, 0), (0, inf)))
+        return sum(quad(density, *half, epsabs=1e-12)[0] for half in ((-inf, 0), (0, inf)))
 
     return np.array([np.mean([1 + width * bends(rows.min(), rows.max()) for rows in instances(described)])])
 
@@ -90,32 +94,32 @@ def cells(described: Experiment) -> Array:
     (width,) = described.learners[0].architecture.widths
     rng = np.random.default_rng(0)
     a, c = rng.normal(size=(width, 2)), rng.normal(size=width)
-    found = set()
+    patterns = set()
     for pair in combinations(range(width), 2):
         corner = np.linalg.solve(a[list(pair)], -c[list(pair)])
         sides = a @ corner + c > 0
         for of_pair in product((True, False), repeat=2):
             sides[list(pair)] = of_pair
-            found.add(tuple(sides))
-    return np.array([len(found)])
+            patterns.add(tuple(sides))
+    return np.array([len(patterns)])
 
 
 def mean(function, variance: float) -> float:
     """E f(z) for z ~ N(0, variance), by adaptive integration."""
     scale = sqrt(variance)
-    return quad(lambda z: function(scale * z) * norm.pdf(z), -12, 12, epsabs=1e-13, limit=200)[0]
+    return quad(lambda z: function(scale * z) * density_of(z), -12, 12, epsabs=1e-13, limit=200)[0]
 
 
 def susceptible(described: Experiment) -> Naive:
     """C_w E σ′(z)² of every layer for σ = tanh, averaged over rows, by the recursion of variances."""
-    net, found = described.learners[0].architecture, []
+    net, of_rows = described.learners[0].architecture, []
     for row in instances(described).reshape(-1, described.problem.matrix.shape()[1]):
         variance, layers = net.cb + net.cw * float(np.mean(row**2)), []
         for _ in range(len(net.widths)):
             layers.append(net.cw * mean(lambda z: (1 - tanh(z) ** 2) ** 2, variance))
             variance = net.cb + net.cw * mean(lambda z: tanh(z) ** 2, variance)
-        found.append(layers)
-    return Naive(np.array([np.mean(found, 0)]), 1e-6)
+        of_rows.append(layers)
+    return Naive(np.array([np.mean(of_rows, 0)]), 1e-6)
 
 
 def net(**words) -> dict[str, object]:

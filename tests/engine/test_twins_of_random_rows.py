@@ -24,7 +24,7 @@ def distances(rows: Array, vectors: Array) -> Array:
 
 
 @cache
-def left_by_least_squares(k: int, d: int) -> float:
+def open_to_least_squares(k: int, d: int) -> float:
     """Error of least squares on a new Gaussian row after k rows, the mean over targets e₁ … e_d.
 
     A new row x has E(x·v)² = ‖v‖², and by symmetry all targets cost the same on average over the rows seen.
@@ -37,11 +37,11 @@ def left_by_least_squares(k: int, d: int) -> float:
 
 def gaussian(described: Experiment) -> Array:
     n, d = described.problem.matrix.shape()
-    return np.array([sum(left_by_least_squares(k, d) for _ in range(k, n)) / n for k in range(n + 1)])
+    return np.array([sum(open_to_least_squares(k, d) for _ in range(k, n)) / n for k in range(n + 1)])
 
 
 @cache
-def left_on_the_cube(k: int, d: int) -> float:
+def open_on_the_cube(k: int, d: int) -> float:
     """The least over all k rows of signs of the mean squared distance of all rows of signs to their span.
 
     A prediction Σ_j a_j y_j of labels that are feature i of the rows is wrong by x_i − Σ_j a_j x_ji.
@@ -54,14 +54,14 @@ def left_on_the_cube(k: int, d: int) -> float:
 def signs(described: Experiment) -> Array:
     """The best instances are linearly independent, and more than d rows can leave nothing open."""
     n, d = described.problem.matrix.shape()
-    open_after = [left_on_the_cube(k, d) if k <= d else 0.0 for k in range(n + 1)]
-    return np.array([(n - k) / n * left for k, left in enumerate(open_after)])
+    costs = [open_on_the_cube(k, d) if k <= d else 0.0 for k in range(n + 1)]
+    return np.array([(n - k) / n * cost for k, cost in enumerate(costs)])
 
 
 def moved(w: Array, direction: Array, by: float) -> Array:
     """The point of the sphere that w reaches along a direction."""
-    there = w + by * direction
-    return there / np.linalg.norm(there)
+    point = w + by * direction
+    return point / np.linalg.norm(point)
 
 
 def field(axis: Array, w: Array) -> Array:
@@ -84,11 +84,11 @@ def scores(w: Array, X: Array, y: Array, sigma: float) -> Array:
     def log_likelihood(v: Array) -> Array:
         return -np.square(y - X @ v).sum(1) / (2 * sigma**2)
 
-    found = []
+    of_axes = []
     for axis in np.eye(len(w)):
         ahead, behind = (log_likelihood(moved(w, field(axis, w), step)) for step in (STEP, -STEP))
-        found.append((ahead - behind) / (2 * STEP) + divergence(axis, w))
-    return np.stack(found, 1)
+        of_axes.append((ahead - behind) / (2 * STEP) + divergence(axis, w))
+    return np.stack(of_axes, 1)
 
 
 @cache
@@ -111,7 +111,7 @@ def hidden(k: int, d: int, sigma: float) -> float:
 def noisy(described: Experiment) -> Naive:
     """An unseen row costs σ² and the larger of what least squares leaves open and of van Trees' bound."""
     (n, d), sigma = described.problem.matrix.shape(), described.problem.noise
-    costs = [sigma**2 + max(left_by_least_squares(k, d), hidden(k, d, sigma)) for k in range(n)]
+    costs = [sigma**2 + max(open_to_least_squares(k, d), hidden(k, d, sigma)) for k in range(n)]
     return Naive(np.array([(n - k) / n * cost for k, cost in enumerate(costs)] + [0.0]), 1e-6)
 
 

@@ -42,7 +42,7 @@ def ranks_of_neurons(start: float, described: Experiment) -> Array:
     for x, y in zip(rows, labels, strict=True):
         weights = weights - RATE * 2 * np.outer(weights @ x - y, x)
         ranks.append(rank(weights))
-    return np.minimum(ranks, most(described))
+    return np.minimum(ranks, largest_rank(described))
 
 
 def ranks_of_two_layers(described: Experiment) -> Array:
@@ -62,7 +62,7 @@ def ranks_of_two_layers(described: Experiment) -> Array:
             second - RATE / 4 * slope[:, None] * hidden,
         )
         ranks.append(rank(np.einsum("thd,th->td", first, second)))
-    return np.minimum(ranks, most(described))
+    return np.minimum(ranks, largest_rank(described))
 
 
 def ranks_of_multiplicative_updates(described: Experiment) -> Array:
@@ -78,10 +78,10 @@ def ranks_of_multiplicative_updates(described: Experiment) -> Array:
     for x, y in zip(1.0 - 2 * digits, labels, strict=True):
         weights = weights * np.exp(-RATE * 2 * np.outer(weights @ x - y, x))
         ranks.append(rank(weights))
-    return np.minimum(ranks, most(described))
+    return np.minimum(ranks, largest_rank(described))
 
 
-def most(described: Experiment) -> int:
+def largest_rank(described: Experiment) -> int:
     """The rank of the weights of the targets of an experiment if they are all independent."""
     targets = data_of(described).targets
     return min(described.problem.matrix.shape()[1], targets)

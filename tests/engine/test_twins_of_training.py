@@ -25,10 +25,10 @@ def orthogonal_steps(rule: type, described: Experiment) -> Array:
     """The losses of a linear neuron on signed Hadamard rows."""
     H = sylvester(8)
     signs = np.array([1, -1, -1, 1, 1, -1, 1, 1])
-    found, _ = one_pass(
+    losses, _ = one_pass(
         Linear(), {"w": rule(np.zeros(8), RATE)}, signs[:, None] * H, signs * H[:, 5], "square"
     )
-    return found
+    return losses
 
 
 def factors_of_egu(eta: Any, error: Any) -> Any:
@@ -114,8 +114,8 @@ def relative_sharpness(described: Experiment) -> Array:
 
 def pinsker(distance: float, sigma: float) -> float:
     """√(KL/2) of N(0, σ²) and N(distance, σ²), by integration: they differ by no more in any event."""
-    here, there = norm(0, sigma), norm(distance, sigma)
-    divergence, _ = quad(lambda z: here.pdf(z) * (here.logpdf(z) - there.logpdf(z)), -12 * sigma, 12 * sigma)
+    p, q = norm(0, sigma), norm(distance, sigma)
+    divergence, _ = quad(lambda z: p.pdf(z) * (p.logpdf(z) - q.logpdf(z)), -12 * sigma, 12 * sigma)
     return float(np.sqrt(divergence / 2))
 
 
@@ -133,10 +133,10 @@ def junk(described: Experiment) -> Naive:
     parities = np.array([[np.prod(row[list(chosen)]) for row in rows] for chosen in subsets(bits)])
     seen = float(np.sqrt(np.square(parities.mean(0)).mean()))
     first, second = (hypothesis.tensors[name].double().numpy() for name in ("W1", "W2"))
-    draws, found = described.run.random_streams()("steps"), []
+    draws, bounds = described.run.random_streams()("steps"), []
     bound = np.full(len(first), 0.5 - seen / 2)
     for _ in range(steps + 1):
-        found.append(np.maximum(bound, 0))
+        bounds.append(np.maximum(bound, 0))
         noise = [sigma * draws.normal(*tensor.shape[1:]) for tensor in (first, second)]
         lengths, moves = [], []
         for W, v in zip(first, second[:, 0], strict=True):
@@ -151,7 +151,7 @@ def junk(described: Experiment) -> Naive:
         moves = np.array(moves)
         first = first + moves[:, : first[0].size].reshape(first.shape) + noise[0]
         second = second + moves[:, first[0].size :].reshape(second.shape) + noise[1]
-    return Naive(np.transpose(found), 1e-7)
+    return Naive(np.transpose(bounds), 1e-7)
 
 
 def subsets(count: int) -> list[tuple[int, ...]]:
@@ -166,8 +166,8 @@ def missing(depth: int, scale: float, described: Experiment) -> Naive:
     labels = np.array([0.0, 1.0, 1.0])
 
     def factors(flat: Array) -> list[Array]:
-        first, *others = flat.reshape(depth, 2, 2)
-        return [first.T, *others]
+        first, *rest = flat.reshape(depth, 2, 2)
+        return [first.T, *rest]
 
     def misses(matrices: list[Array]) -> Array:
         return reduce(np.matmul, matrices, np.eye(2)).ravel()[:3] - labels
@@ -178,7 +178,7 @@ def missing(depth: int, scale: float, described: Experiment) -> Naive:
         moves = []
         for number in range(depth):
             before, after = (
-                reduce(np.matmul, some, np.eye(2)) for some in (matrices[:number], matrices[number + 1 :])
+                reduce(np.matmul, part, np.eye(2)) for part in (matrices[:number], matrices[number + 1 :])
             )
             moves.append(-(before.T @ slope @ after.T))
         return np.ravel([moves[0].T, *moves[1:]])
@@ -186,14 +186,14 @@ def missing(depth: int, scale: float, described: Experiment) -> Naive:
     times = described.protocol.clocks(4)["time"]
     start = np.tile(scale * np.eye(2), (depth, 1, 1)).ravel()
     flow = solve_ivp(velocity, (0, times[-1]), start, "DOP853", times, rtol=1e-10, atol=1e-12)
-    found = []
+    bounds = []
     for flat in flow.y.T:
         length = np.linalg.norm(misses(factors(flat)))
-        directions = np.array([way for way in product((-1, -0.5, 0, 0.5, 1), repeat=3) if any(way)])
+        directions = np.array([point for point in product((-1, -0.5, 0, 0.5, 1), repeat=3) if any(point)])
         ball = labels + length * directions / np.linalg.norm(directions, axis=1, keepdims=True)
-        corner, right, left = ball.T
-        found.append(right.min() * left.min() / abs(corner).max() if right.min() > 0 else 0.0)
-    return Naive(np.array([found]), 1e-5)
+        corner, above, below = ball.T
+        bounds.append(above.min() * below.min() / abs(corner).max() if above.min() > 0 else 0.0)
+    return Naive(np.array([bounds]), 1e-5)
 
 
 def penalised(described: Experiment) -> Naive:

@@ -12,8 +12,8 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
-from building import data_of
-from line_twins import Array, Twin, check
+from building import data_of, experiment
+from line_twins import Array, Twin, check, values_of
 from naive import LOSSES, sylvester
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
@@ -35,8 +35,8 @@ def least(loss: str, share: float, values: tuple[float, float]) -> float:
     def mean(prediction: float) -> float:
         return share * cost(prediction, high) + (1 - share) * cost(prediction, low)
 
-    found = minimize_scalar(mean, bounds=(-SURE, SURE), method="bounded", options={"xatol": 1e-12})
-    return float(min(found.fun, mean(SURE), mean(-SURE)))
+    minimum = minimize_scalar(mean, bounds=(-SURE, SURE), method="bounded", options={"xatol": 1e-12})
+    return float(min(minimum.fun, mean(SURE), mean(-SURE)))
 
 
 def least_mistakes(shares: Array) -> Array:
@@ -44,21 +44,21 @@ def least_mistakes(shares: Array) -> Array:
     return np.minimum(shares, 1 - shares)
 
 
-def same_rows(known: Array) -> NDArray[np.int64]:
+def same_rows(information: Array) -> NDArray[np.int64]:
     """A number [N] for each row of a matrix [N, F], the same for equal rows."""
-    groups = np.zeros(len(known), int)
-    for column in known.T[(known != known[:1]).any(0)]:
+    groups = np.zeros(len(information), int)
+    for column in information.T[(information != information[:1]).any(0)]:
         _, codes = np.unique(column, return_inverse=True)
         _, groups = np.unique(groups * (codes.max() + 1) + codes, return_inverse=True)
     return groups
 
 
-def best(labels: Array, known: Array, costs: Callable[[Array], Array] | str = "square") -> float:
-    """Least mean cost of predictions of labels [N], one for all places with the same row of `known` [N, F].
+def best(labels: Array, information: Array, costs: Callable[[Array], Array] | str = "square") -> float:
+    """Least mean cost of predictions of labels [N], the same for equal rows of `information` [N, F].
 
     `costs` is a loss, or the least cost of every share of labels +1. Square loss takes labels of any values.
     """
-    groups = same_rows(known.round(7))
+    groups = same_rows(information.round(7))
     counts = np.bincount(groups)
     means = np.bincount(groups, labels) / counts
     if costs == "square":
@@ -87,15 +87,15 @@ def best_when_seen(
 ) -> Array:
     """The same for worlds that say which row is seen first, second, …"""
     X, y, order = (np.array(part) for part in zip(*((X, y, [*order]) for X, y, order in worlds), strict=True))
-    found = []
+    costs_at_k = []
     for k in range(examples + 1):
         seen = np.take_along_axis(X, order[:, :k, None], 1)
         labels = np.take_along_axis(y, order[:, :k], 1)
         gram = (seen @ seen.mT).reshape(len(X), k * k)
-        told = np.concatenate([gram, labels], 1)[:, None].repeat(X.shape[1], 1)
+        of_world = np.concatenate([gram, labels], 1)[:, None].repeat(X.shape[1], 1)
         products = np.concatenate([X @ seen.mT, np.square(X).sum(2, keepdims=True)], 2)
-        found.append(best(y.ravel(), np.concatenate([told, products], 2).reshape(y.size, -1), loss))
-    return np.array(found)
+        costs_at_k.append(best(y.ravel(), np.concatenate([of_world, products], 2).reshape(y.size, -1), loss))
+    return np.array(costs_at_k)
 
 
 def signs(count: int) -> Array:
@@ -170,26 +170,16 @@ def independent_of_both_signs(described: Experiment) -> Array:
 
 def factor_signs(factors: tuple[int, ...], tuples: Array) -> Array:
     """Labels of tuples [n, r] for every choice of the signs of all factors, [W, n]."""
-    parts = [signs(factor) for factor in factors]
-    choices = product(*(range(len(part)) for part in parts))
+    choices = product(*(signs(factor) for factor in factors))
     return np.array(
-        [
-            np.prod(
-                [
-                    part[choice][tuples[:, of]]
-                    for of, (part, choice) in enumerate(zip(parts, numbers, strict=True))
-                ],
-                0,
-            )
-            for numbers in choices
-        ]
+        [np.prod([part[tuples[:, of]] for of, part in enumerate(parts)], axis=0) for parts in choices]
     )
 
 
 def knowing_the_factors(loss: str, described: Experiment) -> Array:
     """Of a learner that knows which factors a row has, in the order of every replica."""
     factors = described.problem.matrix.sign_factors
-    found = []
+    costs_at_k = []
     for tuples in data_of(described).tuples:
         y = factor_signs(factors, tuples)
         rows = np.broadcast_to(np.arange(len(tuples)), y.shape)
@@ -197,23 +187,29 @@ def knowing_the_factors(loss: str, described: Experiment) -> Array:
             np.concatenate([y[:, None, :k].repeat(len(tuples), 1), rows[..., None]], 2)
             for k in range(len(tuples) + 1)
         ]
-        found.append([best(y.ravel(), known.reshape(y.size, -1), loss) for known in seen])
-    return np.array(found)
+        costs_at_k.append([best(y.ravel(), information.reshape(y.size, -1), loss) for information in seen])
+    return np.array(costs_at_k)
+
+
+def all_tuples(factors: tuple[int, ...]) -> NDArray[np.int64]:
+    """The tuples of the rows of each factor in their order, [D, r]."""
+    return np.array(list(product(*(range(factor) for factor in factors))))
 
 
 def of_all_tuples(factors: tuple[int, ...]) -> Array:
-    return factor_signs(factors, np.array(list(product(*(range(factor) for factor in factors)))))
+    """Labels of all tuples for every choice of signs, [W, D]."""
+    return factor_signs(factors, all_tuples(factors))
 
 
 def linear_in_labels(described: Experiment) -> Array:
     """Least squares over all worlds: 1 and the labels seen predict each unseen label."""
     y = of_all_tuples(described.problem.matrix.sign_factors)
-    found = []
+    costs_at_k = []
     for k in range(y.shape[1] + 1):
         inputs = np.concatenate([np.ones((len(y), 1)), y[:, :k]], 1)
         errors = y - inputs @ np.linalg.lstsq(inputs, y, rcond=None)[0]
-        found.append(np.square(errors).mean())
-    return np.array(found)
+        costs_at_k.append(np.square(errors).mean())
+    return np.array(costs_at_k)
 
 
 def one_number_for_unseen_rows(described: Experiment) -> Array:
@@ -229,18 +225,18 @@ def parity(described: Experiment) -> Array:
     """Over all parities of three bits, all rows seen and all new rows."""
     bits = np.array(list(product((0, 1), repeat=3)))
     table = (-1.0) ** (bits @ bits.T)  # [set, row]
-    found = []
+    costs_at_k = []
     for k in range(5):
         rows = np.array(list(product(range(8), repeat=k)), int).reshape(8**k, k)
-        told = np.concatenate([rows[None].repeat(8, 0), table[:, rows]], 2)  # [set, rows, 2k]
+        of_world = np.concatenate([rows[None].repeat(8, 0), table[:, rows]], 2)  # [set, rows, 2k]
         new = np.arange(8.0)[None, None, :, None]
         shape = (8, 8**k, 8)
-        known = np.concatenate(
-            [np.broadcast_to(told[:, :, None], (*shape, 2 * k)), np.broadcast_to(new, (*shape, 1))], 3
+        information = np.concatenate(
+            [np.broadcast_to(of_world[:, :, None], (*shape, 2 * k)), np.broadcast_to(new, (*shape, 1))], 3
         )
         y = np.broadcast_to(table[:, None], shape)
-        found.append(best(y.ravel(), known.reshape(y.size, -1), least_mistakes))
-    return np.array(found)
+        costs_at_k.append(best(y.ravel(), information.reshape(y.size, -1), least_mistakes))
+    return np.array(costs_at_k)
 
 
 def outer(*factors: int, **words):
@@ -318,3 +314,18 @@ TWINS = (
 @pytest.mark.parametrize("twin", TWINS, ids=str)
 def test_what_labels_are_open_costs_what_the_line_says(twin):
     check(twin)
+
+
+@pytest.mark.parametrize("factors", [(2, 2), (2, 4)])
+def test_the_best_invariant_learner_of_products_is_on_the_line_where_one_row_is_open(factors):
+    """It is above the line before: it does not know the sum of the labels of several unseen rows."""
+    rows = [
+        np.kron(*(sylvester(factor)[row] for factor, row in zip(factors, numbers, strict=True)))
+        for numbers in all_tuples(factors)
+    ]
+    y = of_all_tuples(factors)
+    losses = best_of_invariant([(labels[:, None] * rows, labels) for labels in y], len(rows))
+    line = values_of("outer-rotations", experiment(**outer(*factors)))
+    assert (losses >= line - 1e-12).all()
+    assert losses[-2] == pytest.approx(line[-2], abs=1e-12)
+    assert losses[1] > line[1] + 0.01
