@@ -168,6 +168,16 @@ def independent_of_both_signs(described: Experiment) -> Array:
     return best_when_seen(((*repeated(1, 2), order) for order in orders), 4)
 
 
+def knowing_the_rows(y: Array, loss: str) -> Array:
+    """Of a learner that tells all rows apart, over equally likely labels [W, n]."""
+    rows = np.broadcast_to(np.arange(y.shape[1]), y.shape)[..., None]
+    costs_at_k = []
+    for k in range(y.shape[1] + 1):
+        information = np.concatenate([y[:, None, :k].repeat(y.shape[1], 1), rows], 2)
+        costs_at_k.append(best(y.ravel(), information.reshape(y.size, -1), loss))
+    return np.array(costs_at_k)
+
+
 def factor_signs(factors: tuple[int, ...], tuples: Array) -> Array:
     """Labels of tuples [n, r] for every choice of the signs of all factors, [W, n]."""
     choices = product(*(signs(factor) for factor in factors))
@@ -179,16 +189,8 @@ def factor_signs(factors: tuple[int, ...], tuples: Array) -> Array:
 def knowing_the_factors(loss: str, described: Experiment) -> Array:
     """Of a learner that knows which factors a row has, in the order of every replica."""
     factors = described.problem.matrix.sign_factors
-    costs_at_k = []
-    for tuples in data_of(described).tuples:
-        y = factor_signs(factors, tuples)
-        rows = np.broadcast_to(np.arange(len(tuples)), y.shape)
-        seen = [
-            np.concatenate([y[:, None, :k].repeat(len(tuples), 1), rows[..., None]], 2)
-            for k in range(len(tuples) + 1)
-        ]
-        costs_at_k.append([best(y.ravel(), information.reshape(y.size, -1), loss) for information in seen])
-    return np.array(costs_at_k)
+    labels = (factor_signs(factors, tuples) for tuples in data_of(described).tuples)
+    return np.array([knowing_the_rows(y, loss) for y in labels])
 
 
 def all_tuples(factors: tuple[int, ...]) -> NDArray[np.int64]:
