@@ -52,6 +52,10 @@ class ERM(Protocol, frozen=True, tag="erm"):
         return False
 
     @property
+    def in_data_order(self) -> bool:
+        return True
+
+    @property
     def stops_blindly(self) -> bool:
         return self.tolerance == 0
 
