@@ -49,7 +49,7 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
         kept = steps.group if scalar or start.group.factors is None else TRIVIAL
         return start._replace(otherwise=start.group & kept)
     frozen = learner.layer_rates.get(learner.architecture.layers[0]) == 0
-    if frozen and not learner.update.own_start:
+    if frozen and learner.update.layerwise and not learner.update.own_start:
         return Verdict(True, f"{start.reason}, and the input layer stays as it is")
     if steps.invariant is False:
         return steps

@@ -22,6 +22,7 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
 
     own_start: ClassVar[bool] = False
     by_operators: ClassVar[bool] = True
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.03125
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8

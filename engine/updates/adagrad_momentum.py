@@ -21,6 +21,7 @@ class AdaGradMomentum(Diagonal, frozen=True, tag="adagrad-momentum"):
     """
 
     own_start: ClassVar[bool] = False
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.001953125
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of v kept")] = 0.9

@@ -31,6 +31,7 @@ class Muon(Update, frozen=True, tag="muon"):
     """
 
     own_start: ClassVar[bool] = False
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.02
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of M kept")] = 0.95

@@ -21,6 +21,7 @@ class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
     """
 
     own_start: ClassVar[bool] = False
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.001953125
     memory: Annotated[float, Meta(ge=0, lt=1, title="memory ρ", description="share of v kept")] = 0.99
