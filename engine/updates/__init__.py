@@ -80,6 +80,8 @@ class Update(Part, frozen=True):
             "by_operators",
             "columnwise",
             "layerwise",
+            "entries_alike",
+            "invariance_of_vectors",
             "observes",
             "automatic",
         )
@@ -128,6 +130,16 @@ class Update(Part, frozen=True):
         Other layers may say beside which sizes a gradient is only rounding.
         """
         return False
+
+    @property
+    def entries_alike(self) -> bool:
+        """Whether exchanging two entries, also of two layers, exchanges their steps and nothing else."""
+        return False
+
+    @property
+    def invariance_of_vectors(self) -> Verdict | None:
+        """The verdict where every layer is one vector of weights; None if it is that of `invariance`."""
+        return None
 
     @property
     def along_gradients(self) -> bool:
@@ -239,6 +251,7 @@ class Update(Part, frozen=True):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         """Whether steps commute with rotations of instances from this family, and why.
 
+        If they commute with permutations of the inputs of a layer, they do with those of its units, too.
         `single` says that every gradient is that of a single example.
         """
         return Verdict(False, f"{self.kind} does not say that its steps turn with the instances")
@@ -264,6 +277,7 @@ class Plain(Update, frozen=True):
 
     columnwise: ClassVar[bool] = True
     layerwise: ClassVar[bool] = True
+    entries_alike: ClassVar[bool] = True
 
     @property
     def plain(self) -> bool:

@@ -47,5 +47,9 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
         squares = memory + (slope * slope).cumsum(0)
         return rate * slope / (self.eps + squares) ** 0.5, squares[-1]
 
+    @property
+    def entries_alike(self) -> bool:
+        return not self.shared
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

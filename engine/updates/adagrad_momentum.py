@@ -41,5 +41,9 @@ class AdaGradMomentum(Diagonal, frozen=True, tag="adagrad-momentum"):
         }
         return {name: w - rates[name] * v[name] for name, w in params.items()}, {"h": h, "v": v}
 
+    @property
+    def entries_alike(self) -> bool:
+        return not self.shared
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

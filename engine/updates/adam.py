@@ -52,5 +52,9 @@ class Adam(Diagonal, frozen=True, tag="adam"):
             found[name] = mean / size
         return found, {"m": m, "v": v, "steps": steps}
 
+    @property
+    def entries_alike(self) -> bool:
+        return not self.shared
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

@@ -24,6 +24,7 @@ class Lion(Update, frozen=True, tag="lion"):
     own_start: ClassVar[bool] = False
     continuous: ClassVar[bool] = False
     layerwise: ClassVar[bool] = True
+    entries_alike: ClassVar[bool] = True
 
     lr: Rate = 0.001953125
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m in the sign")] = 0.9

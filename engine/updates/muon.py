@@ -78,6 +78,12 @@ class Muon(Update, frozen=True, tag="muon"):
         return found
 
     @property
+    def invariance_of_vectors(self) -> Verdict | None:
+        if self.by == "newton-schulz" or self.hidden:
+            return None
+        return Verdict(True, "the direction of a gradient is its only singular vector, of full rank")
+
+    @property
     def along_gradients(self) -> bool:
         return self.by == "newton-schulz" and not self.hidden
 

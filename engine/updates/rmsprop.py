@@ -41,5 +41,9 @@ class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
         }
         return new, {"v": v}
 
+    @property
+    def entries_alike(self) -> bool:
+        return not self.shared
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

@@ -56,5 +56,9 @@ class Sign(Diagonal, frozen=True, tag="sign"):
             return lambda slope, rate, memory: (rate * slope, memory)
         return lambda slope, rate, memory: (rate * slope.sign(), memory)
 
+    @property
+    def entries_alike(self) -> bool:
+        return not self.shared
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)
