@@ -23,7 +23,6 @@ from engine.problems.labels import Labels, Rows
 from engine.results.invariance import verdict
 from engine.spec.setup import Setup
 from engine.training.descent import Descent
-from engine.updates import BEST
 
 if TYPE_CHECKING:
     from engine.measures import Measure
@@ -408,21 +407,20 @@ def only_numbers(experiment: Setup) -> Finding | None:
 
 
 def descends(learner: Learner, experiment: Setup) -> Finding | None:
-    """What keeps steps from being those of gradient descent, or momentum, on the whole loss with one rate
-    that is given; None if nothing does."""
-    name, update, architecture = learner.name, learner.update, learner.architecture
-    if update is None or architecture is None:
+    """What keeps steps from being those of gradient descent, or momentum, on the whole loss at one constant
+    rate `lr`; None if nothing does."""
+    name, update = learner.name, learner.update
+    if update is None:
         return Finding(False, f"it requires steps with a rate, and {name} is a solver")
     if update.stable_up_to is None or update.mini_batch is not None:
         return Finding(False, f"it requires gradient descent or momentum, and {name} uses {update.kind}")
-    if not learner.plain_steps:
-        return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")
-    if getattr(update, "lr", BEST) == BEST:
-        return Finding(False, f"it requires a given rate, and that of {name} is chosen in the end")
-    factors = architecture.rate_factors(experiment.problem.matrix.shape()[1]).values()
-    if learner.layer_rates or any(factor != 1 for factor in factors):
-        return Finding(False, f"it requires one rate for all layers, and those of {name} have their own")
-    return None
+    return at_rate_lr(learner, experiment)
+
+
+def at_rate_lr(learner: Learner, experiment: Setup) -> Finding | None:
+    """What keeps steps from having one constant rate `lr` in all layers; None if nothing does."""
+    reason = learner.departure_from_lr(experiment.problem.matrix.shape()[1])
+    return None if reason is None else Finding(False, reason)
 
 
 def product_curve(at: At) -> Floats:

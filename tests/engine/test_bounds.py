@@ -491,6 +491,15 @@ BINDS_NOT = [
     ("svd-doubled", {"update": "hypentropy"}, "leave the span"),
     ("multiplicative", {"update": "gd"}, "neither EGU nor the spindly net"),
     ("multiplicative", {"update": {"kind": "egu", "lr": 0.4}}, "needs 1/3 or 1/2"),
+    *(
+        ("multiplicative", {"update": {"kind": "egu", "lr": 0.5}, **more}, reason)
+        for more, reason in (
+            ({"rate_unit": "start-sharpness"}, "units of its own"),
+            ({"rate_unit": "start-jacobian"}, "units of its own"),
+            ({"schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
+            ({"layer_rates": {"w": 0.5}}, "one rate for all layers"),
+        )
+    ),
     ("svd-two-layer", {"update": "gd"}, "two fully connected linear layers"),
     ("svd-two-layer", LLS, "is a solver"),
     ("svd-two-layer", gd(0.1, kind="dense", cb=0.1), "has biases"),
@@ -579,8 +588,8 @@ BINDS_NOT = [
     *(
         ("junk-flow", {**NET, "noise": {"on": "weights", "sigma": 0.1}, **more}, reason)
         for more, reason in (
-            ({"schedule": {"kind": "linear", "steps": 5}}, "adds to them"),
-            ({"rate_unit": "start-sharpness"}, "given as such"),
+            ({"schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
+            ({"rate_unit": "start-sharpness"}, "units of its own"),
         )
     ),
 ]
@@ -904,6 +913,22 @@ def test_svd_holds_for_these_very_labels():
     one = next(one for one in trace.lines if one.kind == "svd")
     for curve in trace.curves:
         assert (curve.mean("loss") >= one.values - 1e-12).all()
+
+
+@pytest.mark.parametrize("unit", ["start-sharpness", "start-jacobian"])
+def test_the_multiplicative_bound_does_not_take_a_rate_in_other_units_for_the_rate(unit):
+    learners = {
+        "half": {"update": {"kind": "egu", "lr": 0.5}},
+        "units": {"update": {"kind": "egu", "lr": 0.5}, "rate_unit": unit},
+    }
+    described = experiment(**UPPER, learners=learners, d=64, replicas=64)
+    trace = run(described)
+    (line,) = (one for one in trace.lines if one.kind == "multiplicative")
+    assert line.applies_to == ["half"]
+    least = 2 * math.log(64) / 63
+    half, units = (curve.values("loss")[-1] for curve in trace.curves)
+    assert half.mean() < least
+    assert units.mean() - 5 * units.std() / 8 > least, "the theorem is not about this rate"
 
 
 def test_a_bound_that_does_not_hold_has_no_curve_and_applies_to_nobody():
