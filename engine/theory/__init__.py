@@ -144,8 +144,10 @@ class At:
 class Line(Part, frozen=True):
     """What theory says of a measure, the conditions under which it holds, and whom it binds.
 
-    Lower bounds on the loss decrease with k. They therefore also hold for the mean of hypotheses up to k, and
-    for examples drawn with replacement, of which at most k are different.
+    A line is about the hypothesis that has learned from exactly k different rows, unless it declares that it
+    does not need them: then `needs_k_rows` is False. Lower bounds that decrease with k do not. They also hold
+    for the mean of the hypotheses up to k, for cut predictions, and for examples drawn with replacement, of
+    which at most k are different.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(
@@ -159,6 +161,7 @@ class Line(Part, frozen=True):
             "per_replica",
             "along_runs",
             "running",
+            "needs_k_rows",
             "holds",
             "binds",
         )
@@ -194,6 +197,12 @@ class Line(Part, frozen=True):
 
     running: ClassVar[Literal["mean", "min", "max", "sum"] | None] = None
     """What it is about of all evaluation points so far; None for one about each of them."""
+
+    needs_k_rows: ClassVar[bool] = True
+    """Whether it requires a hypothesis of exactly k different rows, measured as it is. A reference does not.
+
+    False for lower bounds that decrease with k, for upper ones that grow with it, for lines about the start,
+    and for lines that state themselves which examples they need."""
 
     title: ClassVar[str] = ""
     """What it is called, in few words that may follow "the" and have no comma; empty: its kind."""
@@ -244,8 +253,18 @@ class Line(Part, frozen=True):
         """Whether the learner satisfies the theorem's conditions, and why or why not."""
         return Finding(False, f"{self.kind} does not say what learners it binds")
 
+    def on_problem(self, experiment: Setup) -> Finding:
+        """`holds`, and where the line needs it whether hypotheses have learned from exactly k rows."""
+        found = self.holds(experiment)
+        if not found.holds or not self.needs_k_rows or self.direction == "reference":
+            return found
+        departure = experiment.protocol.departure_from_k_rows(self.measure)
+        if departure is None:
+            return found
+        return Finding(False, f"requires a hypothesis of exactly k different rows, and {departure}")
+
     def judged(self, learner: Learner, experiment: Setup) -> Finding:
-        """The same here, where examples that a learner knows are to be among those that k counts."""
+        """`binds`, where examples that a learner knows are to be among those that k counts."""
         look_ahead = experiment.protocol.solvers_look_ahead(experiment.problem.matrix.shape()[0])
         if learner.solver is not None and look_ahead:
             what = "knows all training rows from the first step on, and k counts those of mini-batches"
@@ -272,6 +291,7 @@ class RotationInvariant(Line, frozen=True):
     """A lower bound for every learner whose predictions do not change when all instances are rotated."""
 
     group: ClassVar[Group | None] = ROTATIONS
+    needs_k_rows: ClassVar[bool] = False
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if shares_layers(learner):

@@ -28,6 +28,7 @@ class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
     measure: ClassVar[str] = "susceptibility"
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "exact"
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "χ⊥ = C_w E σ′(z)², z ~ N(0, C_b + V_{l−1}); 1 is critical"
     source: ClassVar[str] = "RYH ch. 5"
 

@@ -33,6 +33,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
     per_learner: ClassVar[bool] = True
     per_replica: ClassVar[bool] = True
     along_runs: ClassVar[bool] = True
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "(η/2)(‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²)), v = 1/b or (n − b)/(b(n − 1))"
     source: ClassVar[str] = "Yai18"
 

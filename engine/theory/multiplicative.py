@@ -29,6 +29,7 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
     title: ClassVar[str] = "multiplicative-update bound"
     direction: ClassVar[Direction] = "upper"
     per_learner: ClassVar[bool] = True
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "min(1, c ln d / k)"
     source: ClassVar[str] = "AW20 Thms 6–7"
 

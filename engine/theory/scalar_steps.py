@@ -37,9 +37,8 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
             return repeated
         if not (matrix.is_orthogonal and matrix.entries_are_signs):
             return Finding(False, f"requires orthogonal rows of ±1, and the matrix is {matrix.kind}")
-        plain = protocol.online and protocol.clips_at is None
-        if not plain or protocol.averages_hypotheses or protocol.drawn_independently:
-            return Finding(False, "requires one plain pass of steps along single rows, each seen once")
+        if not protocol.online:
+            return Finding(False, "requires one pass of steps along single rows")
         if problem.label_values != "signs":
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
         other = only_square(experiment)

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 import torch
 from building import LLS, data_of, experiment, gd
+from msgspec import structs
 
 from engine.core import catalogue
 from engine.core.activations import transfer
 from engine.core.streams import Streams
 from engine.runtime.theory_lines import curve_names
 from engine.theory import At, Drawn
+from engine.updates.gd import GD
 
 EPOCHS = {"kind": "epochs", "epochs": 2}
 
@@ -84,6 +86,26 @@ def test_layers_at_the_start_have_these_variances(words):
         error = sample.std() / np.sqrt(len(sample))
         finite = 0.02 * found[0, number] if words["activation"] == "tanh" else 0
         assert abs(sample.mean() - found[0, number]) < 4 * error + finite, number
+
+
+class Restarted(GD, frozen=True, tag="restarted"):
+    """Gradient descent from weights of its own."""
+
+    def start(self, params):
+        return {name: torch.ones_like(w) for name, w in params.items()}, {}
+
+
+@pytest.mark.parametrize("kind", ["layer-recursion", "layer-recursion-finite", "chi-perp", "zaslavsky"])
+def test_lines_on_gaussian_starts_do_not_bind_a_rule_with_a_start_of_its_own(kind):
+    biased = {} if kind == "layer-recursion-finite" else {"cb": 1}
+    one_layer = gd(0.1, kind="dense", widths=[8], activation="relu", **biased)
+    described = experiment(learners={"it": one_layer}, d=8)
+    (learner,) = described.learners
+    assert made(kind).binds(learner, described).holds
+    restarted = structs.replace(learner, update=Restarted())
+    found = made(kind).binds(restarted, described)
+    assert not found.holds
+    assert "Gaussian start" in found.reason
 
 
 def test_the_correction_is_for_homogeneous_nets():
