@@ -9,6 +9,7 @@ from msgspec import structs
 from engine.core import catalogue
 from engine.core.activations import transfer
 from engine.core.streams import Streams
+from engine.runtime.run import run
 from engine.runtime.theory_lines import curve_names
 from engine.theory import At, Drawn
 from engine.updates.gd import GD
@@ -106,6 +107,25 @@ def test_lines_on_gaussian_starts_do_not_bind_a_rule_with_a_start_of_its_own(kin
     found = made(kind).binds(restarted, described)
     assert not found.holds
     assert "Gaussian start" in found.reason
+
+
+@pytest.mark.parametrize("words", [
+    {"width": 2, "activation": "relu"},
+    {"width": 4, "activation": "tanh", "cw": 2.0},
+])  # fmt: skip
+def test_the_recursion_of_susceptibilities_is_exact_at_layer_1_only(words):
+    learners = {"it": gd(0.1, kind="dense", depth=4, **words)}
+    settings = {"protocol": "at-init", "measures": [{"kind": "susceptibility"}], "replicas": 4000}
+    described = experiment({"kind": "sphere", "n": 4}, "coin", learners, d=8, **settings)
+    trace = run(described)
+    (line,) = (one for one in trace.lines if one.kind == "chi-perp")
+    assert line.direction == "asymptotic"
+    assert line.applies_to == ["it"]
+    measured = trace.curves[0].array("susceptibility").values[0]
+    errors = measured.std(0, ddof=1) / np.sqrt(len(measured))
+    away = np.abs(measured.mean(0) - line.of_curves["it"].values[0, 0]) / errors
+    assert away[0] < 4
+    assert (away[1:] > 5).all()
 
 
 def test_the_correction_is_for_homogeneous_nets():
