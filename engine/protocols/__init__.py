@@ -167,6 +167,7 @@ class Protocol(Part, frozen=True):
             "in_data_order",
             "shuffled_rows",
             "averages_hypotheses",
+            "departure_from_k_rows",
             "full_batch",
             "of_logarithm",
             "batch_variance",
@@ -205,6 +206,14 @@ class Protocol(Part, frozen=True):
     def clips_at(self) -> float | None:
         """Y if predictions are cut to [0, Y]."""
         return None
+
+    def departure_from_k_rows(self, measure: str) -> str | None:
+        """Return why `measure` at k is not that of one hypothesis that has learned from k different rows.
+
+        None if it is, with predictions as they are. For a learner with an update rule these are rows that it
+        has been shown, for a solver rows that it was given.
+        """
+        return f"protocol {self.kind} does not say which rows those are"
 
     @property
     def full_batch(self) -> bool:

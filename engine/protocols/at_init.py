@@ -43,6 +43,9 @@ class AtInit(Protocol, frozen=True, tag="at-init"):
     def trains(self) -> bool:
         return False
 
+    def departure_from_k_rows(self, measure: str) -> None:
+        return None
+
     def last(self, n: int) -> int:
         return 0
 

@@ -54,6 +54,9 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
     def stops_blindly(self) -> bool:
         return True
 
+    def departure_from_k_rows(self, measure: str) -> None:
+        return None
+
     def check(self, n: int, labels: Values) -> None:
         if self.train is not None and self.train > n:
             raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")

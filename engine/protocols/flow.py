@@ -112,6 +112,9 @@ class Flow(Protocol, frozen=True, tag="flow"):
     def ends_early(self) -> Until | None:
         return self.until
 
+    def departure_from_k_rows(self, measure: str) -> None:
+        return None
+
     def refuses(self, learner: Learner) -> str | None:
         if learner.update is None:
             return None

@@ -124,6 +124,9 @@ class Steps(Protocol, frozen=True, tag="steps"):
             return 1 / batch
         return (rows - batch) / (batch * max(1, rows - 1))
 
+    def departure_from_k_rows(self, measure: str) -> str | None:
+        return None if self._is_full else "steps follow mini-batches in random order here"
+
     @property
     def single(self) -> bool:
         return self.batch == 1

@@ -36,6 +36,9 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
     def in_data_order(self) -> bool:
         return True
 
+    def departure_from_k_rows(self, measure: str) -> None:
+        return None
+
     def last(self, n: int) -> int:
         return n
 

@@ -145,8 +145,10 @@ class At:
 class Line(Part, frozen=True):
     """What theory says of a measure, the conditions under which it holds, and whom it binds.
 
-    Lower bounds on the loss decrease with k. They therefore also hold for the mean of hypotheses up to k, and
-    for examples drawn with replacement, of which at most k are different.
+    A line is about the hypothesis that has learned from exactly k different rows, unless it declares that it
+    does not need them: then `needs_k_rows` is False. Lower bounds that decrease with k do not. They also hold
+    for the mean of the hypotheses up to k, for cut predictions, and for examples drawn with replacement, of
+    which at most k are different.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(
@@ -160,6 +162,7 @@ class Line(Part, frozen=True):
             "per_replica",
             "along_runs",
             "running",
+            "needs_k_rows",
             "holds",
             "binds",
         )
@@ -195,6 +198,12 @@ class Line(Part, frozen=True):
 
     running: ClassVar[Literal["mean", "min", "max", "sum"] | None] = None
     """What it is about of all evaluation points so far; None for one about each of them."""
+
+    needs_k_rows: ClassVar[bool] = True
+    """Whether it requires a hypothesis of exactly k different rows, measured as it is. A reference does not.
+
+    False for lower bounds that decrease with k, for upper ones that grow with it, for lines about the start,
+    and for lines that state themselves which examples they need."""
 
     title: ClassVar[str] = ""
     """What it is called, in few words that may follow "the" and have no comma; empty: its kind."""
@@ -245,8 +254,18 @@ class Line(Part, frozen=True):
         """Whether the learner satisfies the theorem's conditions, and why or why not."""
         return Finding(False, f"{self.kind} does not say what learners it binds")
 
+    def on_problem(self, experiment: Setup) -> Finding:
+        """`holds`, and where the line needs it whether hypotheses have learned from exactly k rows."""
+        found = self.holds(experiment)
+        if not found.holds or not self.needs_k_rows or self.direction == "reference":
+            return found
+        departure = experiment.protocol.departure_from_k_rows(self.measure)
+        if departure is None:
+            return found
+        return Finding(False, f"requires a hypothesis of exactly k different rows, and {departure}")
+
     def judged(self, learner: Learner, experiment: Setup) -> Finding:
-        """The same here, where examples that a learner knows are to be among those that k counts."""
+        """`binds`, where examples that a learner knows are to be among those that k counts."""
         look_ahead = experiment.protocol.solvers_look_ahead(experiment.problem.matrix.shape()[0])
         if learner.solver is not None and look_ahead:
             what = "knows all training rows from the first step on, and k counts those of mini-batches"
@@ -273,6 +292,7 @@ class RotationInvariant(Line, frozen=True):
     """A lower bound for every learner whose predictions do not change when all instances are rotated."""
 
     group: ClassVar[Group | None] = ROTATIONS
+    needs_k_rows: ClassVar[bool] = False
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if shares_layers(learner):
@@ -442,21 +462,20 @@ def only_numbers(experiment: Setup) -> Finding | None:
 
 
 def descends(learner: Learner, experiment: Setup) -> Finding | None:
-    """What keeps steps from being those of gradient descent, or momentum, on the whole loss with one rate
-    that is given; None if nothing does."""
-    name, update, architecture = learner.name, learner.update, learner.architecture
-    if update is None or architecture is None:
+    """What keeps steps from being those of gradient descent, or momentum, on the whole loss at one constant
+    rate `lr`; None if nothing does."""
+    name, update = learner.name, learner.update
+    if update is None:
         return Finding(False, f"it requires steps with a rate, and {name} is a solver")
     if update.stable_up_to is None or update.mini_batch is not None:
         return Finding(False, f"it requires gradient descent or momentum, and {name} uses {update.kind}")
-    if not learner.plain_steps:
-        return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")
-    if getattr(update, "lr", BEST) == BEST:
-        return Finding(False, f"it requires a given rate, and that of {name} is chosen in the end")
-    factors = architecture.rate_factors(experiment.problem.matrix.shape()[1]).values()
-    if learner.layer_rates or any(factor != 1 for factor in factors):
-        return Finding(False, f"it requires one rate for all layers, and those of {name} have their own")
-    return None
+    return at_rate_lr(learner, experiment)
+
+
+def at_rate_lr(learner: Learner, experiment: Setup) -> Finding | None:
+    """What keeps steps from having one constant rate `lr` in all layers; None if nothing does."""
+    reason = learner.departure_from_lr(experiment.problem.matrix.shape()[1])
+    return None if reason is None else Finding(False, reason)
 
 
 def product_curve(at: At) -> Floats:

@@ -31,6 +31,7 @@ class CoinLabels(Line, frozen=True, tag="coin-labels"):
 
     title: ClassVar[str] = "bound on coins"
     direction: ClassVar[Direction] = "lower"
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "c(1 − k/n)"
     source: ClassVar[str] = "the proof of WKA21 Thm 3"
 

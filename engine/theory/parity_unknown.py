@@ -24,6 +24,7 @@ class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
     title: ClassVar[str] = "least error of any learner"
     measure: ClassVar[str] = "test-error"
     direction: ClassVar[Direction] = "lower"
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "½(1 − E 2^(rank − n)), rank over F₂ of k random vectors"
     source: ClassVar[str] = "derived for this project"
 

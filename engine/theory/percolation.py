@@ -32,6 +32,8 @@ class OfFactors(Line, frozen=True):
     them through the labels alone, which are products of one fair sign for every factor.
     """
 
+    needs_k_rows: ClassVar[bool] = False
+
     def group_in(self, experiment: Setup) -> Group | None:
         return rotations(*experiment.problem.matrix.sign_factors)
 
