@@ -6,6 +6,7 @@ import copy
 import itertools
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from engine.pictures.bound_class import BoundClass
 from engine.runtime.bound_classes import bound_classes
 from engine.spec import plan as plans
 from engine.spec import presets, reading
+from engine.spec.changes import unjudged
 from engine.spec.experiment import Experiment
 from engine.spec.fields import UNTAGGED
 from engine.spec.points import Plan
@@ -123,17 +125,22 @@ class EditableExperiment:
     def plan(self) -> Plan:
         """All runs of the set-up; claims that do not fit all of them are left out, too.
 
+        Claims of the preset are not judged where the set-up is no longer that of the preset.
+
         Raises: BadInput for a point of its axes that cannot run.
         """
         if not self.document.get("axes"):
-            return plans.only(self.experiment)
+            return self._with_unjudged(plans.only(self.experiment))
         try:
             plan, given, claims = fitting(self._to_run(), plans.plan)
         except BadInput as error:
             self._refuse(error)
             raise
         self._accept(plan.experiment, given, claims)
-        return plan
+        return self._with_unjudged(plan)
+
+    def _with_unjudged(self, plan: Plan) -> Plan:
+        return replace(plan, unjudged=unjudged(plan, self.document, self._origin_document))
 
     @property
     def left_out(self) -> dict[int, LeftOut]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
@@ -70,6 +70,8 @@ class Shown:
     pictures: Pictures | None = None
     outcomes: Sequence[Outcome] = ()
     caption: str = ""
+    unjudged: Mapping[int, str] = field(default_factory=dict)
+    """As the plan of the run has it."""
 
 
 def finished(
@@ -77,7 +79,15 @@ def finished(
 ) -> Shown:
     """A run that came to its end, as the app would show it; `document` has the expressions of its preset."""
     look = Look(view(of_run(experiment), of_one(experiment, trace)))
-    shown = Shown(document or experiment, experiment, trace, document=document, outcomes=outcomes)
+    unjudged = {number: one.detail for number, one in enumerate(outcomes) if one.holds is None}
+    shown = Shown(
+        document or experiment,
+        experiment,
+        trace,
+        document=document,
+        outcomes=outcomes,
+        unjudged=unjudged,
+    )
     return with_look(shown, look)
 
 
@@ -232,7 +242,10 @@ def _table(shown: Shown) -> tables.Table:
 
 def _report(shown: Shown) -> bytes:
     pictures = shown.pictures
-    results = of_one(shown.experiment, _trace(shown)) if pictures is None else pictures.results
+    if pictures is None:
+        results = of_one(shown.experiment, _trace(shown), shown.unjudged)
+    else:
+        results = pictures.results
     document = msgspec.to_builtins(shown.experiment) if shown.document is None else shown.document
     return encode(document, results, judge(results))
 
