@@ -11,8 +11,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from engine.claims import Outcome
 from engine.core import atomic_write
 from engine.core.parts import BadInput
@@ -26,6 +24,7 @@ from engine.results.views import view
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import drawn, of_run
 from engine.spec.reading import Raw
+from engine.spec.words import as_document
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, Series
@@ -246,7 +245,7 @@ def _report(shown: Shown) -> bytes:
         results = of_one(shown.experiment, _trace(shown), shown.unjudged)
     else:
         results = pictures.results
-    document = msgspec.to_builtins(shown.experiment) if shown.document is None else shown.document
+    document = as_document(shown.experiment) if shown.document is None else shown.document
     return encode(document, results, judge(results))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,6 +84,26 @@ def test_claims_of_a_changed_set_up_are_judged_once_it_was_saved_as_a_preset_of_
     assert not talk.plan().unjudged
     talk.put("problem.matrix.d", 32)
     assert set(talk.plan().unjudged.values()) == {SET_UP}
+
+
+def test_a_title_with_an_expression_follows_a_change_of_the_run_and_stays_as_it_is_written_in_the_document(
+    tmp_path: Path,
+):
+    text = presets.path_of("hadamard-128").read_text()
+    title = next(line for line in text.splitlines() if line.startswith("title"))
+    file = tmp_path / "mine.toml"
+    file.write_text(text.replace(title, 'title = "On {replicas} draws of {d} {{features}}"'))
+    editable = EditableExperiment.of(str(file))
+    assert not editable.changed
+    editable.put("run.replicas", 7)
+    assert editable.experiment.title == "On 7 draws of 128 {features}"
+    assert editable.document["title"] == "On {replicas} draws of {d} {{features}}"
+    editable.put("learners[0].name", "G{1}")
+    assert editable.error is None
+    assert editable.experiment.title == "mine: replicas 1 → 7, GD is called G{1}"
+    again = EditableExperiment(editable.document, str(file))
+    assert again.document == editable.document
+    assert again.experiment == editable.experiment
 
 
 def test_a_claim_about_a_learner_that_goes_is_left_out_alone_and_says_why(talk: EditableExperiment):
