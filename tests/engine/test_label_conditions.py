@@ -1,7 +1,7 @@
 """Lines ask whether unseen labels are fair coins, and in which order rows come, and hold only there."""
 
 from itertools import combinations, product
-from math import comb, log
+from math import comb
 
 import numpy as np
 import pytest
@@ -275,26 +275,6 @@ def test_labels_that_are_declared_coins_are_fair_and_independent(matrix, target,
     own = np.eye(len(correlation), others.shape[1], dtype=bool)
     assert (abs(correlation)[~own] < ERRORS * np.broadcast_to(error + 1e-12, own.shape)[~own]).all()
     assert (abs(coins.mean(0)) < ERRORS / np.sqrt(replicas)).all()
-
-
-@pytest.mark.parametrize(("loss", "c"), [("square", 1.0), ("hinge", 1.0), ("logistic", log(2))])
-def test_coin_labels_is_the_least_loss_over_all_labels_of_unseen_rows(loss, c):
-    """By brute force: the best fixed predictions on n − k rows, over all 2^(n − k) labels of theirs."""
-    n = 5
-    described = experiment({"kind": "gaussian", "n": n}, "coin", d=3, loss=loss)
-    cost = {
-        "square": lambda p, y: (p - y) ** 2,
-        "hinge": lambda p, y: np.maximum(0, 1 - p * y),
-        "logistic": lambda p, y: np.log1p(np.exp(-p * y)),
-    }[loss]
-    grid = np.linspace(-2, 2, 401)
-    least = []
-    for k in range(n + 1):
-        worlds = np.array(list(product([-1.0, 1.0], repeat=n - k)))
-        by_row = [cost(grid[:, None], worlds[:, row]).mean(1).min() for row in range(n - k)]
-        least.append(sum(by_row) / n)
-    np.testing.assert_allclose(values(described, "coin-labels"), least, atol=1e-12)
-    assert c == pytest.approx(least[0])
 
 
 def test_coins_that_come_with_a_row_and_its_negative_are_not_independent():

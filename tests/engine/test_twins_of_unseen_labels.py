@@ -168,6 +168,21 @@ def independent_of_both_signs(described: Experiment) -> Array:
     return best_when_seen(((*repeated(1, 2), order) for order in orders), 4)
 
 
+def in_random_order(rows: int, loss: str, described: Experiment) -> Array:
+    """Mini-batches of one in every order of the first rows, both signs of each of two Hadamard rows."""
+    orders = permutations(range(rows))
+    return best_when_seen(((*repeated(1, 2), order) for order in orders), rows, loss)
+
+
+def knowing_the_row(loss: str, described: Experiment) -> Array:
+    """Of a learner that knows which row it predicts, over all labels of all rows."""
+    n = described.problem.matrix.shape()[0]
+    y = signs(n)
+    rows = np.broadcast_to(np.arange(n), y.shape)[..., None]
+    seen = [np.concatenate([y[:, None, :k].repeat(n, 1), rows], 2) for k in range(n + 1)]
+    return np.array([best(y.ravel(), information.reshape(y.size, -1), loss) for information in seen])
+
+
 def factor_signs(factors: tuple[int, ...], tuples: Array) -> Array:
     """Labels of tuples [n, r] for every choice of the signs of all factors, [W, n]."""
     choices = product(*(signs(factor) for factor in factors))
@@ -286,6 +301,30 @@ TWINS = (
         },
         independent_of_both_signs,
         "drawn of both signs",
+    ),
+    *(
+        Twin(
+            "duplicates",
+            {
+                "d": 2,
+                "matrix": {"kind": "hadamard", "repeat": 1, "row_signs": False},
+                "target": {"kind": "feature", "index": 1},
+                "protocol": {"kind": "steps", "batch": 1, "steps": rows, "records": rows, "train": rows},
+                "loss": loss,
+            },
+            partial(in_random_order, rows, loss),
+            f"in random order of {rows} {loss}",
+        )
+        for rows, loss in ((4, "square"), (3, "square"), (4, "logistic"))
+    ),
+    *(
+        Twin(
+            "coin-labels",
+            {"matrix": {"kind": "gaussian", "n": 5}, "target": "coin", "d": 3, "loss": loss},
+            partial(knowing_the_row, loss),
+            loss,
+        )
+        for loss in ("square", "logistic", "hinge", "exponential")
     ),
     Twin("percolation", outer(4, 4, replicas=2), partial(knowing_the_factors, "square")),
     Twin(
