@@ -168,6 +168,19 @@ def independent_of_both_signs(described: Experiment) -> Array:
     return best_when_seen(((*repeated(1, 2), order) for order in orders), 4)
 
 
+def in_random_order(times: int, loss: str, described: Experiment) -> Array:
+    """All orders of the training rows by mini-batches, in which copies of a row are the same."""
+    X, y = repeated(times, 2)
+    examples = described.protocol.examples_seen(len(X)).astype(int)
+    trained = int(examples[-1])
+    numbers = [place // times for place in range(trained)]  # of different rows
+    orders = []
+    for order in sorted(set(permutations(numbers))):
+        copies = [order[:place].count(row) for place, row in enumerate(order)]
+        orders.append(times * np.array(order) + copies)
+    return best_when_seen(((X, y, order) for order in orders), trained, loss)[examples]
+
+
 def knowing_the_rows(y: Array, loss: str) -> Array:
     """Of a learner that tells all rows apart, over equally likely labels [W, n]."""
     rows = np.broadcast_to(np.arange(y.shape[1]), y.shape)[..., None]
@@ -176,6 +189,10 @@ def knowing_the_rows(y: Array, loss: str) -> Array:
         information = np.concatenate([y[:, None, :k].repeat(y.shape[1], 1), rows], 2)
         costs_at_k.append(best(y.ravel(), information.reshape(y.size, -1), loss))
     return np.array(costs_at_k)
+
+
+def coins(loss: str, described: Experiment) -> Array:
+    return knowing_the_rows(signs(described.problem.matrix.shape()[0]), loss)
 
 
 def factor_signs(factors: tuple[int, ...], tuples: Array) -> Array:
@@ -288,6 +305,30 @@ TWINS = (
         },
         independent_of_both_signs,
         "drawn of both signs",
+    ),
+    *(
+        Twin(
+            "duplicates",
+            {
+                "d": 2,
+                "matrix": {"kind": "hadamard", "repeat": times, "row_signs": False},
+                "target": {"kind": "feature", "index": 1},
+                "protocol": {"kind": "steps", "batch": 1, "steps": rows, "records": rows, "train": rows},
+                "loss": loss,
+            },
+            partial(in_random_order, times, loss),
+            f"{times} in random order of {rows} {loss}",
+        )
+        for times, rows, loss in ((1, 4, "square"), (1, 3, "square"), (1, 4, "logistic"), (2, 8, "square"))
+    ),
+    *(
+        Twin(
+            "coin-labels",
+            {"matrix": {"kind": "gaussian", "n": 5}, "target": "coin", "d": 3, "loss": loss},
+            partial(coins, loss),
+            loss,
+        )
+        for loss in ("square", "logistic", "hinge", "exponential")
     ),
     Twin("percolation", outer(4, 4, replicas=2), partial(knowing_the_factors, "square")),
     Twin(
