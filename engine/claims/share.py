@@ -31,5 +31,5 @@ class Share(Comparing, frozen=True, kw_only=True, tag="share"):
         if place is None:
             return self.fails(f"there is no {name_of(view)} recorded at {where(view, self.at)}")
         each = [float(curve.over([one])[place]) for one in range(curve.replicas)]
-        holding = [self.compared(value).holds for value in each]
+        holding = [self.compared(value).holds is True for value in each]
         return in_replicas(self, holding, self.share)

@@ -114,6 +114,30 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Whether its steps are those of its update rule, with nothing added."""
         return all(getattr(self, name) is None for name in STEP_OPTIONS)
 
+    def has_layer_rates(self, d: int) -> bool:
+        """Whether layers have rates of their own for d features, by `layer_rates` or by the architecture."""
+        factors = {} if self.architecture is None else self.architecture.rate_factors(d)
+        return bool(self.layer_rates) or any(factor != 1 for factor in factors.values())
+
+    def departure_from_lr(self, d: int) -> str | None:
+        """Return why its steps are not those of its rule at one constant rate `lr` in all layers.
+
+        None if they are. Lines of the theory in which η stands for `lr` ask this.
+        """
+        if self.update is None or self.architecture is None:
+            return f"it requires steps with a rate, and {self.name} takes none"
+        if not hasattr(self.update, "lr"):
+            return f"it requires a given rate, and {self.update.kind} makes its own for {self.name}"
+        if self.update.lr == "best":
+            return f"it requires a given rate, and that of {self.name} is chosen in the end"
+        if not self.plain_steps:
+            return f"it requires plain steps with one rate, and {self.name} adds something to them"
+        if self.has_layer_rates(d):
+            return f"it requires one rate for all layers, and those of {self.name} have their own"
+        if self.rate_unit != "one":
+            return f"it requires rates as such, and those of {self.name} are in units of its own"
+        return None
+
     def stream_of_start(self, streams: Streams) -> Stream:
         """The random numbers that its architecture starts from."""
         return streams.printed(self.start_seed) if self.start_seed else streams("init")

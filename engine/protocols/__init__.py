@@ -164,7 +164,10 @@ class Protocol(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(
         (
             "drawn_independently",
+            "in_data_order",
+            "shuffled_rows",
             "averages_hypotheses",
+            "departure_from_k_rows",
             "full_batch",
             "of_logarithm",
             "batch_variance",
@@ -183,6 +186,18 @@ class Protocol(Part, frozen=True):
         return False
 
     @property
+    def in_data_order(self) -> bool:
+        """Whether only the first k rows of the data have been seen when the clock of bounds says k."""
+        return False
+
+    def shuffled_rows(self, n: int) -> int | None:
+        """T if at most k examples have been seen, a uniformly random subset of the first T of n rows.
+
+        None where the order is another.
+        """
+        return None
+
+    @property
     def averages_hypotheses(self) -> bool:
         """Whether the loss after k examples is the mean over the k hypotheses that predicted them."""
         return False
@@ -191,6 +206,14 @@ class Protocol(Part, frozen=True):
     def clips_at(self) -> float | None:
         """Y if predictions are cut to [0, Y]."""
         return None
+
+    def departure_from_k_rows(self, measure: str) -> str | None:
+        """Return why `measure` at k is not that of one hypothesis that has learned from k different rows.
+
+        None if it is, with predictions as they are. For a learner with an update rule these are rows that it
+        has been shown, for a solver rows that it was given.
+        """
+        return f"protocol {self.kind} does not say which rows those are"
 
     @property
     def full_batch(self) -> bool:

@@ -32,12 +32,19 @@ class AtInit(Protocol, frozen=True, tag="at-init"):
         return True
 
     @property
+    def in_data_order(self) -> bool:
+        return True
+
+    @property
     def stops_blindly(self) -> bool:
         return True
 
     @property
     def trains(self) -> bool:
         return False
+
+    def departure_from_k_rows(self, measure: str) -> None:
+        return None
 
     def last(self, n: int) -> int:
         return 0

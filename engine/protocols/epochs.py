@@ -47,8 +47,15 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
         return False
 
     @property
+    def in_data_order(self) -> bool:
+        return True
+
+    @property
     def stops_blindly(self) -> bool:
         return True
+
+    def departure_from_k_rows(self, measure: str) -> None:
+        return None
 
     def check(self, n: int, labels: Values) -> None:
         if self.train is not None and self.train > n:

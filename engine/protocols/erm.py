@@ -51,6 +51,13 @@ class ERM(Protocol, frozen=True, tag="erm"):
     def single(self) -> bool:
         return False
 
+    def departure_from_k_rows(self, measure: str) -> None:
+        return None
+
+    @property
+    def in_data_order(self) -> bool:
+        return True
+
     @property
     def stops_blindly(self) -> bool:
         return self.tolerance == 0

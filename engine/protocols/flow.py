@@ -101,12 +101,19 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return True
 
     @property
+    def in_data_order(self) -> bool:
+        return True
+
+    @property
     def stops_blindly(self) -> bool:
         return self.until is None or self.until.measure is None
 
     @property
     def ends_early(self) -> Until | None:
         return self.until
+
+    def departure_from_k_rows(self, measure: str) -> None:
+        return None
 
     def refuses(self, learner: Learner) -> str | None:
         if learner.update is None:

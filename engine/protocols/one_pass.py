@@ -31,6 +31,10 @@ MOST_BEYOND = 1 << 16
 """Places between the end of a pass and the last row at which lines are computed, where there are more."""
 
 
+AVERAGED = frozenset(("loss", "error"))
+"""The measures that `average` makes means over hypotheses."""
+
+
 class OnePass(Protocol, frozen=True, tag="one-pass"):
     """One update per example, the average loss over all n rows, seen ones included, after k = 0 … n of them.
 
@@ -61,12 +65,25 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         return self.replacement
 
     @property
+    def in_data_order(self) -> bool:
+        return not self.replacement
+
+    @property
     def averages_hypotheses(self) -> bool:
         return self.average
 
     @property
     def clips_at(self) -> float | None:
         return self.clip
+
+    def departure_from_k_rows(self, measure: str) -> str | None:
+        if self.average and measure in AVERAGED:
+            return f"the {measure} here is the mean over the hypotheses so far"
+        if self.replacement:
+            return "examples are drawn independently here, and some come twice"
+        if self.clip is not None:
+            return f"predictions are cut to [0, {self.clip:g}] here"
+        return f"updates wait for {self.batch} examples here" if self.batch > 1 else None
 
     @property
     def single(self) -> bool:
@@ -159,7 +176,7 @@ class Pass(InPieces):
         measures = dict(block.measures)
         if not self._counted_everywhere:
             measures.pop("error", None)
-        for name in measures.keys() & {"loss", "error"}:
+        for name in measures.keys() & AVERAGED:
             measures[name] = self._means(name, block.clocks["k"], measures[name])
         return block._replace(measures=measures)
 

@@ -97,6 +97,13 @@ class Steps(Protocol, frozen=True, tag="steps"):
     ] = None
 
     @property
+    def in_data_order(self) -> bool:
+        return self._is_full
+
+    def shuffled_rows(self, n: int) -> int | None:
+        return None if self._is_full else self.rows(n)
+
+    @property
     def full_batch(self) -> bool:
         return self._is_full and not self.log_loss
 
@@ -116,6 +123,9 @@ class Steps(Protocol, frozen=True, tag="steps"):
         if self.replacement:
             return 1 / batch
         return (rows - batch) / (batch * max(1, rows - 1))
+
+    def departure_from_k_rows(self, measure: str) -> str | None:
+        return None if self._is_full else "steps follow mini-batches in random order here"
 
     @property
     def single(self) -> bool:

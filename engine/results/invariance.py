@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.architectures import Architecture
 from engine.core import catalogue
 from engine.core.groups import ROTATIONS, SIGNED_PERMUTATIONS, TRIVIAL, Group
 from engine.core.lazy import torch
@@ -26,6 +27,7 @@ from engine.training.coupled_runs import on_transformed
 from engine.training.descent import rates_of
 from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
+from engine.updates import Update
 
 
 def verdict(learner: Learner, experiment: Setup) -> Verdict:
@@ -34,22 +36,18 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
         return learner.solver.invariance()
     assert learner.architecture is not None, "Learner admits no other combination"
     start = learner.architecture.invariance(experiment.problem.matrix.shape()[1])
-    if learner.start_seed:
+    drawn = not (learner.architecture.fixed_input_start or learner.architecture.by_inner_products)
+    if learner.start_seed and drawn:
         start = Verdict(False, "it starts from one draw and no other, which features tell apart", TRIVIAL)
     if learner.update is None:
         return start._replace(reason=f"{start.reason}, and it is not trained")
     if learner.architecture.by_inner_products and not learner.update.own_start:
         return start
-    steps = _with_options(
-        learner, learner.update.invariance(experiment.problem.matrix, experiment.protocol.single)
-    )
+    steps = _with_options(learner, _steps(learner, learner.update, learner.architecture, experiment))
     if start.invariant is False:
-        scalar = learner.update.along_gradients and learner.noise is None
-        # A factor of an instance has a layer of its own, and only scalars suit all of them.
-        kept = steps.group if scalar or start.group.factors is None else TRIVIAL
-        return start._replace(otherwise=start.group & kept)
+        return start._replace(otherwise=_kept(learner, learner.update, learner.architecture, start, steps))
     frozen = learner.layer_rates.get(learner.architecture.layers[0]) == 0
-    if frozen and not learner.update.own_start:
+    if frozen and learner.update.layerwise and not learner.update.own_start:
         return Verdict(True, f"{start.reason}, and the input layer stays as it is")
     if steps.invariant is False:
         return steps
@@ -57,6 +55,30 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
         reason = "the gradient of the penalty is another for every weight, and so is its rate"
         return Verdict(False, reason, SIGNED_PERMUTATIONS)
     return steps._replace(reason=f"{start.reason}, and {steps.reason}")
+
+
+def _steps(learner: Learner, update: Update, architecture: Architecture, experiment: Setup) -> Verdict:
+    """The verdict about the steps of an update rule, with nothing added, on an architecture."""
+    matrix = experiment.problem.matrix
+    shapes = architecture.shapes(matrix.shape()[1])
+    if all(math.prod(shapes[name][:-1]) == 1 for name in architecture.layers):
+        return update.invariance_of_vectors or update.invariance(matrix, experiment.protocol.single)
+    return update.invariance(matrix, experiment.protocol.single)
+
+
+def _kept(
+    learner: Learner, update: Update, architecture: Architecture, start: Verdict, steps: Verdict
+) -> Group:
+    """The group that steps keep of that of a start which features tell apart."""
+    if learner.noise is not None and len(architecture.layers) > 1:
+        return TRIVIAL  # every layer would have to be transformed, and so its noise
+    if start.group.factors is not None:
+        # A factor of an instance has a layer of its own, and only scalars suit all of them.
+        return start.group & steps.group if update.along_gradients else TRIVIAL
+    rates = {learner.layer_rates.get(layer, 1.0) for layer in architecture.layers}
+    if architecture.exchanges_on_flips and update.entries_alike and len(rates) == 1:
+        return SIGNED_PERMUTATIONS & steps.group
+    return start.group & steps.group
 
 
 def _with_options(learner: Learner, steps: Verdict) -> Verdict:

@@ -224,13 +224,13 @@ def _theorem(line: TheoryLine) -> dict[str, Any]:
 
 
 def claim(outcome: Outcome) -> dict[str, Any]:
-    """A claim and its outcome."""
+    """A claim and its outcome; `holds` is null where it is not judged."""
     return {
         "text": outcome.claim.text,
         "holds": outcome.holds,
         "measured": number(outcome.measured),
         "stderr": number(outcome.stderr),
-        "detail": outcome.detail,
+        "detail": outcome.detail if outcome.holds is not None else f"{outcome.word}: {outcome.detail}",
     }
 
 

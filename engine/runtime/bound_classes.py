@@ -10,7 +10,7 @@ from engine.spec.experiment import Experiment
 
 def bound_classes(experiment: Experiment) -> dict[str, BoundClass | None]:
     """The class of every learner, by name, as its run is going to have it."""
-    holding = [line for line in lines_about(experiment) if line.holds(experiment).holds]
+    holding = [line for line in lines_about(experiment) if line.on_problem(experiment).holds]
     directions = [line.direction for line in holding]
     return {
         learner.name: bound_class(

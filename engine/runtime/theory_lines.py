@@ -80,7 +80,7 @@ def _order(experiment: Setup) -> Order | None:
 
 
 def _line(line: Line, at: At, others: Others) -> TheoryLine:
-    experiment, on_problem = at.experiment, line.holds(at.experiment)
+    experiment, on_problem = at.experiment, line.on_problem(at.experiment)
     on_learners = {
         learner.name: line.judged(learner, experiment) if on_problem.holds else on_problem
         for learner in experiment.learners

@@ -48,7 +48,7 @@ def lines_along(experiment: Experiment, learner: Learner, recorded: Collection[s
         line
         for line in catalogue.defaults("theory")
         if line.along_runs and line.measure in recorded
-        if line.judged(learner, experiment).holds and line.holds(experiment).holds
+        if line.judged(learner, experiment).holds and line.on_problem(experiment).holds
     ]
 
 

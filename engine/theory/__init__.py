@@ -145,8 +145,10 @@ class At:
 class Line(Part, frozen=True):
     """What theory says of a measure, the conditions under which it holds, and whom it binds.
 
-    Lower bounds on the loss decrease with k. They therefore also hold for the mean of hypotheses up to k, and
-    for examples drawn with replacement, of which at most k are different.
+    A line is about the hypothesis that has learned from exactly k different rows, unless it declares that it
+    does not need them: then `needs_k_rows` is False. Lower bounds that decrease with k do not. They also hold
+    for the mean of the hypotheses up to k, for cut predictions, and for examples drawn with replacement, of
+    which at most k are different.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(
@@ -160,6 +162,7 @@ class Line(Part, frozen=True):
             "per_replica",
             "along_runs",
             "running",
+            "needs_k_rows",
             "holds",
             "binds",
         )
@@ -195,6 +198,12 @@ class Line(Part, frozen=True):
 
     running: ClassVar[Literal["mean", "min", "max", "sum"] | None] = None
     """What it is about of all evaluation points so far; None for one about each of them."""
+
+    needs_k_rows: ClassVar[bool] = True
+    """Whether it requires a hypothesis of exactly k different rows, measured as it is. A reference does not.
+
+    False for lower bounds that decrease with k, for upper ones that grow with it, for lines about the start,
+    and for lines that state themselves which examples they need."""
 
     title: ClassVar[str] = ""
     """What it is called, in few words that may follow "the" and have no comma; empty: its kind."""
@@ -245,8 +254,18 @@ class Line(Part, frozen=True):
         """Whether the learner satisfies the theorem's conditions, and why or why not."""
         return Finding(False, f"{self.kind} does not say what learners it binds")
 
+    def on_problem(self, experiment: Setup) -> Finding:
+        """`holds`, and where the line needs it whether hypotheses have learned from exactly k rows."""
+        found = self.holds(experiment)
+        if not found.holds or not self.needs_k_rows or self.direction == "reference":
+            return found
+        departure = experiment.protocol.departure_from_k_rows(self.measure)
+        if departure is None:
+            return found
+        return Finding(False, f"requires a hypothesis of exactly k different rows, and {departure}")
+
     def judged(self, learner: Learner, experiment: Setup) -> Finding:
-        """The same here, where examples that a learner knows are to be among those that k counts."""
+        """`binds`, where examples that a learner knows are to be among those that k counts."""
         look_ahead = experiment.protocol.solvers_look_ahead(experiment.problem.matrix.shape()[0])
         if learner.solver is not None and look_ahead:
             what = "knows all training rows from the first step on, and k counts those of mini-batches"
@@ -273,6 +292,7 @@ class RotationInvariant(Line, frozen=True):
     """A lower bound for every learner whose predictions do not change when all instances are rotated."""
 
     group: ClassVar[Group | None] = ROTATIONS
+    needs_k_rows: ClassVar[bool] = False
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if shares_layers(learner):
@@ -323,18 +343,45 @@ def in_words(constant: float) -> str:
 def fair_signs(experiment: Setup, reason: str) -> Finding:
     """Whether not knowing the sign of a row's label costs c on average over rows; `reason` where it does.
 
-    It costs c where labels are ±1, and for square loss y², whose mean over rows in random order is ‖w*‖² = 1
-    on orthogonal rows of length √d. Label noise and labels drawn by chance only make it cost more.
+    The label is a fair coin of its own, or it changes sign with a row whose sign is unknown. Not knowing it
+    costs c where labels are ±1. For square loss it costs y², whose mean over rows in random order is
+    ‖w*‖² = 1 on orthogonal rows of length √d. Label noise only makes it cost more.
     """
     problem = experiment.problem
-    if problem.target.values(problem.matrix) == "signs":
+    if problem.labels_are_coins:
+        return Finding(True, reason)
+    if not problem.labels_flip:
+        return Finding(False, f"requires labels that change sign with their row, {_labels_in_words(problem)}")
+    if problem.labels != "soft" or problem.target.values(problem.matrix) == "signs":
         return Finding(True, reason)
     if not problem.target.unit:
         return Finding(False, f"requires a feature as the target, and here it is {problem.target.kind}")
-    soft_squares = problem.labels == "soft" and loss_of(experiment).is_square
-    if not (soft_squares and problem.matrix.random_order):
-        return Finding(False, "requires labels ±1, or soft ones, square loss and rows in random order")
+    if not (loss_of(experiment).is_square and problem.matrix.random_order):
+        return Finding(False, "requires labels ±1, or square loss and rows in random order")
     return Finding(True, reason)
+
+
+def _labels_in_words(problem: Problem) -> str:
+    """Why labels do not change sign with their row, after a comma."""
+    if problem.labels == "sign" and problem.target.is_odd(problem.matrix):
+        return "and here some are signs of 0, which are +1"
+    return f"and those of {problem.target.kind} do not on {problem.matrix.kind}"
+
+
+def knows_unseen_labels(learner: Learner, experiment: Setup) -> Finding | None:
+    """How labels of rows that a learner has not seen enter its steps; None if they do not.
+
+    The sharpness of a square loss does not depend on labels if predictions are linear in the parameters.
+    """
+    if getattr(learner.update, "lr", None) == BEST:
+        return Finding(False, f"the rate of {learner.name} is chosen by its losses on all rows")
+    if learner.rate_unit != "start-sharpness":
+        return None
+    architecture = learner.architecture
+    linear = architecture is not None and architecture.linear_layers == 1
+    if linear and loss_of(experiment).is_square:
+        return None
+    return Finding(False, f"the unit of the rate of {learner.name} is measured with the labels of all rows")
 
 
 def shown_once(experiment: Setup) -> Finding | None:
@@ -342,6 +389,13 @@ def shown_once(experiment: Setup) -> Finding | None:
     if experiment.problem.matrix.repeat is None:
         return None
     return Finding(False, "requires rows that are seen once, and here they are repeated")
+
+
+def rows_in_order(experiment: Setup) -> Finding | None:
+    """What keeps the examples seen from being the first k rows of the data; None if nothing does."""
+    if experiment.protocol.in_data_order:
+        return None
+    return Finding(False, "requires examples in the order of the data, and here they are drawn at random")
 
 
 def whole_cube(experiment: Setup) -> Finding | None:
@@ -408,21 +462,20 @@ def only_numbers(experiment: Setup) -> Finding | None:
 
 
 def descends(learner: Learner, experiment: Setup) -> Finding | None:
-    """What keeps steps from being those of gradient descent, or momentum, on the whole loss with one rate
-    that is given; None if nothing does."""
-    name, update, architecture = learner.name, learner.update, learner.architecture
-    if update is None or architecture is None:
+    """What keeps steps from being those of gradient descent, or momentum, on the whole loss at one constant
+    rate `lr`; None if nothing does."""
+    name, update = learner.name, learner.update
+    if update is None:
         return Finding(False, f"it requires steps with a rate, and {name} is a solver")
     if update.stable_up_to is None or update.mini_batch is not None:
         return Finding(False, f"it requires gradient descent or momentum, and {name} uses {update.kind}")
-    if not learner.plain_steps:
-        return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")
-    if getattr(update, "lr", BEST) == BEST:
-        return Finding(False, f"it requires a given rate, and that of {name} is chosen in the end")
-    factors = architecture.rate_factors(experiment.problem.matrix.shape()[1]).values()
-    if learner.layer_rates or any(factor != 1 for factor in factors):
-        return Finding(False, f"it requires one rate for all layers, and those of {name} have their own")
-    return None
+    return at_rate_lr(learner, experiment)
+
+
+def at_rate_lr(learner: Learner, experiment: Setup) -> Finding | None:
+    """What keeps steps from having one constant rate `lr` in all layers; None if nothing does."""
+    reason = learner.departure_from_lr(experiment.problem.matrix.shape()[1])
+    return None if reason is None else Finding(False, reason)
 
 
 def product_curve(at: At) -> Floats:

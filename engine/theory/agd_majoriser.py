@@ -47,7 +47,8 @@ class ByDerivation(Line, frozen=True):
             return Finding(
                 False, f"it requires the G of half the mean square, {half}, which {name} does not have"
             )
-        if net.l2_penalty or learner.layer_rates or not learner.plain_steps:
+        own_rates = learner.has_layer_rates(experiment.problem.matrix.shape()[1])
+        if net.l2_penalty or own_rates or not learner.plain_steps:
             return Finding(
                 False, f"it requires plain steps without penalty, and {name} adds something to them"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from engine.core.cost import DIVERGED
 from engine.core.lazy import torch
@@ -51,7 +52,8 @@ class TwoLinearLayers(Line, frozen=True):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, architecture, update = learner.name, learner.architecture, learner.update
-        if (lacking := descends(learner, experiment)) is not None:
+        in_any_unit = structs.replace(learner, rate_unit="one")  # the line has the rates as they come out
+        if (lacking := descends(in_any_unit, experiment)) is not None:
             return lacking
         assert architecture is not None, "descends() admits no solver"
         assert update is not None, "descends() admits no other"

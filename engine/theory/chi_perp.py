@@ -19,15 +19,19 @@ from engine.theory.layer_recursion import LayerRecursion, averaged, only_at_the_
 class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
     """χ⊥ = C_w E σ′(z)², z ~ N(0, K_l): what layer l multiplies the squared distance of near inputs by.
 
-    As n → ∞, at the start, averaged over the instances; K_l is the variance of the signals of layer l. Where
-    it is 1 a net is critical: below, near inputs come together with depth, above they move apart. For ReLU it
-    is C_w/2 at every depth, and exact at every width. Source: RYH ch. 5; theory-nets.md §24.
+    As the width n → ∞, at the start, averaged over the instances; K_l is the variance of the signals of layer
+    l. Where it is 1 a net is critical: below, near inputs come together with depth, above they move apart.
+    For ReLU it is C_w/2 at every depth. It is exact at layer 1 only, whose signals are Gaussian with a
+    variance that is known. Those of later layers have one that varies with the weights, and a ReLU layer of
+    width n is dead with probability 2⁻ⁿ. Source: RYH ch. 5; theory-nets.md §24.
     """
 
     title: ClassVar[str] = "recursion of χ⊥"
     measure: ClassVar[str] = "susceptibility"
     per_learner: ClassVar[bool] = True
-    direction: ClassVar[Direction] = "exact"
+    direction: ClassVar[Direction] = "asymptotic"
+    limit: ClassVar[str] = "for wide nets"
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "χ⊥ = C_w E σ′(z)², z ~ N(0, C_b + V_{l−1}); 1 is critical"
     source: ClassVar[str] = "RYH ch. 5"
 

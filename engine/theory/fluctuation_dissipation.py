@@ -33,6 +33,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
     per_learner: ClassVar[bool] = True
     per_replica: ClassVar[bool] = True
     along_runs: ClassVar[bool] = True
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "(η/2)(‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²)), v = 1/b or (n − b)/(b(n − 1))"
     source: ClassVar[str] = "Yai18"
 
@@ -51,8 +52,6 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
         assert update is not None, "descends() admits no other"
         if update.stable_up_to != catapult.MONOTONE_BELOW:
             return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
-        if learner.rate_unit != "one":
-            return Finding(False, f"it requires rates as such, and those of {name} are in units of its own")
         if architecture.l2_penalty or experiment.problem.target.columns(experiment.problem.matrix) > 1:
             return Finding(False, f"it requires one net on one target without penalty, not {name} here")
         return Finding(True, f"{name} takes plain steps with one rate along the gradient of mini-batches")

@@ -14,7 +14,17 @@ from engine.learners.learner import Learner
 from engine.measures.row_gradients import RowGradients
 from engine.problems.targets.zero import Zero
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, OtherRun, along_every_step, only_square, whole_cube
+from engine.theory import (
+    At,
+    Direction,
+    Floats,
+    Line,
+    OtherRun,
+    along_every_step,
+    at_rate_lr,
+    only_square,
+    whole_cube,
+)
 
 JUNK = "junk"
 """The name of the run on labels that are fair coins: of square loss, in the mean over these, on labels 0."""
@@ -62,13 +72,10 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
             return Finding(False, f"it requires gradient descent, which {name} is not")
         if learner.noise is None or learner.noise.on != "weights" or learner.noise.sigma == 0:
             return Finding(False, f"it requires noise on the weights after every step, and {name} has none")
-        others = structs.replace(learner, noise=None)
-        factors = architecture.rate_factors(experiment.problem.matrix.shape()[1]).values()
-        plain = others.plain_steps and not architecture.l2_penalty and architecture.outputs == 1
-        if not plain or learner.layer_rates or any(factor != 1 for factor in factors):
-            return Finding(False, f"it requires steps with one rate and noise alone, and {name} adds to them")
-        if learner.rate_unit != "one" or not isinstance(getattr(update, "lr", None), float | tuple):
-            return Finding(False, f"it requires a rate that is given as such, and that of {name} is not")
+        if architecture.l2_penalty or architecture.outputs > 1:
+            return Finding(False, f"it requires a net for each target without penalty, and {name} is not one")
+        if (lacking := at_rate_lr(structs.replace(learner, noise=None), experiment)) is not None:
+            return lacking
         return Finding(True, f"{name} is gradient descent with noise on all of its weights")
 
     def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:

@@ -34,6 +34,7 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "asymptotic"
     limit: ClassVar[str] = "for wide nets"
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "V_l = C_w E σ(z)², z ~ N(0, C_b + V_{l−1})"
     source: ClassVar[str] = "RYH ch. 2"
 
@@ -53,7 +54,15 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
 
 def signals_of(learner: Learner) -> Signals | None:
     """The law of a learner's signals at the start; None if they obey no recursion known here."""
-    return None if learner.architecture is None else learner.architecture.signals
+    replaced = learner.update is not None and learner.update.own_start
+    return None if learner.architecture is None or replaced else learner.architecture.signals
+
+
+def starts_anew(learner: Learner) -> Finding | None:
+    """What keeps every replica from drawing a start of its own; None if nothing does."""
+    if not learner.start_seed:
+        return None
+    return Finding(False, f"it is a mean over starts, and all replicas of {learner.name} have the same one")
 
 
 def signals_at(at: At) -> Signals:

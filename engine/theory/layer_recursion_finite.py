@@ -36,6 +36,7 @@ class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-fin
     direction: ClassVar[Direction] = "asymptotic"
     limit: ClassVar[str] = "for wide nets"
     summary: ClassVar[Literal["mean", "median"]] = "median"
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "exp(E log V_l) ≃ V_l exp(−5l/(2n)) for ReLU, V_l exp(−l/n) for linear nets"
     source: ClassVar[str] = "RYH ch. 5"
 

@@ -11,6 +11,7 @@ from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line, only_square
+from engine.training.descent import speeds_of
 
 
 class LazyFlow(Line, frozen=True, tag="lazy-flow"):
@@ -52,10 +53,11 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
     def value(self, at: At) -> Floats:
         assert at.learner is not None, "a line per learner"
         assert at.learner.architecture is not None, "binds() admits no solver"
-        data, rates = at.drawn.data, at.learner.layer_rates
+        data = at.drawn.data
+        rates = speeds_of(at.learner, data.instances.d)
         parts = at.learner.architecture.kernel_at_start(data.instances.d)
         assert parts is not None, "binds() admits no other start"
-        scale = sum(part * rates.get(layer, 1.0) for layer, part in parts.items())
+        scale = sum(part * rates[layer] for layer, part in parts.items())
         rows = data.instances.rows.double().cpu().numpy()
         eigenvalues, vectors = np.linalg.eigh(rows @ rows.swapaxes(1, 2))  # [R, n], [R, n, n]
         labels = data.labels.double().view(data.replicas, data.targets, -1).cpu().numpy()

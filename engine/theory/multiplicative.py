@@ -10,7 +10,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, loss_of
+from engine.theory import At, Direction, Floats, Line, at_rate_lr, loss_of
 
 RATES = {1 / 3: 3.0, 1 / 2: 2.0}
 """η as a multiplicative rate, and the factor of ln d that belongs to it."""
@@ -29,6 +29,7 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
     title: ClassVar[str] = "multiplicative-update bound"
     direction: ClassVar[Direction] = "upper"
     per_learner: ClassVar[bool] = True
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "min(1, c ln d / k)"
     source: ClassVar[str] = "AW20 Thms 6–7"
 
@@ -52,12 +53,15 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
         eta = _multiplicative_rate(learner)
         if eta is None:
             return Finding(False, f"{learner.name} is neither EGU nor the spindly net, started at w = 1/d")
+        if (lacking := at_rate_lr(learner, experiment)) is not None:
+            return lacking
         if _factor(learner) is None:
             return Finding(False, f"{learner.name} has the rate {eta:.4g}, and the theorem needs 1/3 or 1/2")
         return Finding(True, f"{learner.name} multiplies its weights with the rate {eta:.4g} from w = 1/d")
 
     def formula_in(self, experiment: Setup) -> str:
-        factors = {_factor(learner) for learner in experiment.learners} - {None}
+        bound = (learner for learner in experiment.learners if self.binds(learner, experiment).holds)
+        factors = {_factor(learner) for learner in bound}
         if len(factors) == 1:
             return self.formula.replace("c", f"{factors.pop():g}")
         return f"{self.formula}, c = 3 for η = 1/3 and 2 for η = 1/2"
@@ -73,12 +77,7 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
 
 def _multiplicative_rate(learner: Learner) -> float | None:
     """The rate of the EGU that a learner is or, with small steps, follows; None for other learners."""
-    if (
-        learner.update is None
-        or learner.architecture is None
-        or learner.layer_rates
-        or not learner.plain_steps
-    ):
+    if learner.update is None or learner.architecture is None:
         return None
     return learner.update.exponentiated_rate(learner.architecture)
 

@@ -11,7 +11,7 @@ from engine.formulas import parities
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line, whole_cube
-from engine.theory.layer_recursion import only_at_the_start, signals_at, signals_of
+from engine.theory.layer_recursion import only_at_the_start, signals_at, signals_of, starts_anew
 
 
 class ParityGradient(Line, frozen=True, tag="parity-gradient"):
@@ -26,6 +26,7 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
     measure: ClassVar[str] = "label-gradient"
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "exact"
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "h λ¹_k at the output, k λ⁰_{k−1} + (n − k) λ⁰_{k+1} at the first layer"
     source: ClassVar[str] = "derived for this program, theory-bias.md §41"
 
@@ -35,6 +36,8 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
             return other
         if problem.target.fixed_feature is None:
             return Finding(False, f"requires one product of bits, and the target is {problem.target.kind}")
+        if problem.labels == "bernoulli" or problem.noise > 0:
+            return Finding(False, "requires labels without noise, and here they have some")
         return Finding(True, "the rows are all vectors of ±1, and the target is a product of some bits")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
@@ -43,7 +46,9 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
             return Finding(False, f"it requires one layer of ReLU units without biases, not {learner.name}")
         if not signals.unscaled:
             return Finding(False, f"it requires the standard parametrisation, not that of {learner.name}")
-        return Finding(True, f"{learner.name} is one layer of ReLU units with a Gaussian start")
+        return starts_anew(learner) or Finding(
+            True, f"{learner.name} is one layer of ReLU units with a Gaussian start"
+        )
 
     def value(self, at: At) -> Floats:
         signals = signals_at(at)

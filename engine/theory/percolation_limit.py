@@ -27,6 +27,7 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
 
     title: ClassVar[str] = "percolation limit"
     direction: ClassVar[Direction] = "asymptotic"
+    needs_k_rows: ClassVar[bool] = True
     limit: ClassVar[str] = "for large d"
     formula: ClassVar[str] = "c(1 − ρρ′), ρ = 1 − e^(−kρ′/d), ρ′ = 1 − e^(−kρ/d′)"
     source: ClassVar[str] = "derived here from the giant component, theory-open.md §17"

@@ -12,7 +12,7 @@ from engine.formulas.linear_pieces import of_one_layer
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line, only_numbers
-from engine.theory.layer_recursion import only_at_the_start, signals_at, signals_of
+from engine.theory.layer_recursion import only_at_the_start, signals_at, signals_of, starts_anew
 
 
 class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
@@ -27,6 +27,7 @@ class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
     measure: ClassVar[str] = "pieces"
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "exact"
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "1 + n (arctan(b ρ) − arctan(a ρ))/π, ρ = √(C_w/C_b)"
     source: ClassVar[str] = "theory-nets.md §39"
 
@@ -42,7 +43,9 @@ class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
             return Finding(False, what)
         if signals.cb[0] == 0:
             return Finding(False, f"it requires biases, and all units of {learner.name} bend at 0")
-        return Finding(True, f"{learner.name} has one hidden layer, whose units bend where wx + b is 0")
+        return starts_anew(learner) or Finding(
+            True, f"{learner.name} has one hidden layer, whose units bend where wx + b is 0"
+        )
 
     def value(self, at: At) -> Floats:
         signals = signals_at(at)

@@ -26,6 +26,7 @@ class PiecesWide(Line, frozen=True, tag="pieces-wide"):
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "asymptotic"
     limit: ClassVar[str] = "for wide nets"
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "N + 1 + o(N), N hidden units"
     source: ClassVar[str] = "Kogan, Jananthan, Kepner 2025"
 

@@ -38,6 +38,7 @@ class RankDoubling(Line, frozen=True, tag="rank-doubling"):
     direction: ClassVar[Direction] = "upper"
     group: ClassVar[Group | None] = PERMUTATIONS
     in_expectation: ClassVar[bool] = False
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "2^k"
     source: ClassVar[str] = "talk, Interlude"
 

@@ -23,6 +23,7 @@ class RankSpan(Line, frozen=True, tag="rank-span"):
     measure: ClassVar[str] = "rank"
     direction: ClassVar[Direction] = "upper"
     in_expectation: ClassVar[bool] = False
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "k"
     source: ClassVar[str] = "WKA21 Thm 9"
 

@@ -24,6 +24,7 @@ class RankTwoLayer(Line, frozen=True, tag="rank-two-layer"):
     measure: ClassVar[str] = "rank"
     direction: ClassVar[Direction] = "upper"
     in_expectation: ClassVar[bool] = False
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "2k + 1"
     source: ClassVar[str] = "WKA21 Thm 12"
 

@@ -41,6 +41,7 @@ class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
     title: ClassVar[str] = "linear-in-labels bound"
     direction: ClassVar[Direction] = "lower"
     group: ClassVar[Group | None] = SIGNED_PERMUTATIONS
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "(1 − k/n)(1 − k/d)"
     source: ClassVar[str] = "derived here, for what is linear in the labels; the curve WKA21 §6"
 

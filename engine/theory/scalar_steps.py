@@ -11,8 +11,7 @@ from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.results.invariance import verdict
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, loss_of, only_square, shown_once
-from engine.updates import BEST
+from engine.theory import At, Direction, Floats, Line, at_rate_lr, loss_of, only_square, shown_once
 
 
 class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
@@ -38,9 +37,8 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
             return repeated
         if not (matrix.is_orthogonal and matrix.entries_are_signs):
             return Finding(False, f"requires orthogonal rows of ±1, and the matrix is {matrix.kind}")
-        plain = protocol.online and protocol.clips_at is None
-        if not plain or protocol.averages_hypotheses or protocol.drawn_independently:
-            return Finding(False, "requires one plain pass of steps along single rows, each seen once")
+        if not protocol.online:
+            return Finding(False, "requires one pass of steps along single rows")
         if problem.label_values != "signs":
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
         other = only_square(experiment)
@@ -55,11 +53,9 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
             return Finding(False, f"it requires {what}, and {name} is not known to be one")
         if verdict(learner, experiment).invariant != "on this data":
             return Finding(False, f"it is about rules that elsewhere tell the axes apart, not {update.kind}")
-        if getattr(update, "lr", BEST) == BEST:
-            return Finding(False, f"it requires a given rate, and that of {name} is chosen in the end")
-        if not learner.plain_steps or learner.layer_rates or learner.rate_unit != "one":
-            return Finding(False, f"it requires plain steps with the rate given, and {name} adds something")
-        return Finding(True, f"the steps of {name} along single rows of ±1 are multiples of them")
+        return at_rate_lr(learner, experiment) or Finding(
+            True, f"the steps of {name} along single rows of ±1 are multiples of them"
+        )
 
     def value(self, at: At) -> Floats:
         assert at.learner is not None, "a line per learner"

@@ -21,6 +21,7 @@ class SVD(Line, frozen=True, tag="svd"):
     title: ClassVar[str] = "singular-value bound"
     direction: ClassVar[Direction] = "lower"
     in_expectation: ClassVar[bool] = False
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "(1/nm) Σ_{i>k} s_i(Y)²"
     source: ClassVar[str] = "WV05; WKA21 Thm 9"
 

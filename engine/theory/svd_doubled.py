@@ -22,6 +22,7 @@ class SVDDoubled(Line, frozen=True, tag="svd-doubled"):
     title: ClassVar[str] = "bound from any start"
     direction: ClassVar[Direction] = "lower"
     in_expectation: ClassVar[bool] = False
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "(1/nm) Σ_{i>k+1} s_i(Y)², 1 − (k+1)/d on Hadamard"
     source: ClassVar[str] = "WKA21 Thm 10"
 

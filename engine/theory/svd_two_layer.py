@@ -32,6 +32,7 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
     title: ClassVar[str] = "two-layer bound"
     direction: ClassVar[Direction] = "lower"
     in_expectation: ClassVar[bool] = False
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "(1/nm) Σ_{i>2k+1} s_i(Y)², 1 − (2k+1)/d on Hadamard"
     source: ClassVar[str] = "WKA21 Thm 12"
 

@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, several_targets
+from engine.theory import At, Direction, Floats, Line, at_rate_lr, several_targets
 
 RATE = 0.5
 """Gradient descent at this rate fits an example of unit features at once."""
@@ -36,7 +36,7 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
         if not matrix.in_halves:
             return Finding(False, f"requires the rows of ordered-hadamard, and the matrix is {matrix.kind}")
         n, d = matrix.shape()
-        if not protocol.online or protocol.drawn_independently or protocol.last(n) > d / 2 + 1:
+        if not protocol.online or protocol.last(n) > d / 2 + 1:
             return Finding(False, "requires one pass over the first d/2 + 1 rows at most, example by example")
         found = several_targets(experiment)
         if found.holds and experiment.problem.label_values != "signs":
@@ -49,9 +49,11 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
         architecture, update = learner.architecture, learner.update
         if architecture is None or architecture.kind != "two-layer-decoder":
             return Finding(False, f"it is the loss of two-layer-decoder, which {learner.name} is not")
-        if update is None or not update.along_gradients or getattr(update, "lr", None) != RATE:
-            return Finding(False, f"it requires gradient descent at rate ½, and {learner.name} has another")
-        return Finding(True, f"{learner.name} has the start and the feature map that are made for this order")
+        if update is None or not update.plain or getattr(update, "lr", None) != RATE:
+            return Finding(False, f"it requires plain gradient descent at rate ½, not that of {learner.name}")
+        return at_rate_lr(learner, experiment) or Finding(
+            True, f"{learner.name} has the start and the feature map that are made for this order"
+        )
 
     def value(self, at: At) -> Floats:
         left: Floats = 1 - np.maximum(at.k, 2 * (at.k - 1)) / at.labels.n

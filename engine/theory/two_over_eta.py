@@ -36,10 +36,7 @@ class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if (lacking := descends(learner, experiment)) is not None:
             return lacking
-        name = learner.name
-        if learner.rate_unit != "one":
-            return Finding(False, f"it requires rates as such, and those of {name} are in units of its own")
-        return Finding(True, f"{name} takes plain steps with one rate along the whole gradient")
+        return Finding(True, f"{learner.name} takes plain steps with one rate along the whole gradient")
 
     def value(self, at: At) -> Floats:
         assert at.learner is not None, "a line per learner"

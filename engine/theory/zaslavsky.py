@@ -25,6 +25,7 @@ class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
     in_expectation: ClassVar[bool] = False
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "exact"
+    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "1 + n + n(n − 1)/2"
     source: ClassVar[str] = "Zaslavsky 1975; theory-nets.md §39"
 

@@ -28,6 +28,7 @@ class KFAC(Update, frozen=True, tag="kfac"):
     observes: ClassVar[Literal["slopes", "curvature"] | None] = "slopes"
     matrices: ClassVar[int] = 4
     output_matrices: ClassVar[int] = 4
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.05
     memory: Annotated[float, Meta(ge=0, lt=1, title="memory β", description="share of A and S kept")] = 0.95

@@ -31,6 +31,7 @@ class Muon(Update, frozen=True, tag="muon"):
     """
 
     own_start: ClassVar[bool] = False
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.02
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of M kept")] = 0.95
@@ -75,6 +76,12 @@ class Muon(Update, frozen=True, tag="muon"):
             size = max(1.0, G.shape[1] / G.shape[2]) ** 0.5
             found[name] = torch.where(real[name], size * flat.view_as(g), 0.0)
         return found
+
+    @property
+    def invariance_of_vectors(self) -> Verdict | None:
+        if self.by == "newton-schulz" or self.hidden:
+            return None
+        return Verdict(True, "the direction of a gradient is its only singular vector, of full rank")
 
     @property
     def along_gradients(self) -> bool:

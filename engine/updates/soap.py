@@ -40,6 +40,7 @@ class SOAP(Update, frozen=True, tag="soap"):
     own_start: ClassVar[bool] = False
     matrices: ClassVar[int] = 6
     output_matrices: ClassVar[int] = 6
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.01
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of M kept")] = 0.95

@@ -24,7 +24,7 @@ def lacks(experiment: Experiment) -> Lack | None:
         for line in catalogue.defaults("theory")
         if line.measure == "loss" and line.direction in FROM_BELOW
     ]
-    findings = [(bound.called, bound.holds(experiment)) for bound in bounds]
+    findings = [(bound.called, bound.on_problem(experiment)) for bound in bounds]
     if any(finding.holds for _, finding in findings):
         return None
     reasons = "".join(f"\n{name}: {finding.reason}." for name, finding in findings)

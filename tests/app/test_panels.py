@@ -405,6 +405,19 @@ def test_the_story_has_title_theorem_and_claims():
     assert " claims hold" in words(story.show(judged))
 
 
+def test_the_story_of_a_changed_preset_says_of_each_claim_that_it_is_not_judged_and_why():
+    whole = presets.planned("hadamard-128", presets.document("hadamard-128", ["problem.matrix.d=64"]))
+    experiment = whole.experiment
+    trace = run(experiment)
+    outcomes = judge(of_one(experiment, trace, whole.unjudged))
+    context = PanelContext(experiment, trace, trace.curves[2], 64, 64, ChartOptions(), outcomes, None)
+    text = words(story.show(context))
+    assert text.count("– not judged  ") == len(experiment.claims)
+    assert text.count("(the set-up was changed)") == len(experiment.claims)
+    assert "✗" not in text
+    assert f"{len(experiment.claims)} claims are not judged: the set-up was changed." in text
+
+
 def test_the_story_before_a_run_says_which_measures_are_expensive_and_what_they_cost():
     (line,) = map(words, story.expensive(presets.load("gmm-spectrum")))
     assert line.startswith("Expensive: jacobian-spectrum, jacobian-gap (of every net the eigenvalues of ")

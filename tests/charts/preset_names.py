@@ -42,7 +42,7 @@ def _named(plan: Plan, picture: Picture) -> View:
                 curves.setdefault(name, _curve(name, len(curves), learner.name, apart))
         for line in lines_about(experiment):
             asked = picture.lines is None or line.kind in picture.lines
-            if not asked or line.measure != picture.measure.name or not line.holds(experiment).holds:
+            if not asked or line.measure != picture.measure.name or not line.on_problem(experiment).holds:
                 continue
             bound = [one.name for one in experiment.learners if line.binds(one, experiment).holds]
             for whose in bound if line.per_learner else [""]:

@@ -194,7 +194,7 @@ def test_series_that_run_along_each_other_are_one_entry():
 @pytest.mark.parametrize("width", [52, 78])
 def test_no_bound_of_a_preset_hides_in_a_count(preset, width):
     experiment = presets.load(preset)
-    bounds = [line for line in lines_about(experiment) if line.holds(experiment).holds]
+    bounds = [line for line in lines_about(experiment) if line.on_problem(experiment).holds]
     series = [
         *(curve([0], name=one.name, mark=chr(65 + at)) for at, one in enumerate(experiment.learners)),
         *(curve([0], name=line.kind, formula=line.formula, style="dashed") for line in bounds),

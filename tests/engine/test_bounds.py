@@ -7,7 +7,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from building import LLS, data_of, experiment, gd, spectrum_of, weights
+from building import LLS, data_of, experiment, gd, part, spectrum_of, weights
 from discovery import LEARNERS, asked, in_turns
 from looping import looped
 from naive import rank_bound, sylvester
@@ -141,6 +141,7 @@ def outer(*factors, **words):
     return {"matrix": {"kind": "outer", "factors": list(factors)}, "d": None, **words}
 
 
+DECODER = gd(0.5, kind="two-layer-decoder")
 HALVES = {
     "matrix": "ordered-hadamard",
     "target": "doubled",
@@ -149,6 +150,23 @@ HALVES = {
 
 
 ANY_PARITY = {"matrix": {"kind": "rademacher", "n": 30}, "target": "parity"}
+
+OF_SOLVERS = ("hebb-limit", "lls-limit", "ridge-limit", "max-margin-limit")
+"""Lines on the direction of the weights of a solver after k examples."""
+
+OF_K_ROWS = (
+    ("tanh-lls-limit", {"matrix": "rademacher"}),
+    ("percolation-limit", outer(4, 4)),
+    ("two-layer-gap", HALVES),
+    ("scalar-steps", {}),
+)
+"""Lines on the loss of the hypothesis that has learned from exactly k different rows, and where they hold."""
+
+NOT_K_ROWS = (
+    ({"average": True}, "the mean over the hypotheses"),
+    ({"replacement": True}, "drawn independently"),
+)
+"""Protocols of which the loss at k is none of such a hypothesis."""
 
 HOLDS = [
     ("ri-signed", {}),
@@ -170,6 +188,9 @@ HOLDS = [
     ("ri-signed", {"target": "doubled", "loss": "hinge"}),
     ("ri-signed", {"target": "doubled", "loss": "exponential", "labels": "sign"}),
     ("ri-signed", {"target": "sparse"}),
+    ("ri-signed", {"target": {"kind": "sparse", "r": 3}, "labels": "sign"}),
+    ("coin-labels", {"target": "coin"}),
+    ("coin-labels", {"matrix": "gaussian", "target": "zero", "labels": "bernoulli", "loss": "logistic"}),
     ("ri-signed", {"labels": "bernoulli", "loss": "logistic"}),
     ("ri-signed", {"noise": 0.5}),
     ("ri-signed", {"matrix": {"kind": "hadamard", "rotate": True}}),
@@ -309,7 +330,11 @@ HOLDS_NOT = [
     ("ri-signed", {"matrix": "hadamard01"}, "the matrix is hadamard01"),
     ("ri-signed", {"matrix": "xor"}, "the matrix is xor"),
     ("ri-signed", {"target": "sparse", "matrix": {"kind": "hadamard", "permute": False}}, "random order"),
-    ("ri-signed", {"target": "sparse", "labels": "sign"}, "or soft ones"),
+    ("ri-signed", {"target": {"kind": "sparse", "r": 4}, "labels": "sign"}, "signs of 0"),
+    ("ri-signed", {"target": "parity"}, "those of parity do not on hadamard"),
+    ("coin-labels", {}, "the target is feature"),
+    ("coin-labels", {"target": {"kind": "coin", "classes": 3}}, "the target is coin"),
+    ("coin-labels", {"target": "zero"}, "the target is zero"),
     ("ri-permuted", {"matrix": "xor"}, "the matrix is xor"),
     ("ri-permuted", {"matrix": {"kind": "hadamard", "repeat": 1}}, "here they are repeated"),
     ("ri-gaussian", {"matrix": "gaussian", "labels": "sign"}, "here they are sign"),
@@ -362,8 +387,8 @@ HOLDS_NOT = [
     ("scalar-steps", {"loss": "logistic"}, "the loss is logistic"),
     ("scalar-steps", {"noise": 0.1}, "requires labels ±1"),
     ("scalar-steps", {"protocol": {"kind": "one-pass", "batch": 2}}, "single rows"),
-    ("scalar-steps", {"protocol": {"kind": "one-pass", "replacement": True}}, "seen once"),
-    ("scalar-steps", {"protocol": {"kind": "one-pass", "average": True}}, "one plain pass"),
+    ("scalar-steps", {"protocol": {"kind": "one-pass", "replacement": True}}, "some come twice"),
+    ("scalar-steps", {"protocol": {"kind": "one-pass", "average": True}}, "the mean over the hypotheses"),
     ("lazy-flow", {"matrix": "gaussian"}, "requires gradient flow"),
     ("lazy-flow", {**FLOW, "protocol": {**FLOW["protocol"], "train": 5}}, "requires training on all rows"),
     ("lazy-flow", {**FLOW, "loss": "logistic", "labels": "sign"}, "the loss is logistic"),
@@ -372,12 +397,28 @@ HOLDS_NOT = [
     ("alignment", {**CUBE, "protocol": "one-pass"}, "a learner at its start"),
     ("parity-gradient", {"protocol": "at-init"}, "the matrix is hadamard"),
     ("parity-gradient", {**CUBE, "target": "all"}, "the target is all"),
+    ("parity-gradient", {**CUBE, "noise": 0.3}, "labels without noise"),
+    ("parity-gradient", {**CUBE, "labels": "bernoulli"}, "labels without noise"),
     ("ri-bayes", {"labels": "sign"}, "the matrix is hadamard"),
     ("ri-bayes", {"matrix": "gaussian"}, "they are soft"),
     ("ri-bayes", {**HALF_SPACE, "noise": 0.1}, "they are noisy"),
     ("ri-bayes", {**HALF_SPACE, "labels": "bernoulli"}, "they are bernoulli"),
     ("ri-bayes", {**HALF_SPACE, "target": "constant"}, "not constant"),
     ("hebb-limit", {"matrix": {"kind": "gaussian", "repeat": 1}, "labels": "sign"}, "the matrix is gaussian"),
+    *(
+        (kind, {**words, "protocol": {**part(words.get("protocol", "one-pass")), **protocol}}, reason)
+        for kind, words in OF_K_ROWS
+        for protocol, reason in NOT_K_ROWS
+    ),
+    *(
+        (kind, {**HALF_SPACE, "protocol": protocol}, reason)
+        for kind in OF_SOLVERS
+        for protocol, reason in (
+            (DRAWN, "some come twice"),
+            ({"kind": "one-pass", "batch": 2}, "updates wait for 2 examples"),
+            ({"kind": "steps", "batch": 2}, "mini-batches in random order"),
+        )
+    ),
     ("lls-limit", {"labels": "sign", "matrix": "rademacher"}, "the matrix is rademacher"),
     ("ridge-limit", {"matrix": "rademacher", "labels": "sign"}, "the matrix is rademacher"),
     ("max-margin-limit", {"labels": "sign"}, "the matrix is hadamard"),
@@ -393,7 +434,8 @@ HOLDS_NOT = [
     ("percolation", {"matrix": {"kind": "outer", "row_signs": False}, "d": None}, "outer with row_signs on"),
     ("percolation-limit", {"matrix": {"kind": "outer", "permute": False}, "d": None}, "permute is off"),
     ("ladder", outer(4, 4), "percolation says the same"),
-    ("ladder", outer(4, protocol=DRAWN), "drawn independently"),
+    ("ladder", outer(4, protocol=DRAWN), "in the order of the data"),
+    ("percolation", outer(4, 4, target="parity"), "change sign with their row"),
     ("outer-linear", outer(4, 4, loss="logistic", labels="sign"), "the loss is logistic"),
     ("outer-rotations", outer(16), "ri-signed is stronger"),
     ("ri-signed", outer(4, 4), "the matrix is outer"),
@@ -464,7 +506,8 @@ BINDS_NOT = [
         gd(0.1, kind="dense", activation="relu", biases=True, l2_penalty=0.1),
         "no penalty",
     ),
-    ("parity-unknown", {"update": {"kind": "gd", "lr": "best"}}, "chosen by the losses"),
+    ("parity-unknown", {"update": {"kind": "gd", "lr": "best"}}, "chosen by its losses"),
+    ("coin-labels", {"update": {"kind": "gd", "lr": "best"}}, "chosen by its losses"),
     ("ri-signed", EGU, "not rotation invariant"),
     ("ri-signed", gd(0.1, kind="spindly"), "edge of its own"),
     ("ri-permuted", {"update": "eg"}, "not rotation invariant"),
@@ -491,6 +534,15 @@ BINDS_NOT = [
     ("svd-doubled", {"update": "hypentropy"}, "leave the span"),
     ("multiplicative", {"update": "gd"}, "neither EGU nor the spindly net"),
     ("multiplicative", {"update": {"kind": "egu", "lr": 0.4}}, "needs 1/3 or 1/2"),
+    *(
+        ("multiplicative", {"update": {"kind": "egu", "lr": 0.5}, **more}, reason)
+        for more, reason in (
+            ({"rate_unit": "start-sharpness"}, "units of its own"),
+            ({"rate_unit": "start-jacobian"}, "units of its own"),
+            ({"schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
+            ({"layer_rates": {"w": 0.5}}, "one rate for all layers"),
+        )
+    ),
     ("svd-two-layer", {"update": "gd"}, "two fully connected linear layers"),
     ("svd-two-layer", LLS, "is a solver"),
     ("svd-two-layer", gd(0.1, kind="dense", cb=0.1), "has biases"),
@@ -531,9 +583,20 @@ BINDS_NOT = [
     ("alignment", gd(0.1, kind="spindly"), "edge of its own"),
     ("alignment", gd(0.1, kind="dense", init="identity"), "identity start"),
     ("parity-gradient", EGU, "one layer of ReLU units"),
+    ("parity-gradient", {**BOUND["parity-gradient"]["net"], "start_seed": [0]}, "have the same one"),
+    ("pieces-one-layer", {**BENT_NET, "start_seed": [0]}, "have the same one"),
     ("two-over-eta", EGU, "uses egu"),
     ("two-layer-gap", NET, "which it is not"),
     ("two-layer-gap", gd(0.1, kind="two-layer-decoder"), "gradient descent at rate ½"),
+    (
+        "two-layer-gap",
+        {**DECODER, "update": {"kind": "momentum", "lr": 0.5}},
+        "plain gradient descent at rate ½",
+    ),
+    ("two-layer-gap", {**DECODER, "layer_rates": {"W1": 0}}, "one rate for all layers"),
+    ("two-layer-gap", {**DECODER, "schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
+    ("two-layer-gap", {**DECODER, "decay": {"rate": 0.1}}, "adds something to them"),
+    ("two-layer-gap", {**DECODER, "rate_unit": "start-sharpness"}, "units of its own"),
     ("percolation", EGU, "may change what it learns"),
     ("percolation-limit", LLS, "which it is not"),
     ("ladder", gd(0.1, kind="spindly"), "may change what it learns"),
@@ -565,6 +628,7 @@ BINDS_NOT = [
     ("all-positive", NET, "from weights 0"),
     ("shortest-private", {"solver": {"kind": "ridge", "lam": 1.0}}, "requires weights that fit"),
     ("shortest-private", NET, "single linear neuron"),
+    ("shortest-private", {**gd(0.1), "decay": {"rate": 0.1}}, "are made small"),
     ("shortest-private", EGU, "leave the span"),
     ("junk-flow", LLS, "gradient descent"),
     ("information-bound", LLS, "requires gradient descent"),
@@ -579,8 +643,8 @@ BINDS_NOT = [
     *(
         ("junk-flow", {**NET, "noise": {"on": "weights", "sigma": 0.1}, **more}, reason)
         for more, reason in (
-            ({"schedule": {"kind": "linear", "steps": 5}}, "adds to them"),
-            ({"rate_unit": "start-sharpness"}, "given as such"),
+            ({"schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
+            ({"rate_unit": "start-sharpness"}, "units of its own"),
         )
     ),
 ]
@@ -594,7 +658,7 @@ def bound(kind):
 def test_a_bound_holds_on_its_problems_and_binds_invariant_learners(kind, words):
     learners = BOUND.get(kind, {"GD": gd(0.01), "LLS": LLS})
     described = experiment(learners=learners, **{"d": 8, **words})
-    finding = bound(kind).holds(described)
+    finding = bound(kind).on_problem(described)
     assert finding.holds, finding.reason
     for learner in described.learners:
         assert bound(kind).binds(learner, described).holds
@@ -603,7 +667,7 @@ def test_a_bound_holds_on_its_problems_and_binds_invariant_learners(kind, words)
 
 @looped(("kind", "words", "reason"), HOLDS_NOT)
 def test_a_bound_says_what_the_problem_lacks(kind, words, reason):
-    finding = bound(kind).holds(experiment(**{"d": 8, **words}))
+    finding = bound(kind).on_problem(experiment(**{"d": 8, **words}))
     assert not finding.holds
     assert reason in finding.reason
 
@@ -647,7 +711,7 @@ def test_findings_are_sentences_and_rotation_invariant_bounds_follow_the_verdict
         if kind.startswith("ri-") and kind != "ri-rademacher":  # whom that binds is linear, too
             assert finding.holds == (verdict(learner, described).invariant is not False)
     for described in every_problem():
-        reason = bound(kind).holds(described).reason
+        reason = bound(kind).on_problem(described).reason
         assert len(reason.split()) >= 5
         assert "\n" not in reason
 
@@ -664,7 +728,7 @@ def test_lines_name_their_direction_formula_and_source(kind):
 @looped("kind", catalogue.members("theory"))
 def test_no_formula_has_a_letter_that_the_legend_gives_to_a_curve(kind):
     formulas = [bound(kind).formula]
-    formulas += [bound(kind).formula_in(one) for one in every_problem() if bound(kind).holds(one).holds]
+    formulas += [bound(kind).formula_in(one) for one in every_problem() if bound(kind).on_problem(one).holds]
     for formula in formulas:
         assert not re.search(r"(?<!\w)[ABCDF](?!\w)", formula)
 
@@ -904,6 +968,22 @@ def test_svd_holds_for_these_very_labels():
     one = next(one for one in trace.lines if one.kind == "svd")
     for curve in trace.curves:
         assert (curve.mean("loss") >= one.values - 1e-12).all()
+
+
+@pytest.mark.parametrize("unit", ["start-sharpness", "start-jacobian"])
+def test_the_multiplicative_bound_does_not_take_a_rate_in_other_units_for_the_rate(unit):
+    learners = {
+        "half": {"update": {"kind": "egu", "lr": 0.5}},
+        "units": {"update": {"kind": "egu", "lr": 0.5}, "rate_unit": unit},
+    }
+    described = experiment(**UPPER, learners=learners, d=64, replicas=64)
+    trace = run(described)
+    (line,) = (one for one in trace.lines if one.kind == "multiplicative")
+    assert line.applies_to == ["half"]
+    least = 2 * math.log(64) / 63
+    half, units = (curve.values("loss")[-1] for curve in trace.curves)
+    assert half.mean() < least
+    assert units.mean() - 5 * units.std() / 8 > least, "the theorem is not about this rate"
 
 
 def test_a_bound_that_does_not_hold_has_no_curve_and_applies_to_nobody():

@@ -77,7 +77,7 @@ def test_a_contour_has_the_line_of_its_learner_at_every_place(results, name):
     heat = view(results.plan.experiment.pictures[0], results).heat(name)
     contour = heat.contour("chi-perp")
     assert contour.values.shape == heat.z.shape == (len(CW), DEPTH)
-    assert (contour.name, contour.direction, contour.level) == ("recursion of χ⊥ = 1", "exact", 1)
+    assert (contour.name, contour.direction, contour.level) == ("recursion of χ⊥ = 1", "asymptotic", 1)
     cb, transfer, slope = NAIVE[name]
     for row, cw in enumerate(CW):
         np.testing.assert_allclose(contour.values[row], naive_chi(cw, cb, transfer, slope), rtol=2e-5)
@@ -119,7 +119,7 @@ def test_lines_that_no_picture_has_are_not_computed():
 def test_json_has_the_values_and_the_level(results):
     found = json.loads(encode(DOCUMENT, results, []))["pictures"][0]["heat_maps"][0]["contours"]
     assert [(one["name"], one["line"], one["direction"], one["level"]) for one in found] == [
-        ("recursion of χ⊥ = 1", "chi-perp", "exact", 1)
+        ("recursion of χ⊥ = 1", "chi-perp", "asymptotic", 1)
     ]
     np.testing.assert_allclose(found[0]["values"], np.repeat(np.array(CW)[:, None] / 2, DEPTH, 1))
 

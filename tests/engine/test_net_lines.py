@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 import torch
 from building import LLS, data_of, experiment, gd
+from msgspec import structs
 
 from engine.core import catalogue
 from engine.core.activations import transfer
 from engine.core.streams import Streams
+from engine.runtime.run import run
 from engine.runtime.theory_lines import curve_names
 from engine.theory import At, Drawn
+from engine.updates.gd import GD
 
 EPOCHS = {"kind": "epochs", "epochs": 2}
 
@@ -84,6 +87,45 @@ def test_layers_at_the_start_have_these_variances(words):
         error = sample.std() / np.sqrt(len(sample))
         finite = 0.02 * found[0, number] if words["activation"] == "tanh" else 0
         assert abs(sample.mean() - found[0, number]) < 4 * error + finite, number
+
+
+class Restarted(GD, frozen=True, tag="restarted"):
+    """Gradient descent from weights of its own."""
+
+    def start(self, params):
+        return {name: torch.ones_like(w) for name, w in params.items()}, {}
+
+
+@pytest.mark.parametrize("kind", ["layer-recursion", "layer-recursion-finite", "chi-perp", "zaslavsky"])
+def test_lines_on_gaussian_starts_do_not_bind_a_rule_with_a_start_of_its_own(kind):
+    biased = {} if kind == "layer-recursion-finite" else {"cb": 1}
+    one_layer = gd(0.1, kind="dense", widths=[8], activation="relu", **biased)
+    described = experiment(learners={"it": one_layer}, d=8)
+    (learner,) = described.learners
+    assert made(kind).binds(learner, described).holds
+    restarted = structs.replace(learner, update=Restarted())
+    found = made(kind).binds(restarted, described)
+    assert not found.holds
+    assert "Gaussian start" in found.reason
+
+
+@pytest.mark.parametrize("words", [
+    {"width": 2, "activation": "relu"},
+    {"width": 4, "activation": "tanh", "cw": 2.0},
+])  # fmt: skip
+def test_the_recursion_of_susceptibilities_is_exact_at_layer_1_only(words):
+    learners = {"it": gd(0.1, kind="dense", depth=4, **words)}
+    settings = {"protocol": "at-init", "measures": [{"kind": "susceptibility"}], "replicas": 4000}
+    described = experiment({"kind": "sphere", "n": 4}, "coin", learners, d=8, **settings)
+    trace = run(described)
+    (line,) = (one for one in trace.lines if one.kind == "chi-perp")
+    assert line.direction == "asymptotic"
+    assert line.applies_to == ["it"]
+    measured = trace.curves[0].array("susceptibility").values[0]
+    errors = measured.std(0, ddof=1) / np.sqrt(len(measured))
+    away = np.abs(measured.mean(0) - line.of_curves["it"].values[0, 0]) / errors
+    assert away[0] < 4
+    assert (away[1:] > 5).all()
 
 
 def test_the_correction_is_for_homogeneous_nets():

@@ -129,7 +129,7 @@ def measured(request):
 def bound_somewhere(described) -> dict:
     """The learners that some lower bound binds on the problem."""
     kinds = [catalogue.make("theory", kind) for kind in catalogue.members("theory")]
-    holding = [bound for bound in kinds if bound.direction != "upper" and bound.holds(described).holds]
+    holding = [bound for bound in kinds if bound.direction != "upper" and bound.on_problem(described).holds]
     return {
         learner.name: LEARNERS[learner.name]
         for learner in described.learners
@@ -154,7 +154,7 @@ def test_every_bound_holds_on_some_problem():
     for words in PROBLEMS.values():
         described = experiment(**{"d": 8, **words})
         for kind in catalogue.members("theory"):
-            if catalogue.make("theory", kind).holds(described).holds:
+            if catalogue.make("theory", kind).on_problem(described).holds:
                 holding.add(kind)
     lines = {kind: catalogue.make("theory", kind) for kind in asked("theory")}
     bounds = {kind for kind, line in lines.items() if line.direction in ("lower", "upper", "conjecture")}

@@ -63,13 +63,13 @@ def problems() -> list[tuple[dict[str, Any], Experiment]]:
 def those_bound(kind: str) -> Iterator[Experiment]:
     """Random experiments in which a line holds and binds the learner."""
     line, rng = catalogue.make("theory", kind), Random(0)
-    where = [words for words, described in problems() if line.holds(described).holds]
+    where = [words for words, described in problems() if line.on_problem(described).holds]
     for _ in range(TRIED if where else 0):
         words, learner = rng.choice(where), rng.choice(rng.choice((SOLVERS, *TRAINED)))
         settings = {"measures": [msgspec.to_builtins(named()[line.measure])], "seed": rng.randrange(1000)}
         with suppress(BadInput):
             described = experiment(learners={"it": learner}, replicas=ENOUGH, **words, **settings)
-            if line.binds(described.learners[0], described).holds:
+            if line.judged(described.learners[0], described).holds:
                 yield described
 
 

@@ -90,6 +90,7 @@ class Matrix(Part, frozen=True, kw_only=True):
             "rows_are_given",
             "is_sylvester",
             "features_are_seen",
+            "features_are_odd",
             "second_moment",
             "private_entries",
             "fixed_points",
@@ -136,7 +137,7 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     @property
     def random_signs(self) -> bool:
-        """Whether every row and its labels are flipped together by a fair coin."""
+        """Whether a fair coin of its own flips every row, and with it the features that targets name."""
         return False
 
     @property
@@ -153,6 +154,11 @@ class Matrix(Part, frozen=True, kw_only=True):
     def features_are_linear(self) -> bool:
         """Whether the features that targets name are entries of the instances, up to their rotation."""
         return type(self).named is Matrix.named and type(self).instances is Matrix.instances
+
+    @property
+    def features_are_odd(self) -> bool:
+        """Whether the features that targets name change sign with the row."""
+        return type(self).named is Matrix.named
 
     @property
     def feature_values(self) -> Values:

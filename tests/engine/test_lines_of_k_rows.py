@@ -1,0 +1,132 @@
+"""Exact, asymptotic and upper lines are about hypotheses that have learned from exactly k different rows."""
+
+from typing import ClassVar
+
+import pytest
+from building import experiment, gd
+
+from engine.core import catalogue
+from engine.core.parts import Finding
+from engine.protocols.one_pass import OnePass
+from engine.results.results import of_one
+from engine.results.views import view
+from engine.runtime.run import run
+from engine.spec.pictures import of_run
+from engine.theory import Direction, Line
+
+TANH = {"tanh": {"solver": "tanh-lls"}}
+PATHS = {"path": {"solver": {"kind": "path-rule", "side": 8, "count": 2}}}
+DECODER = gd(0.5, kind="two-layer-decoder", eps=0.01, mu=0.01, gain=100.0)
+HALVES = {"matrix": "ordered-hadamard", "target": "doubled", "d": 16}
+NINE = {"kind": "one-pass", "examples": 9}
+AVERAGED = {"kind": "one-pass", "average": True}
+DRAWN = {"kind": "one-pass", "replacement": True}
+OUTER = {"matrix": {"kind": "outer", "factors": [8, 8]}}
+SIGNS = {"matrix": "rademacher", "d": 64}
+HALF_SPACE = {"matrix": {"kind": "gaussian", "n": 64}, "labels": "sign", "d": 16}
+
+
+def solver(kind):
+    return {"it": {"solver": kind}}
+
+
+DEPARTURES = {
+    "tanh-lls-limit": [(SIGNS, TANH, AVERAGED), (SIGNS, TANH, DRAWN)],
+    "percolation-limit": [(OUTER, PATHS, AVERAGED)],
+    "hebb-limit": [(HALF_SPACE, solver("hebb"), DRAWN)],
+    "lls-limit": [
+        (HALF_SPACE, solver("lls"), DRAWN),
+        (HALF_SPACE, solver("lls"), {**DRAWN, "average": True}),
+    ],
+    "two-layer-gap": [
+        (HALVES, {"it": {**DECODER, "update": {"kind": "momentum", "lr": 0.5, "momentum": 0.5}}}, NINE),
+        (HALVES, {"it": {**DECODER, "layer_rates": {"W1": 0.0}}}, NINE),
+        (HALVES, {"it": {**DECODER, "schedule": {"kind": "linear", "steps": 9}}}, NINE),
+        (HALVES, {"it": DECODER}, {**NINE, "average": True}),
+    ],
+}
+"""Learners and protocols of which a line speaks, but for one thing."""
+
+
+MANY = {"hebb-limit": 100, "lls-limit": 100, "tanh-lls-limit": 60}
+"""Replicas of those of whom few are not enough."""
+
+
+def run_with(kind, words, learners, protocol):
+    """The line of a kind, and the curve of the learner in the picture of the line's measure."""
+    measure = catalogue.make("theory", kind).measure
+    recorded = [] if measure == "loss" else [{"kind": measure}]
+    described = experiment(
+        **words, learners=learners, protocol=protocol, measures=recorded, replicas=MANY.get(kind, 20)
+    )
+    trace = run(described)
+    (curve,) = view(of_run(described, measure), of_one(described, trace)).curves
+    return next(line for line in trace.lines if line.kind == kind), curve
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "learners", "protocol"),
+    [(kind, *departure) for kind, departures in DEPARTURES.items() for departure in departures],
+)
+def test_a_line_does_not_speak_of_what_does_not_follow_it(kind, words, learners, protocol):
+    departing, far = run_with(kind, words, learners, protocol)
+    assert departing.applies_to == []
+    gap = kind == "two-layer-gap"
+    line, near = run_with(kind, words, {"it": DECODER} if gap else learners, NINE if gap else "one-pass")
+    assert line.applies_to == [near.name]
+    middle = len(near.y) // 2
+    values = line.of_curves[near.name].values[0] if line.of_curves else line.values
+    assert near.y[middle] == pytest.approx(values[middle], abs=0.08)
+    assert abs(far.y[middle] - values[middle]) > abs(near.y[middle] - values[middle]) + 5 * far.stderr[middle]
+
+
+class Exact(Line, frozen=True):
+    """An exact line that holds everywhere."""
+
+    direction: ClassVar[Direction] = "exact"
+
+    def holds(self, experiment):
+        return Finding(True, "it holds everywhere in this test")
+
+
+class OfStart(Exact, frozen=True):
+    """The same of the start, which needs no examples."""
+
+    needs_k_rows: ClassVar[bool] = False
+
+
+class Compared(Exact, frozen=True):
+    """A line to compare with."""
+
+    direction: ClassVar[Direction] = "reference"
+
+
+@pytest.mark.parametrize(
+    "protocol", [AVERAGED, DRAWN, {"kind": "one-pass", "batch": 2}, {"kind": "steps", "batch": 2}]
+)
+def test_a_line_that_says_nothing_needs_a_hypothesis_of_k_rows(protocol):
+    described = experiment("gaussian", d=8, protocol=protocol)
+    found = Exact().on_problem(described)
+    assert not found.holds
+    assert found.reason.startswith("requires a hypothesis of exactly k different rows, and ")
+    assert OfStart().on_problem(described).holds
+    assert Compared().on_problem(described).holds
+
+
+@pytest.mark.parametrize(
+    "protocol", ["one-pass", "erm", "epochs", "steps", "flow", "to-consistency", "at-init"]
+)
+def test_hypotheses_of_full_batches_and_of_one_pass_are_of_k_rows(protocol):
+    assert Exact().on_problem(experiment("gaussian", d=8, protocol=protocol)).holds
+
+
+class Odd(OnePass, frozen=True, tag="odd"):
+    """One pass in another way."""
+
+    def training_run(self, inputs):
+        raise NotImplementedError
+
+
+def test_a_protocol_that_says_nothing_has_no_hypothesis_of_k_rows():
+    assert OnePass().departure_from_k_rows("loss") is None
+    assert Odd().departure_from_k_rows("loss") == "protocol odd does not say which rows those are"
