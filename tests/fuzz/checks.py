@@ -6,12 +6,14 @@ is compared up to rounding, as long as steps do not magnify rounding: as long as
 
 from __future__ import annotations
 
-import time
+import signal
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
 import msgspec
@@ -19,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.backends import backends, why_not
+from engine.core.groups import TRIVIAL, UNCHANGED
 from engine.core.parts import BadInput
-from engine.core.stopping import Stopped, stopped_by
+from engine.core.stopping import Stopped
 from engine.measures import named
 from engine.pictures.respect import allowed_errors
 from engine.pictures.view import ROUNDING
-from engine.results.judgement import judgement
+from engine.results.invariance import certificate, verdict
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.results import of_one
@@ -60,8 +63,8 @@ magnified: that of float64 is 2⁻²⁹ times as large, less than ROUNDING and T
 TINY = 1e-300
 """Less than any size that is compared; it only keeps 0 from being a divisor."""
 
-SECONDS = 20.0
-"""Processor time after which a run is stopped, and nothing is said of it."""
+SECONDS, FRESH_SECONDS = 5.0, 30.0
+"""Processor time after which an experiment is stopped, and one of fresh replicas: nothing is said of it."""
 
 
 class Finding(NamedTuple):
@@ -118,7 +121,8 @@ def check(raw: Raw, what: str | None = None) -> tuple[list[Finding], Tally]:
             tally.counts["too large"] += 1
             return [], tally
         tally.counts["accepted"] += 1
-        return [*_findings(experiment, what, tally)], tally
+        with _stopped_after(SECONDS):
+            return [*_findings(experiment, what, tally)], tally
     except BadInput:
         tally.counts["refused"] += 1
     except Stopped:
@@ -140,8 +144,9 @@ def _findings(experiment: Experiment, what: str | None, tally: Tally) -> Iterato
     experiment = _with(experiment, replicas=replicas)
     trace = _run(experiment)
     tally.counts["run"] += 1
-    results = of_one(experiment, trace)
-    encode(msgspec.to_builtins(experiment), results, judge(results))
+    if what in (None, "crash"):
+        results = of_one(experiment, trace)
+        encode(msgspec.to_builtins(experiment), results, judge(results))
     if what in (None, "line"):
         yield from _of_lines(experiment, trace)
     if what in (None, "verdict", "crash"):
@@ -151,17 +156,27 @@ def _findings(experiment: Experiment, what: str | None, tally: Tally) -> Iterato
 
 
 def _run(experiment: Experiment) -> Trace:
-    """Raises: Stopped, where it takes longer than SECONDS."""
-    end = time.process_time() + SECONDS
-
-    def is_over() -> bool:
-        return time.process_time() > end
-
-    with np.errstate(all="ignore"), stopped_by(is_over):
-        trace = run(experiment, lambda: 0 if is_over() else 1 << 20, turn=1.0)
-    if not trace.ended:
+    with np.errstate(all="ignore"):
+        trace = run(experiment)
+    if not trace.ended:  # it was stopped
         raise Stopped
     return trace
+
+
+@contextmanager
+def _stopped_after(seconds: float) -> Iterator[None]:
+    """Raises: Stopped within the block, wherever it is, after so many seconds of processor time."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Stopped
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _with(experiment: Experiment, **settings: object) -> Experiment:
@@ -175,7 +190,9 @@ def _of_lines(experiment: Experiment, trace: Trace) -> Iterator[Finding]:
     if not found:
         return
     if any(one.line.in_expectation for one in found):
+        signal.setitimer(signal.ITIMER_PROF, FRESH_SECONDS)
         fresh = _run(_with(experiment, replicas=FRESH, seed=FIRST_FRESH))
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         confirmed = {
             (one.line.kind, one.side): one
             for one in _violations(fresh, experiment.dtype)
@@ -300,23 +317,23 @@ def _agree(curve: Curve, twin: Curve, measure: str, tolerance: float) -> int:
 
 
 def _of_verdicts(experiment: Experiment, trace: Trace, tally: Tally) -> Iterator[Finding]:
-    """The verdicts that promise that transformations change nothing, where the certificate says otherwise."""
+    """The learners whose predictions change under the group that their verdict names."""
     for learner in experiment.learners:
+        promised, curve = verdict(learner, experiment), trace.curve(learner.name)
+        if promised.group == TRIVIAL or curve.diverged:
+            continue
         with np.errstate(all="ignore"):
-            judged = judgement(experiment, trace, learner)
+            change = certificate(experiment, learner, group=promised.group)
         tally.counts["verdicts"] += 1
-        if judged.agrees:
+        if change is None or change < UNCHANGED:
             continue
-        if judged.unchanged:
-            tally.counts["verdicts that could promise more"] += 1
-            continue
-        curve = trace.curve(learner.name)
-        if _steady(experiment)(curve) < curve.length:
+        if promised.magnifies or _steady(experiment)(curve) < curve.length:
             tally.counts["verdicts that rounding decides"] += 1
             continue
         parts = (learner.solver, learner.update, learner.architecture)
         name = " ".join(part.kind for part in parts if part is not None)
-        yield Finding("verdict", name, f"{judged.verdict.sentence}; {judged.measurement}")
+        detail = f"{promised.sentence}; under {promised.group.words} predictions change by {change:.2g}"
+        yield Finding("verdict", name, detail)
 
 
 def _of_backends(experiment: Experiment, tally: Tally) -> Iterator[Finding]:
