@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -98,6 +98,11 @@ class Matrix(Part, frozen=True, kw_only=True):
             "entries_of",
         )
     )
+
+    @property
+    def named_sizes(self) -> Mapping[str, int]:
+        """Sizes beside d and n that expressions outside the matrix may name."""
+        return {}
 
     @property
     def is_hadamard(self) -> bool:
