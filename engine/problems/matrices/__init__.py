@@ -90,6 +90,7 @@ class Matrix(Part, frozen=True, kw_only=True):
             "rows_are_given",
             "is_sylvester",
             "features_are_seen",
+            "is_turned",
             "second_moment",
             "private_entries",
             "fixed_points",
@@ -224,6 +225,11 @@ class Matrix(Part, frozen=True, kw_only=True):
     def features_are_seen(self) -> bool:
         """Whether a learner sees the very features that targets name."""
         return self.features_are_linear and not self.rotate
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether learners see all rows times one Haar-random rotation of every replica, drawn by itself."""
+        return self.rotate and type(self).instances is Matrix.instances
 
     def size(self) -> tuple[int, int]:
         """Rows, before repetition, and the entries of each. Raises BadInput for an unusable file."""
