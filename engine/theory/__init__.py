@@ -432,6 +432,22 @@ def linear_labels(experiment: Setup) -> Finding | None:
     return only_square(experiment)
 
 
+def without_direction(experiment: Setup) -> Finding | None:
+    """What keeps rows from being independent and seen once, of a law with E xxᵀ = I that no rotation changes.
+
+    None if nothing does.
+    """
+    matrix = experiment.problem.matrix
+    if repeated := shown_once(experiment):
+        return repeated
+    if not matrix.has_no_direction:
+        what = "requires Gaussian instances, or points of a sphere"
+        return Finding(False, f"{what}, and the matrix is {matrix.kind}")
+    if matrix.second_moment != 1.0:
+        return Finding(False, f"requires entries of mean square 1, which {matrix.kind} does not declare")
+    return None
+
+
 def only_square(experiment: Setup) -> Finding | None:
     """What a bound about square loss says where there is another; None for square loss."""
     loss = loss_of(experiment)

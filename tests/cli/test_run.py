@@ -42,7 +42,7 @@ def test_a_run_prints_chart_caption_losses_and_claims_and_the_rest_if_asked(smal
     reasons = call("run", "small.toml", "--bounds").out
     assert "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)" in reasons
     assert re.search(r"does not bind +EGU is not rotation invariant", reasons)
-    assert "not applicable: the bound on Gaussian rows requires Gaussian instances" in reasons
+    assert "not applicable: the bound on isotropic rows requires Gaussian instances" in reasons
     assert "computed by" not in out
     assert "--notes says how it was computed" in " ".join(out.split())
     assert "--notes" not in call("run", "small.toml", "--notes").out

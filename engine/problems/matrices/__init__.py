@@ -77,6 +77,7 @@ class Matrix(Part, frozen=True, kw_only=True):
             "is_hadamard",
             "is_shifted_hadamard",
             "isotropic",
+            "has_no_direction",
             "independent_signs",
             "random_order",
             "random_signs",
@@ -182,6 +183,11 @@ class Matrix(Part, frozen=True, kw_only=True):
     def isotropic(self) -> bool:
         """Whether instances are independent Gaussian vectors N(0, σ²I), which have no preferred direction."""
         return False
+
+    @property
+    def has_no_direction(self) -> bool:
+        """Whether instances are independent vectors of one law, which no rotation changes."""
+        return self.isotropic or self.on_sphere
 
     @property
     def second_moment(self) -> float | Floats | None:
