@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,6 +45,9 @@ class Judgement:
     """The certificate under every group that was measured, all rotations first; None: too large."""
 
     bounds: list[Respect]
+    reasons: Sequence[str] = ()
+    """Why bounds bind it, without those that say it a second time."""
+
     fits: bool = False
     """Whether it fits all rows at every record, so that all who fit them predict the same there."""
 
@@ -165,13 +168,15 @@ def judgement(
     if curve.rate is not None and learner.update is not None:
         update = msgspec.structs.replace(learner.update, lr=curve.rate)
         learner = msgspec.structs.replace(learner, update=update)
-    losses = seen.curve(curve.name)
+    losses, kinds = seen.curve(curve.name), {line.kind for line in binding}
+    reasons = (line.on_learners[learner.name].reason for line in trace.lines if line.kind in kinds)
     changes, by_rounding = certificates(experiment, learner, going)
     return Judgement(
         learner.name,
         curve.verdict,
         changes,
         [respect(losses, line, seen.rounding) for line in binding],
+        list(dict.fromkeys(reasons)),
         fits=bool(len(losses.y)) and float(np.abs(losses.y).max()) <= QUIET,
         diverges=curve.diverged_at is not None,
         by_rounding=by_rounding,

@@ -47,6 +47,8 @@ def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
                 respect.called,
                 Text.assemble((respect.word, RESPECT_STYLES[respect.holds]), f"  {respect.detail}"),
             )
+        for reason in judged.reasons if judged.verdict.invariant is False else ():
+            grid.add_row("bound, for", reason)
         if not judged.bounds:
             grid.add_row("bounds", "none binds this learner here")
         parts += [Text(judged.learner, "bold"), grid]

@@ -179,6 +179,9 @@ HOLDS = [
     ("ri-gaussian", {"matrix": "gaussian"}),
     ("ri-gaussian", {"matrix": {"kind": "gaussian", "n": 5}}),
     ("ri-gaussian", {"matrix": "gaussian", "target": "all"}),
+    ("ri-gaussian", {"matrix": "sphere"}),
+    ("ri-gaussian", {"matrix": {"kind": "sphere", "n": 30, "rotate": True}, "target": "sparse"}),
+    ("noise", {"matrix": "sphere", "noise": 0.1}),
     ("ri-rademacher", {"matrix": "rademacher"}),
     ("ri-rademacher", {"matrix": {"kind": "rademacher", "n": 30}}),
     ("ri-signed", {"d": 12}),
@@ -340,6 +343,8 @@ HOLDS_NOT = [
     ("ri-gaussian", {"matrix": "gaussian", "labels": "sign"}, "here they are sign"),
     ("ri-gaussian", {"matrix": {"kind": "gaussian", "repeat": 1}}, "here they are repeated"),
     ("ri-gaussian", {"matrix": "threshold"}, "the matrix is threshold"),
+    ("ri-gaussian", {"matrix": {"kind": "sphere", "repeat": 1}}, "here they are repeated"),
+    ("ri-gaussian", {"matrix": "sphere", "target": "constant"}, "here it is constant"),
     ("ri-01", {}, "the matrix is hadamard"),
     ("ri-01", {"matrix": {"kind": "hadamard01", "row_signs": False}}, "row_signs is off"),
     ("ri-01", {"matrix": {"kind": "hadamard01", "repeat": 1}}, "here they are repeated"),
@@ -757,6 +762,7 @@ def as_python(formula):
         ("ri-gaussian", {"matrix": "gaussian"}),
         ("ri-gaussian", {"matrix": {"kind": "gaussian", "n": 30}}),
         ("ri-gaussian", {"matrix": {"kind": "gaussian", "n": 9}}),
+        ("ri-gaussian", {"matrix": {"kind": "sphere", "n": 9}}),
         ("ri-rademacher", {"matrix": "rademacher"}),
         ("ri-rademacher", {"matrix": {"kind": "rademacher", "n": 30}}),
     ],
@@ -861,6 +867,36 @@ def test_solvers_that_are_linear_in_the_labels_are_bound_by_svd_whatever_their_k
     assert one.applies_to == ["kernel", "VAW"]
     np.testing.assert_allclose(trace.curves[0].mean("loss"), one.values, rtol=0, atol=1e-9)
     assert (trace.curves[1].mean("loss") >= one.values - 1e-12).all()
+
+
+SHORT = {"kind": "sphere", "n": 12}
+"""More points of a sphere than directions."""
+
+
+def test_least_squares_is_on_the_bound_of_points_of_a_sphere():
+    described = experiment(SHORT, learners={"LLS": LLS, "GD": gd(0.1)}, d=8, replicas=1000)
+    trace = run(described)
+    (line,) = (one for one in trace.lines if one.kind == "ri-gaussian")
+    assert line.applies_to == ["LLS", "GD"]
+    for curve in trace.curves:
+        values = curve.values("loss")
+        error = np.maximum(values.std(1, ddof=1) / np.sqrt(1000), 1e-9)
+        assert ((values.mean(1) - line.values) / error > -4).all()
+        if curve.name == "LLS":
+            assert (np.abs(values.mean(1) - line.values) / error < 4).all()
+
+
+def test_ridge_regression_on_noisy_points_of_a_sphere_is_above_the_bound_with_noise():
+    ridge = {"solver": {"kind": "ridge", "lam": 8 * 0.25}}
+    settings = {"protocol": {"kind": "one-pass", "examples": 24}, "replicas": 200}
+    trace = run(experiment({"kind": "sphere", "n": 200}, learners={"it": ridge}, d=8, noise=0.5, **settings))
+    (line,) = (one for one in trace.lines if one.kind == "noise")
+    (curve,) = trace.curves
+    assert line.applies_to == ["it"]
+    values = curve.values("loss")
+    error = values.std(1, ddof=1) / np.sqrt(200)
+    assert ((values.mean(1) - line.values) / error > -4).all()
+    assert values[24].mean() < 1.25 * line.values[24], "many examples come near it"
 
 
 @pytest.mark.parametrize("n", [5, 8, 13])
