@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.claims import Outcome
 from engine.measures import Measure
+from engine.pictures.fate import WHY_INACCURATE
 from engine.pictures.picture import Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
 from engine.results.caption import caption
@@ -140,6 +141,7 @@ def _what_ran(curve: Curve, spectrum: Spectrum | None, series: Series) -> dict[s
         "grid": [{"rate": rate, "mean_loss": number(mean)} for rate, mean in curve.grid.items()],
         "diverged_at": number(curve.diverged_at),
         "replicas_diverged_at": series(curve.divergences) if curve.diverged else None,
+        "lost_accuracy": WHY_INACCURATE if curve.inaccurate.any() else None,
         "path": curve.backend,
         "verdict": {"invariant": curve.verdict.invariant, "reason": curve.verdict.reason},
         "spectrum": None if spectrum is None else _spectrum(spectrum, series),

@@ -16,6 +16,7 @@ from engine.core.notation import symbol, written
 from engine.core.parts import BadInput
 from engine.measures import measures_in
 from engine.pictures import reductions
+from engine.pictures.fate import fate
 from engine.pictures.picture import RATE, Contour, Picture
 from engine.pictures.view import (
     ROUNDING,
@@ -338,6 +339,7 @@ class _Reduction:
             is_reference=is_reference(curve, first.point),
             diverged=diverged,
             diverged_at=diverged_at,
+            fate=self._fate,
             ended=all(one.curve.ended for one in self._taken),
             complete=self._complete(along),
         )
@@ -374,6 +376,13 @@ class _Reduction:
         """Where replicas have diverged in the only run, in order."""
         found = self._taken[0].curve.divergences[: self._replicas]
         return np.sort(found[~np.isnan(found)])
+
+    @property
+    def _fate(self) -> str:
+        """What became of the replicas that ended early in any of the runs."""
+        curves = [one.curve for one in self._taken]
+        inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
+        return fate(sum(curve.diverged for curve in curves), inaccurate)
 
     def _check_kept(self) -> None:
         """See that a long series has all replicas and not the first only. Raises: BadInput."""
