@@ -19,6 +19,7 @@ from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui.headless import summary
 from hadamard_tui.headless.outcome import Done, computed
+from hadamard_tui.running.costs import costs
 
 from .conftest import SMALL, Answer
 
@@ -80,6 +81,21 @@ def test_somebody_who_waits_at_a_terminal_is_told_before_what_expensive_measures
         computed("small.toml", presets.document("small.toml", [*settings, "claims=[]"]), errors)
         assert isinstance(errors.file, io.StringIO)
         assert ("Expensive: rank (a singular value decomposition" in errors.file.getvalue()) == said
+
+
+def test_somebody_who_waits_is_told_before_what_a_kernel_that_is_refitted_costs(small: Path) -> None:
+    errors = Console(file=io.StringIO(), force_terminal=True, width=80, highlight=False)
+    kernel = 'learners=[{name="K", solver="kernel"}]'
+    large = ["problem.matrix={kind='gaussian', n=4000, d=100}", kernel]
+    few, many = (presets.load("small.toml", [*more, "claims=[]"]) for more in ([kernel], large))
+    assert costs(few) == []
+    (sentence,) = costs(many)
+    replicas = many.run.replicas
+    naive = sum(replicas * 4000 * (100 + k) for k in range(4000))
+    assert sentence.startswith("Expensive: K (fitted anew with each of 4000 examples: about ")
+    assert 0.9 < float(re.search(r"about (\S+) mult", sentence)[1]) / naive < 1.1
+    computed("small.toml", presets.document("small.toml", [kernel, "claims=[]"]), errors)
+    assert "Expensive" not in errors.file.getvalue()
 
 
 def test_json_is_all_there_is_on_stdout(small: Path, call: Call) -> None:
