@@ -8,10 +8,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from engine.core import atomic_write
+from engine.results import report
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.results import of_one
@@ -106,6 +108,33 @@ def test_json_is_all_there_is_on_stdout(small: Path, call: Call) -> None:
     assert result["schema"] == 2
     assert result["experiment"]["resolved"]["learners"][1]["update"]["lr"] == 0.2
     assert [curve["learner"] for curve in result["pictures"][0]["curves"]] == ["GD", "EGU"]
+
+
+def test_json_by_replica_has_the_curve_of_every_replica(small: Path, call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    settings = ("--set", "run.replicas=3", "--set", 'problem.matrix.kind="gaussian"', "--set", "claims=[]")
+    code, out, _ = call("run", "small.toml", "--json", "--by-replica", "--out", str(file), *settings)
+    assert code == 0
+    assert file.read_text() == out
+    (curve, *_) = json.loads(out)["pictures"][0]["curves"]
+    losses = run(presets.load("small.toml", settings[1::2])).curves[0].values("loss")
+    assert losses is not None
+    assert curve["by_replica"] == losses.T.tolist()
+    np.testing.assert_allclose(np.mean(curve["by_replica"], 0), curve["y"], rtol=1e-12)
+    plain = json.loads(call("run", "small.toml", "--json", *settings).out)
+    assert "by_replica" not in plain["pictures"][0]["curves"][0]
+
+
+def test_by_replica_is_refused_where_it_adds_nothing_or_too_much(
+    small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, err = call("run", "small.toml", "--by-replica")
+    assert (code, out) == (2, "")
+    assert "--by-replica: it adds to JSON; give --json or --out FILE, too" in err
+    monkeypatch.setattr(report, "MOST_BY_REPLICA", 10)
+    code, out, err = call("run", "small.toml", "--json", "--by-replica", "--set", "run.replicas=2")
+    assert (code, out) == (2, "")
+    assert re.search(r"--by-replica: replicas have \d+ values together, and 10 is the limit; take fewer", err)
 
 
 def test_the_same_seed_gives_the_same_bytes(small: Path, call: Call) -> None:
