@@ -450,7 +450,8 @@ def _load(preset: str, settings: list[str] | None, device: str | None, path: str
     try:
         return presets.document(preset, overrides)
     except BadInput as error:
-        if not settings or "claims[" not in error.where:
+        are_own = any(one.lstrip().startswith("claims") for one in settings or ())
+        if not settings or are_own or "claims[" not in error.where:
             raise
         remedy = "the claims are about the preset's own settings, and --set 'claims=[]' drops them"
         raise BadInput(error.where, f"{error.what}; {remedy}") from error

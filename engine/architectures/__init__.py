@@ -312,4 +312,5 @@ class Architecture(Part, frozen=True):
 
     def invariance(self, d: int) -> Verdict:
         """Whether function and start treat all rotations of instances with d features alike, and why."""
-        return Verdict(False, f"{self.kind} does not say that it treats rotated instances alike")
+        reason = f"{self.kind} does not say that it treats rotated instances alike"
+        return Verdict(False, reason, undecided=True)

@@ -12,7 +12,8 @@ from engine.pictures.view import View
 class Share(Comparing, frozen=True, kw_only=True, tag="share"):
     """That at one place a curve is below or above a number, or between two, for a share of the replicas.
 
-    A replica that has diverged is none of them.
+    A replica that has diverged is none of them. Of a share of 0 everything would be so: that it is so of no
+    replica is the opposite claim, of a share of 1.
     """
 
     example: ClassVar[str] = '{kind = "share", curve = "GD", at = "n", below = 0.1, share = 0.9}'

@@ -10,7 +10,9 @@ import msgspec
 import numpy as np
 
 from engine.claims import Outcome
+from engine.core.parts import Verdict
 from engine.measures import Measure
+from engine.pictures.fate import WHY_INACCURATE
 from engine.pictures.picture import Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
 from engine.results.caption import caption
@@ -140,10 +142,15 @@ def _what_ran(curve: Curve, spectrum: Spectrum | None, series: Series) -> dict[s
         "grid": [{"rate": rate, "mean_loss": number(mean)} for rate, mean in curve.grid.items()],
         "diverged_at": number(curve.diverged_at),
         "replicas_diverged_at": series(curve.divergences) if curve.diverged else None,
+        "lost_accuracy": WHY_INACCURATE if curve.inaccurate.any() else None,
         "path": curve.backend,
-        "verdict": {"invariant": curve.verdict.invariant, "reason": curve.verdict.reason},
+        "verdict": _verdict(curve.verdict),
         "spectrum": None if spectrum is None else _spectrum(spectrum, series),
     }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {"answer": verdict.answer, "invariant": verdict.invariant, "reason": verdict.reason}
 
 
 def _spectrum(spectrum: Spectrum, series: Series) -> dict[str, Any]:
@@ -160,7 +167,7 @@ def _curve(curve: CurveView, series: Series) -> dict[str, Any]:
         "name": curve.name,
         "learner": curve.learner,
         "reference": curve.is_reference,
-        "verdict": None if verdict is None else {"invariant": verdict.invariant, "reason": verdict.reason},
+        "verdict": None if verdict is None else _verdict(verdict),
         "path": curve.backend,
         "rate": number(curve.rate),
         "replicas": curve.replicas,

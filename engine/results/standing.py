@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.core.groups import ROTATIONS
+from engine.core.groups import ROTATIONS, TRIVIAL
 from engine.core.notation import number
 from engine.pictures.respect import respect
 from engine.pictures.view import ZERO, CurveView, Floats, LineView
@@ -386,6 +386,8 @@ def _never_below(lines: Sequence[LineView], what: str) -> str:
     called = f"the {lines[0].called}"
     if _is_of_rotations(lines):
         return f"no rotation-invariant learner falls below {what}"
+    if all(line.group == TRIVIAL for line in lines):
+        return f"no learner on rotated data falls below {what}"
     if what == called:
         return f"no learner that {what} binds falls below it"
     return f"no learner that {called} binds falls below {what}"

@@ -196,9 +196,10 @@ def with_expressions(numbers: Any, raw: Any) -> Any:
 def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Raw:
     """`raw` with values for its expressions, also in texts, and tables for parts that are said by their kind.
 
-    The matrix comes first, and may name its own d; then the target, which may name d and n; then all else,
-    which may name m, too. Where no learner has an update rule there need be no protocol, and where nothing is
-    trained no target: labels are then 0.
+    The matrix comes first, and may name its own d; then the target, which may name d, n and the sizes that
+    the matrix names; then all else, which may name m, too. Where no learner has an update rule there need be
+    no protocol, and where nothing is trained no target: labels are then 0.
+
     Raises: BadInput for an expression without a value, and for a matrix or target that makes no sense.
     """
     _need("problem", raw, Experiment, "", raw)
@@ -221,7 +222,7 @@ def _with_sizes(numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]
     """`names` with d, n and m; the numbers of matrix and target are put in place. Raises: BadInput."""
     matrix = _resolved_part("matrix", numbers, raw, names)
     n, d = matrix.shape()
-    names = {**names, "d": d, "n": n}
+    names = {**matrix.named_sizes, **names, "d": d, "n": n}
     if _kind_of(_protocol(raw)) == UNTRAINED:
         numbers["problem"].setdefault("target", NO_SIGNAL)
     target = _resolved_part("target", numbers, raw, names)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from engine.architectures import Architecture
 from engine.core.catalogue import make
-from engine.core.groups import ROTATIONS, Group
+from engine.core.groups import ROTATIONS, TRIVIAL, Group
 from engine.core.parts import Finding, Part
 from engine.learners.learner import Learner
 from engine.losses import Loss
@@ -289,18 +289,36 @@ class Line(Part, frozen=True):
 
 
 class RotationInvariant(Line, frozen=True):
-    """A lower bound for every learner whose predictions do not change when all instances are rotated."""
+    """A lower bound for every learner whose predictions do not change when all instances are rotated.
+
+    It is one on the expectation, and holds where that is over coins of the learner, too. So on data that are
+    rotated at random it binds every learner: one that rotates all instances at random first is invariant.
+    """
 
     group: ClassVar[Group | None] = ROTATIONS
     needs_k_rows: ClassVar[bool] = False
+
+    def group_in(self, experiment: Setup) -> Group | None:
+        return TRIVIAL if experiment.problem.matrix.is_turned else self.group
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
         judged = verdict(learner, experiment)
-        bound = self.group is not None and self.group <= judged.group
-        what = "is rotation invariant" if bound else "is not rotation invariant"
-        return Finding(bound, f"{learner.name} {what}: {judged.reason}")
+        if self.group is not None and self.group <= judged.group:
+            return Finding(True, f"{learner.name} is rotation invariant: {judged.reason}")
+        if experiment.problem.matrix.is_turned:
+            return bound_by_turning(learner, "is not rotation invariant")
+        return Finding(False, f"{learner.name} is not rotation invariant: {judged.reason}")
+
+
+def bound_by_turning(learner: Learner, what: str) -> Finding:
+    """That a bound in expectation for learners of a group of rotations binds one that is none of them.
+
+    A learner on data that are rotated at random does what one does that rotates all data at random first, and
+    that one is rotation invariant.
+    """
+    return Finding(True, f"{learner.name} {what}, yet it is bound, because the data are rotated at random")
 
 
 def shares_layers(learner: Learner) -> bool:
@@ -447,6 +465,22 @@ def linear_labels(experiment: Setup) -> Finding | None:
     if not problem.target.unit:
         return Finding(False, f"requires a unit vector as the target, and here it is {problem.target.kind}")
     return only_square(experiment)
+
+
+def without_direction(experiment: Setup) -> Finding | None:
+    """What keeps rows from being independent and seen once, of a law with E xxᵀ = I that no rotation changes.
+
+    None if nothing does.
+    """
+    matrix = experiment.problem.matrix
+    if repeated := shown_once(experiment):
+        return repeated
+    if not matrix.has_no_direction:
+        what = "requires Gaussian instances, or points of a sphere"
+        return Finding(False, f"{what}, and the matrix is {matrix.kind}")
+    if matrix.second_moment != 1.0:
+        return Finding(False, f"requires entries of mean square 1, which {matrix.kind} does not declare")
+    return None
 
 
 def only_square(experiment: Setup) -> Finding | None:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from engine.core.groups import Group, rotations
+from engine.core.groups import TRIVIAL, Group, rotations
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.results.invariance import verdict
@@ -17,6 +17,7 @@ from engine.theory import (
     Floats,
     Line,
     about_one_target,
+    bound_by_turning,
     loss_constant,
     rows_in_order,
     shares_layers,
@@ -35,6 +36,8 @@ class OfFactors(Line, frozen=True):
     needs_k_rows: ClassVar[bool] = False
 
     def group_in(self, experiment: Setup) -> Group | None:
+        if experiment.problem.matrix.is_turned:
+            return TRIVIAL
         return rotations(*experiment.problem.matrix.sign_factors)
 
     def holds(self, experiment: Setup) -> Finding:
@@ -53,10 +56,12 @@ class OfFactors(Line, frozen=True):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
-        group, judged = self.group_in(experiment), verdict(learner, experiment)
-        assert group is not None, "lines about factors have a group"
+        group = rotations(*experiment.problem.matrix.sign_factors)
+        judged = verdict(learner, experiment)
         if group <= judged.group:
             return Finding(True, f"{group.words} changes nothing for {learner.name}: {judged.reason}")
+        if experiment.problem.matrix.is_turned:
+            return bound_by_turning(learner, f"is not invariant under {group.words}")
         return Finding(False, f"{group.words} may change what {learner.name} learns: {judged.reason}")
 
 

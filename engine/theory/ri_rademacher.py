@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from engine.core.groups import SIGNED_PERMUTATIONS, Group
+from engine.core.groups import SIGNED_PERMUTATIONS, TRIVIAL, Group
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.results.invariance import verdict
@@ -16,6 +16,7 @@ from engine.theory import (
     Floats,
     Line,
     about_one_target,
+    bound_by_turning,
     linear_labels,
     product_curve,
     product_formula,
@@ -55,6 +56,9 @@ class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
             True, "random signs prefer no feature, and a new row is orthogonal to old ones on average"
         )
 
+    def group_in(self, experiment: Setup) -> Group | None:
+        return TRIVIAL if experiment.problem.matrix.is_turned else self.group
+
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
@@ -62,6 +66,8 @@ class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
         if not linear.holds:
             return linear
         judged = verdict(learner, experiment)
+        if not judged.group >= SIGNED_PERMUTATIONS and experiment.problem.matrix.is_turned:
+            return bound_by_turning(learner, "may prefer features or signs")
         if not judged.group >= SIGNED_PERMUTATIONS:
             return Finding(False, f"{learner.name} may prefer features or signs: {judged.reason}")
         return Finding(True, f"{linear.reason}, and {judged.reason}")

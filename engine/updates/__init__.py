@@ -254,7 +254,8 @@ class Update(Part, frozen=True):
         If they commute with permutations of the inputs of a layer, they do with those of its units, too.
         `single` says that every gradient is that of a single example.
         """
-        return Verdict(False, f"{self.kind} does not say that its steps turn with the instances")
+        reason = f"{self.kind} does not say that its steps turn with the instances"
+        return Verdict(False, reason, undecided=True)
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
         """The rule as a step that only multiplies the weights of an architecture; None if it does more."""

@@ -75,5 +75,4 @@ class KFAC(Update, frozen=True, tag="kfac"):
         return True
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        reason = "A turns with the instances, so (S + λI)⁻¹ G (A + λI)⁻¹ does too"
-        return Verdict(True, reason, magnifies=True)
+        return Verdict(True, "A turns with the instances, so (S + λI)⁻¹ G (A + λI)⁻¹ does too")

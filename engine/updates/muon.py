@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from engine.core.groups import SIGN_FLIPS, SIGNED_PERMUTATIONS
+from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -92,8 +92,8 @@ class Muon(Update, frozen=True, tag="muon"):
             reason = "the first layer decides, and Adam gives every weight of it a rate of its own"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         if self.by == "svd":
-            reason = "a gradient without full rank is completed by arbitrary singular vectors"
-            return Verdict(False, reason, SIGN_FLIPS)
+            reason = "a gradient that has not full rank is completed by arbitrary singular vectors"
+            return Verdict(False, reason, undecided=True)
         return Verdict(True, "an odd polynomial of the gradient turns with the instances as it does")
 
 

@@ -12,11 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.backends import backends
+from engine.core.groups import TRIVIAL
 from engine.core.notation import number
 from engine.pictures.view import ZERO, CurveView, View
 from engine.results.results import of_one
 from engine.results.trace import Trace
 from engine.results.views import view
+from engine.results.wording import listed
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
 from hadamard_tui.charts.series_builder import colour_of, letter_of
@@ -78,6 +80,12 @@ def signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
     compared = [(curve, losses.strongest(curve, x)) for curve in losses.curves for x in where]
     if any(bound is not None and not bound.binds(curve) for curve, bound in compared):
         yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
+    turned = {bound for curve, bound in compared if bound is not None and bound.group == TRIVIAL}
+    axes = [curve for curve in losses.curves if curve.verdict is not None and not curve.verdict.invariant]
+    those = [curve.name for curve in axes if any(bound.binds(curve) for bound in turned)]
+    if those:
+        what = "not rotation invariant, yet bound, because the data are rotated at random"
+        yield Text(f"{listed(those)}: {what}", "dim")
     if any(bound is not None and bound.direction == "conjecture" for _, bound in compared):
         yield Text("…? a conjecture, not proved", "dim")
 
@@ -108,7 +116,7 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
     loss = _at(run["loss"], curve.name, x)
     cells = {"k": f"{x:g}", "bound": NOTHING, "which": NOTHING, "ratio": NOTHING}
     if loss is None:
-        cells["loss"] = "diverged" if curve.diverged_at is not None else NOTHING
+        cells["loss"] = curve.fate if curve.diverged_at is not None else NOTHING
     elif curve.stderr is None:
         cells["loss"] = _number(loss)
     else:

@@ -35,6 +35,11 @@ def _learner(context: PanelContext, curve: Curve) -> Text:
             text.append(f"\n    {respect.word}", RESPECT_STYLES[respect.holds])
             text.append(f" by the whole curve; {respect.detail}")
         text.append("\n")
+    if curve.verdict.invariant is False:
+        kinds = {bound.kind for bound in bounds}
+        about = [line for line in context.trace.lines_of("loss") if line.kind in kinds]
+        for reason in dict.fromkeys(line.on_learners[curve.learner].reason for line in about):
+            text.append("  bound, for ", "dim").append(f"{reason}\n")
     if not bounds:
         text.append("  bounds     ", "dim").append("none binds this learner here\n")
     return text
@@ -52,7 +57,7 @@ def _measured(measuring: Measuring | None, learner: str) -> Text:
     if judged is None:
         at_work = measuring.at == learner
         return Text(f"measuring … {measuring.percent} %" if at_work else "waiting its turn", "italic")
-    text = Text(judged.measurement)
+    text = Text(f"{judged.measurement}\n  invariant  {judged.answer}")
     if judged.conflict:
         text.append(f"\n  ✗ DISAGREE: {judged.conflict}", "bold red")
     return text

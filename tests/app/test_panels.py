@@ -457,6 +457,16 @@ def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(on
     assert "broken" not in text
 
 
+def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one: PanelContext):
+    odd = Judgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [], by_rounding=0.25)
+    measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
+    text = words(verdict.show(replace(one, measuring=measuring)))  # type: ignore[arg-type]
+    assert "predictions are unstable, and changed by rotations: max |Δŷ| / max |ŷ| = 0.5" in text
+    assert "perturbations of the size of rounding change them by 0.25" in text
+    assert "invariant  undecided" in text
+    assert "DISAGREE" not in text
+
+
 def test_structure_and_measurement_that_disagree_are_told_in_red(one: PanelContext):
     odd = Judgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [])
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)

@@ -85,7 +85,7 @@ def test_lines_lose_the_values_of_axes_before_their_words_are_guesses():
         curve([at], name=f"{name}, matrix = {kind}", mark="ABCD"[at])
         for at, (name, kind) in enumerate((name, kind) for kind in kinds for name in ("least squares", "EGU"))
     ]
-    names = ("bound on Gaussian rows", "linear-in-labels bound")
+    names = ("bound on isotropic rows", "linear-in-labels bound")
     bounds = [
         curve([9], name=f"{name}, matrix = {kind}", style="dashed")
         for name, kind in zip(names, kinds, strict=True)

@@ -42,10 +42,26 @@ def test_a_run_prints_chart_caption_losses_and_claims_and_the_rest_if_asked(smal
     reasons = call("run", "small.toml", "--bounds").out
     assert "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)" in reasons
     assert re.search(r"does not bind +EGU is not rotation invariant", reasons)
-    assert "not applicable: the bound on Gaussian rows requires Gaussian instances" in reasons
+    assert "not applicable: the bound on isotropic rows requires Gaussian instances" in reasons
     assert "computed by" not in out
     assert "--notes says how it was computed" in " ".join(out.split())
     assert "--notes" not in call("run", "small.toml", "--notes").out
+
+
+def test_on_rotated_data_learners_are_not_invariant_and_yet_bound_because_the_data_are_rotated(
+    small: Path, call: Call
+) -> None:
+    rotated = "small.toml", "--set", "problem.matrix.rotate=true", "--set", "claims=[]"
+    printed = call("run", *rotated, "--bounds").out
+    assert re.search(r"B EGU +no +2 +\S+(?: ± \S+)? +\S+ +0\.7500 +\S+", printed), "it is in no parentheses"
+    words = " ".join(printed.split())
+    because = "because the data are rotated at random"
+    assert f"EGU: not rotation invariant, yet bound, {because}" in words
+    assert f"EGU is not rotation invariant, yet it is bound, {because}" in words
+    assert "No learner on rotated data falls below" in words
+    judged = " ".join(call("verdict", *rotated).out.split())
+    assert "structure not rotation invariant" in judged
+    assert f"bound, for EGU is not rotation invariant, yet it is bound, {because}" in judged
 
 
 def test_output_that_is_no_terminal_is_plain_and_80_columns_wide(

@@ -68,6 +68,22 @@ def test_a_family_has_the_moments_that_it_declares(words):
         assert off(correlations(rows), matrix.second_moment**2) <= ERRORS
 
 
+@pytest.mark.parametrize("words", [words for words in FAMILIES if made(words).has_no_direction], ids=name_of)
+def test_rows_without_a_direction_are_independent_and_alike_along_axes_and_diagonals(words):
+    rows, moment = instances(words), made(words).second_moment
+    along_axis, along_diagonal = np.moveaxis(fourth_moments(rows), 1, 0)
+    assert off((along_axis - along_diagonal)[:, None], 0) <= ERRORS
+    assert off(correlations(rows), moment**2) <= ERRORS
+    assert off(rows.mean(1), 0) <= ERRORS
+
+
+def test_the_families_without_a_direction_are_these():
+    kinds = {words["kind"] for words in FAMILIES if made(words).has_no_direction}
+    assert kinds >= {"gaussian", "sparse", "threshold", "sphere"}
+    assert not kinds & {"rademacher", "hadamard", "orthogonal"}
+    assert not made({"kind": "sphere", "repeat": 1}).has_no_direction
+
+
 def test_what_has_a_preferred_direction_or_depends_on_other_rows_is_told_apart():
     assert off(fourth_moments(instances({"kind": "rademacher", "d": D})), 3) > ERRORS
     assert off(correlations(instances({"kind": "gaussian", "d": D, "repeat": 1})), 1) > ERRORS

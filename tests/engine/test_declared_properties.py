@@ -144,15 +144,34 @@ class Wide(Gaussian, frozen=True, tag="wide"):
     n: int = 3
 
 
-class Rescaled(Correlated, frozen=True, tag="rescaled"):
+class Negated(Correlated, frozen=True, tag="negated"):
     """Rows that are isotropic after all, and whose author says so."""
 
     @property
     def isotropic(self):
         return True
 
+    @property
+    def second_moment(self):
+        return 1.0
+
     def rows(self, streams):
-        return 2 * Gaussian.rows(self, streams)
+        return -Gaussian.rows(self, streams)
+
+
+class Halves(Negated, frozen=True, tag="halves"):
+    """The same at half the size."""
+
+    @property
+    def isotropic(self):
+        return True
+
+    @property
+    def second_moment(self):
+        return 0.25
+
+    def rows(self, streams):
+        return Gaussian.rows(self, streams) / 2
 
 
 class Broken(Hadamard, frozen=True, tag="broken"):
@@ -187,7 +206,8 @@ def test_a_family_that_draws_otherwise_is_not_certified_isotropic(matrix):
     assert not matrix.isotropic
     found = holds("ri-gaussian", with_matrix(matrix))
     assert not found.holds
-    assert found.reason == f"requires Gaussian instances, and the matrix is {matrix.kind}"
+    what = "requires Gaussian instances, or points of a sphere"
+    assert found.reason == f"{what}, and the matrix is {matrix.kind}"
     assert not holds("noise", with_matrix(matrix, noise=0.1)).holds
 
 
@@ -199,9 +219,16 @@ def test_features_are_those_seen_only_where_a_family_shows_its_rows_themselves()
 
 
 def test_a_family_with_other_defaults_or_its_own_word_keeps_what_is_declared():
-    for matrix in (Wide(d=D), Rescaled(d=D)):
+    for matrix in (Wide(d=D), Negated(d=D)):
         assert holds("ri-gaussian", with_matrix(matrix)).holds
     assert not Correlated(d=D).isotropic, "the word of a derived class is not that of its base"
+
+
+@pytest.mark.parametrize(("kind", "noise"), [("ri-gaussian", 0.0), ("noise", 0.1)])
+def test_rows_of_another_size_are_not_bound_as_if_they_had_entries_of_mean_square_1(kind, noise):
+    assert holds(kind, with_matrix(Negated(d=D), noise=noise)).holds
+    found = holds(kind, with_matrix(Halves(d=D), noise=noise))
+    assert found == (False, "requires entries of mean square 1, which halves does not declare")
 
 
 def test_a_family_derived_from_hadamard_with_other_rows_is_no_hadamard_matrix():

@@ -228,7 +228,7 @@ def test_the_certificate_of_single_factors_is_rounding_and_that_of_all_rotations
 
 def test_a_judgement_has_the_certificate_of_the_factors_that_the_verdict_names():
     one = described((4, 4))
-    found = certificates(one, one.learners[0])
+    found, _ = certificates(one, one.learners[0])
     assert list(found)[-1] == rotations(4, 4)
     assert found[rotations(4, 4)] == 0
     assert found[ROTATIONS] > 0.5

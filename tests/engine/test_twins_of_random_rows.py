@@ -121,13 +121,11 @@ def rows(matrix: str, n: int, d: int, **words: float) -> dict[str, Any]:
 
 
 TWINS = (
+    *(Twin("ri-gaussian", rows("gaussian", n, d), gaussian, f"{n}x{d}") for n, d in ((6, 6), (5, 8), (9, 4))),
+    *(Twin("ri-gaussian", rows("sphere", n, d), gaussian, f"sphere {n}x{d}") for n, d in ((6, 6), (9, 4))),
+    *(Twin("ri-rademacher", rows("rademacher", n, d), signs, f"{n}x{d}") for n, d in ((3, 3), (6, 3))),
     *(
-        Twin("ri-gaussian", rows("gaussian", n, d), gaussian, f"{n} × {d}")
-        for n, d in ((6, 6), (5, 8), (9, 4))
-    ),
-    *(Twin("ri-rademacher", rows("rademacher", n, d), signs, f"{n} × {d}") for n, d in ((3, 3), (6, 3))),
-    *(
-        Twin("noise", rows("gaussian", n, d, noise=sigma), noisy, f"{n} × {d}")
+        Twin("noise", rows("gaussian", n, d, noise=sigma), noisy, f"{n}x{d}")
         for n, d, sigma in ((4, 2, 0.5), (3, 3, 2.0))
     ),
 )

@@ -133,7 +133,7 @@ TWINS = (
             "rank-span",
             {"target": "all", "matrix": {"kind": "gaussian", "n": n, "d": 8}},
             RANKS["svd"],
-            f"{n} × 8",
+            f"{n}x8",
         )
         for n in (6, 11)
     ),

@@ -76,9 +76,13 @@ def multiplicative(factor: Any, eta: Any, is_exact: bool, described: Experiment)
 
 
 def two_layers(described: Experiment) -> tuple[Array, Array]:
-    """Loss and sharpness [R, S] of W₂W₁x under gradient descent on one example, from where the nets start."""
+    """Loss and sharpness [R, S] of s W₂W₁x by gradient descent on one example, from where the nets start.
+
+    In the NTK parametrisation s = 1/√(dh) for h hidden units, otherwise 1.
+    """
     hypothesis, data = beginning(described)
     rate, steps = described.learners[0].update.lr, int(described.protocol.steps)
+    is_ntk = described.learners[0].architecture.parametrisation == "ntk"
     losses, curvatures = [], []
     for first, second, (x,), (y,) in zip(
         *(hypothesis.tensors[name].double().numpy() for name in ("W1", "W2")),
@@ -87,12 +91,13 @@ def two_layers(described: Experiment) -> tuple[Array, Array]:
         strict=True,
     ):
         (v,), (h, d) = second, first.shape
-        mixed = np.kron(np.eye(h), x[:, None])  # ∂²ŷ/∂W₁∂W₂
+        scale = 1 / np.sqrt(d * h) if is_ntk else 1.0
+        mixed = scale * np.kron(np.eye(h), x[:, None])  # ∂²ŷ/∂W₁∂W₂
         second_derivative = np.block([[np.zeros((h * d, h * d)), mixed], [mixed.T, np.zeros((h, h))]])
         of_replica = []
         for _ in range(steps + 1):
-            error = v @ first @ x - y
-            slope = np.concatenate([np.outer(v, x).ravel(), first @ x])
+            error = scale * v @ first @ x - y
+            slope = scale * np.concatenate([np.outer(v, x).ravel(), first @ x])
             hessian = 2 * (np.outer(slope, slope) + error * second_derivative)
             of_replica.append((error**2, np.linalg.eigvalsh(hessian)[-1]))
             move = rate * 2 * error * slope
@@ -230,7 +235,10 @@ ONE_EXAMPLE = {
     "target": "constant",
     "protocol": {"kind": "steps", "steps": 12, "records": 12},
     "replicas": 2,
-    "learners": {"net": gd(0.15, kind="dense", widths=[4])},
+}
+NETS = {
+    "standard": {"net": gd(0.15, kind="dense", widths=[4])},
+    "ntk": {"net": gd(0.4, kind="dense", widths=[4], parametrisation="ntk")},
 }
 UPPER = {
     "d": 16,
@@ -279,8 +287,11 @@ TWINS = (
         for learner, factor in ((egu, factors_of_egu), (spindly, factors_of_spindly))
         for below in (2, 3)
     ),
-    Twin("catapult-loss", ONE_EXAMPLE, losses),
-    Twin("catapult-sharpness", ONE_EXAMPLE, relative_sharpness),
+    *(
+        Twin(kind, {**ONE_EXAMPLE, "learners": net}, naive, name)
+        for kind, naive in (("catapult-loss", losses), ("catapult-sharpness", relative_sharpness))
+        for name, net in NETS.items()
+    ),
     Twin("junk-flow", {**CUBE, "learners": {"net": NOISY}}, junk),
     *(
         Twin(

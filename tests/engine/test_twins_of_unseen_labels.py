@@ -168,19 +168,31 @@ def independent_of_both_signs(described: Experiment) -> Array:
     return best_when_seen(((*repeated(1, 2), order) for order in orders), 4)
 
 
-def in_random_order(rows: int, loss: str, described: Experiment) -> Array:
-    """Mini-batches of one in every order of the first rows, both signs of each of two Hadamard rows."""
-    orders = permutations(range(rows))
-    return best_when_seen(((*repeated(1, 2), order) for order in orders), rows, loss)
+def in_random_order(times: int, loss: str, described: Experiment) -> Array:
+    """All orders of the training rows by mini-batches, in which copies of a row are the same."""
+    X, y = repeated(times, 2)
+    examples = described.protocol.examples_seen(len(X)).astype(int)
+    trained = int(examples[-1])
+    numbers = [place // times for place in range(trained)]  # of different rows
+    orders = []
+    for order in sorted(set(permutations(numbers))):
+        copies = [order[:place].count(row) for place, row in enumerate(order)]
+        orders.append(times * np.array(order) + copies)
+    return best_when_seen(((X, y, order) for order in orders), trained, loss)[examples]
 
 
-def knowing_the_row(loss: str, described: Experiment) -> Array:
-    """Of a learner that knows which row it predicts, over all labels of all rows."""
-    n = described.problem.matrix.shape()[0]
-    y = signs(n)
-    rows = np.broadcast_to(np.arange(n), y.shape)[..., None]
-    seen = [np.concatenate([y[:, None, :k].repeat(n, 1), rows], 2) for k in range(n + 1)]
-    return np.array([best(y.ravel(), information.reshape(y.size, -1), loss) for information in seen])
+def knowing_the_rows(y: Array, loss: str) -> Array:
+    """Of a learner that tells all rows apart, over equally likely labels [W, n]."""
+    rows = np.broadcast_to(np.arange(y.shape[1]), y.shape)[..., None]
+    costs_at_k = []
+    for k in range(y.shape[1] + 1):
+        information = np.concatenate([y[:, None, :k].repeat(y.shape[1], 1), rows], 2)
+        costs_at_k.append(best(y.ravel(), information.reshape(y.size, -1), loss))
+    return np.array(costs_at_k)
+
+
+def coins(loss: str, described: Experiment) -> Array:
+    return knowing_the_rows(signs(described.problem.matrix.shape()[0]), loss)
 
 
 def factor_signs(factors: tuple[int, ...], tuples: Array) -> Array:
@@ -194,16 +206,8 @@ def factor_signs(factors: tuple[int, ...], tuples: Array) -> Array:
 def knowing_the_factors(loss: str, described: Experiment) -> Array:
     """Of a learner that knows which factors a row has, in the order of every replica."""
     factors = described.problem.matrix.sign_factors
-    costs_at_k = []
-    for tuples in data_of(described).tuples:
-        y = factor_signs(factors, tuples)
-        rows = np.broadcast_to(np.arange(len(tuples)), y.shape)
-        seen = [
-            np.concatenate([y[:, None, :k].repeat(len(tuples), 1), rows[..., None]], 2)
-            for k in range(len(tuples) + 1)
-        ]
-        costs_at_k.append([best(y.ravel(), information.reshape(y.size, -1), loss) for information in seen])
-    return np.array(costs_at_k)
+    labels = (factor_signs(factors, tuples) for tuples in data_of(described).tuples)
+    return np.array([knowing_the_rows(y, loss) for y in labels])
 
 
 def all_tuples(factors: tuple[int, ...]) -> NDArray[np.int64]:
@@ -307,21 +311,21 @@ TWINS = (
             "duplicates",
             {
                 "d": 2,
-                "matrix": {"kind": "hadamard", "repeat": 1, "row_signs": False},
+                "matrix": {"kind": "hadamard", "repeat": times, "row_signs": False},
                 "target": {"kind": "feature", "index": 1},
                 "protocol": {"kind": "steps", "batch": 1, "steps": rows, "records": rows, "train": rows},
                 "loss": loss,
             },
-            partial(in_random_order, rows, loss),
-            f"in random order of {rows} {loss}",
+            partial(in_random_order, times, loss),
+            f"{times} in random order of {rows} {loss}",
         )
-        for rows, loss in ((4, "square"), (3, "square"), (4, "logistic"))
+        for times, rows, loss in ((1, 4, "square"), (1, 3, "square"), (1, 4, "logistic"), (2, 8, "square"))
     ),
     *(
         Twin(
             "coin-labels",
             {"matrix": {"kind": "gaussian", "n": 5}, "target": "coin", "d": 3, "loss": loss},
-            partial(knowing_the_row, loss),
+            partial(coins, loss),
             loss,
         )
         for loss in ("square", "logistic", "hinge", "exponential")

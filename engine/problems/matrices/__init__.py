@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -77,6 +77,7 @@ class Matrix(Part, frozen=True, kw_only=True):
             "is_hadamard",
             "is_shifted_hadamard",
             "isotropic",
+            "has_no_direction",
             "independent_signs",
             "random_order",
             "random_signs",
@@ -91,6 +92,7 @@ class Matrix(Part, frozen=True, kw_only=True):
             "is_sylvester",
             "features_are_seen",
             "features_are_odd",
+            "is_turned",
             "second_moment",
             "private_entries",
             "fixed_points",
@@ -98,6 +100,11 @@ class Matrix(Part, frozen=True, kw_only=True):
             "entries_of",
         )
     )
+
+    @property
+    def named_sizes(self) -> Mapping[str, int]:
+        """Sizes beside d and n that expressions outside the matrix may name."""
+        return {}
 
     @property
     def is_hadamard(self) -> bool:
@@ -189,6 +196,11 @@ class Matrix(Part, frozen=True, kw_only=True):
         return False
 
     @property
+    def has_no_direction(self) -> bool:
+        """Whether instances are independent vectors of one law, which no rotation changes."""
+        return self.isotropic or self.on_sphere
+
+    @property
     def second_moment(self) -> float | Floats | None:
         """Σ [d, d], the mean of (1/n) Σ_j x_j x_jᵀ over the n rows before rotation, or σ² where it is σ²I.
 
@@ -230,6 +242,11 @@ class Matrix(Part, frozen=True, kw_only=True):
     def features_are_seen(self) -> bool:
         """Whether a learner sees the very features that targets name."""
         return self.features_are_linear and not self.rotate
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether learners see all rows times one Haar-random rotation of every replica, drawn by itself."""
+        return self.rotate and type(self).instances is Matrix.instances
 
     def size(self) -> tuple[int, int]:
         """Rows, before repetition, and the entries of each. Raises BadInput for an unusable file."""

@@ -1,0 +1,133 @@
+"""On data that are rotated at random, bounds for rotation-invariant learners bind all learners."""
+
+import numpy as np
+import pytest
+from building import data_of, experiment, gd
+from test_declared_properties import FAMILIES, D, Stretched, assert_mean, instances, of_family
+
+from engine.core import catalogue
+from engine.results.invariance import verdict
+from engine.results.judgement import judgement
+from engine.runtime.run import run
+
+EGU = {"update": {"kind": "egu-pm", "lr": 0.05}}
+TRAINED = {
+    "EGU±": EGU,
+    "Adam": {"update": {"kind": "adam", "lr": 0.02}, "architecture": {"kind": "dense", "widths": [8]}},
+    "spindly±": gd(0.0125, kind="spindly", signed=True),
+}
+WITH_AXES = {**TRAINED, "basis pursuit": {"solver": "basis-pursuit"}}
+"""Learners that are not rotation invariant on data that are no signs."""
+
+DRAWN = {"kind": "one-pass", "replacement": True}
+NOISY = {"kind": "gaussian", "n": 16}
+BINDING = {
+    "ri-signed": {"matrix": {"kind": "hadamard"}},
+    "ri-permuted": {"matrix": {"kind": "hadamard", "row_signs": False}},
+    "ri-gaussian": {"matrix": NOISY},
+    "ri-01": {"matrix": {"kind": "hadamard01"}},
+    "ri-drawn": {"matrix": {"kind": "hadamard"}, "protocol": DRAWN},
+    "duplicates": {"matrix": {"kind": "hadamard", "repeat": 1}},
+    "noise": {"matrix": NOISY, "noise": 0.3},
+    "percolation": {"matrix": {"kind": "outer", "factors": [2, 4]}},
+    "outer-rotations": {"matrix": {"kind": "outer", "factors": [2, 4]}},
+    "ladder": {"matrix": {"kind": "outer", "factors": [2, 2, 2]}},
+}
+"""Lines for rotation-invariant learners, and where each holds."""
+
+
+def described(words, learners, rotate=True, replicas=1):
+    matrix = {**words["matrix"], "rotate": rotate}
+    size = {} if "factors" in matrix else {"d": 8}
+    return experiment(**{**words, "matrix": matrix}, learners=learners, replicas=replicas, **size)
+
+
+@pytest.mark.parametrize("kind", BINDING)
+def test_a_bound_for_rotation_invariant_learners_binds_all_learners_of_rotated_data(kind):
+    line = catalogue.make("theory", kind)
+    for rotate in (True, False):
+        one = described(BINDING[kind], WITH_AXES, rotate)
+        assert line.on_problem(one).holds, line.on_problem(one).reason
+        for learner in one.learners:
+            found = line.judged(learner, one)
+            invariant = verdict(learner, one).invariant is not False
+            assert found.holds == (rotate or invariant), learner.name
+            if rotate and not invariant:
+                assert found.reason.endswith("yet it is bound, because the data are rotated at random")
+
+
+@pytest.mark.parametrize("kind", BINDING)
+def test_no_learner_of_rotated_data_is_below_a_bound_for_rotation_invariant_ones(kind):
+    trace = run(described(BINDING[kind], TRAINED, replicas=100))
+    (line,) = (one for one in trace.lines if one.kind == kind)
+    assert line.applies_to == [*TRAINED]
+    for curve in trace.curves:
+        gaps = curve.values("loss") - (line.values[:, None] if line.each is None else line.each.T)
+        errors = gaps.std(1, ddof=1) / np.sqrt(gaps.shape[1])
+        assert (gaps.mean(1) > -4 * errors - 1e-6).all(), curve.name
+
+
+def test_the_same_learners_are_below_it_where_nothing_is_rotated():
+    learners = {
+        "EGU±": {"update": {"kind": "egu-pm", "lr": 0.2}},
+        "basis pursuit": {"solver": "basis-pursuit"},
+    }
+    trace = run(described(BINDING["ri-signed"], learners, rotate=False, replicas=20))
+    (line,) = (one for one in trace.lines if one.kind == "ri-signed")
+    below = {curve.name for curve in trace.curves if (curve.mean("loss") < line.values - 0.05).any()}
+    assert below == {*learners}
+
+
+def test_what_is_said_of_predictions_that_are_linear_in_the_labels_needs_them_on_rotated_data_too():
+    line = catalogue.make("theory", "ri-rademacher")
+    fixed = {**gd(0.05, kind="neuron", activation="identity", init="gaussian"), "start_seed": [0]}
+    one = described({"matrix": {"kind": "rademacher"}}, {"fixed": fixed, "EGU±": EGU})
+    neuron, egu = one.learners
+    assert verdict(neuron, one).invariant is False
+    assert line.binds(neuron, one).holds
+    as_drawn = described({"matrix": {"kind": "rademacher"}}, {"fixed": fixed}, rotate=False)
+    assert "may prefer features" in line.binds(neuron, as_drawn).reason
+    assert "not linear in the gradients" in line.binds(egu, one).reason
+
+
+@pytest.mark.parametrize("kind", ["ri-signed", "percolation"])
+def test_nets_that_share_layers_among_targets_are_not_bound_on_rotated_data(kind):
+    net = gd(0.1, kind="dense", widths=[4], outputs="m")
+    words = {**BINDING[kind], "target": "all"}
+    one = described(words, {"net": net})
+    found = catalogue.make("theory", kind).binds(one.learners[0], one)
+    assert "share their hidden layers" in found.reason
+
+
+def test_weights_of_learners_with_axes_leave_the_span_of_rotated_instances():
+    one = described({"matrix": {"kind": "hadamard"}, "target": "all"}, {"EGU±": EGU})
+    for kind in ("svd", "rank-span"):
+        assert "leave the span" in catalogue.make("theory", kind).binds(one.learners[0], one).reason
+
+
+def test_the_judgement_says_both_that_a_learner_is_not_invariant_and_why_it_is_bound():
+    one = described(BINDING["ri-signed"], {"EGU±": EGU}, replicas=4)
+    judged = judgement(one, run(one), one.learners[0])
+    assert judged.verdict.invariant is False
+    assert [bound.bound for bound in judged.bounds] == ["ri-permuted", "ri-signed"]
+    assert judged.reasons == [
+        "EGU± is not rotation invariant, yet it is bound, because the data are rotated at random"
+    ]
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_rows_that_are_declared_turned_prefer_no_direction(kind):
+    for matrix in of_family(kind):
+        assert matrix.is_turned == matrix.rotate
+        if matrix.is_turned:
+            x = instances(matrix)
+            assert_mean(x, 0, f"mean of {matrix}")
+            for second in (x[:, 0], x[:, 1]):
+                products = x[:, 0, :, None] * second[:, None]
+                even = np.trace(products, axis1=1, axis2=2)[:, None, None] * np.eye(x.shape[-1]) / x.shape[-1]
+                assert_mean(products - even, 0, f"products of {matrix}")
+
+
+def test_a_family_that_shows_its_rows_in_another_way_is_not_declared_turned():
+    assert not Stretched(d=D, rotate=True).is_turned
+    assert data_of(described(BINDING["ri-signed"], {"EGU±": EGU})).w_star is None
