@@ -9,7 +9,7 @@ JOBS := whole_process tui all_targets million own_matrix learning_curve on_a_gpu
 # Every process that the tests start would compile all of the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all verify bench soak messages gallery setup lint lock clean
+.PHONY: run test test-all verify bench soak fuzz messages gallery setup lint lock clean
 
 run: .venv/installed
 	$(BIN)/hadamard-tui --preset hadamard-128 --run
@@ -32,6 +32,10 @@ bench: .venv/installed-bench
 # About half an hour of random keys, presets, kills and runs; HOURS=2 sets how long the runs go on.
 soak: .venv/installed-test
 	$(BIN)/python -m tests.soak $(if $(HOURS),--hours $(HOURS))
+
+# Random experiments against lines, verdicts and backends: SECONDS=600 SEED=1. Findings go to fuzz-findings/.
+fuzz: .venv/installed-test
+	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600) --seed $(or $(SEED),1)
 
 # Every sentence of the code that a person can meet, in docs/messages.md.
 messages: .venv/installed

@@ -387,6 +387,7 @@ class HadamardApp(App[None]):
             document=session.document,
             pictures=pictures,
             outcomes=context.outcomes or (),
+            unjudged=session.plan.unjudged,
         )
         look, refused = self.laboratory.picture_of(session)
         return shown if refused else exporting.with_look(shown, look, context.curve.name)

@@ -65,6 +65,8 @@ class Architecture(Part, frozen=True):
             "by_inner_products",
             "starts_at_zero",
             "starts_alike",
+            "fixed_input_start",
+            "exchanges_on_flips",
             "rate_of_weights",
             "signals",
             "kernel_at_start",
@@ -140,6 +142,19 @@ class Architecture(Part, frozen=True):
     def starts_alike(self) -> bool:
         """Whether every trained tensor has one number for each feature, the same for all at the start."""
         return self.starts_at_zero
+
+    @property
+    def fixed_input_start(self) -> bool:
+        """Whether every draw starts with the same weights of the inputs: then a draw favours no feature."""
+        return self.starts_at_zero
+
+    @property
+    def exchanges_on_flips(self) -> bool:
+        """Whether −x_i does with two tensors [B, d] what x_i does with their entries i exchanged.
+
+        They start alike, and their gradients are exchanged, too.
+        """
+        return False
 
     @property
     def rate_of_weights(self) -> float | None:
@@ -297,4 +312,5 @@ class Architecture(Part, frozen=True):
 
     def invariance(self, d: int) -> Verdict:
         """Whether function and start treat all rotations of instances with d features alike, and why."""
-        return Verdict(False, f"{self.kind} does not say that it treats rotated instances alike")
+        reason = f"{self.kind} does not say that it treats rotated instances alike"
+        return Verdict(False, reason, undecided=True)

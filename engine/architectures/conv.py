@@ -33,6 +33,10 @@ class Conv(Architecture, frozen=True, tag="conv"):
     scale: Annotated[float, Meta(gt=0, title="scale s", description="size of the start")] = 1.0
 
     @property
+    def fixed_input_start(self) -> bool:
+        return self.init == "identity"
+
+    @property
     def layers(self) -> tuple[str, ...]:
         return tuple(f"w{number}" for number in range(1, self.depth + 1))
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from engine.architectures import Architecture, HiddenLayers, Signals, Start
 from engine.core.activations import KINKED, Activation, kinked, sent_back, transfer
+from engine.core.groups import PERMUTATIONS, TRIVIAL
 from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
 from engine.core.one_thread import one_thread
@@ -174,7 +175,12 @@ class Dense(Architecture, frozen=True, tag="dense"):
     @property
     def has_biases(self) -> bool:
         """Whether units have biases."""
-        return self.biases or (max(self.cb) if isinstance(self.cb, tuple) else self.cb) > 0
+        return self.biases or self.has_drawn_biases
+
+    @property
+    def has_drawn_biases(self) -> bool:
+        """Whether units have biases that start at random numbers."""
+        return (max(self.cb) if isinstance(self.cb, tuple) else self.cb) > 0
 
     @property
     def is_linear(self) -> bool:
@@ -232,6 +238,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
                 return Scaling(rate=fan_out if number == 1 else fan_out / fan_in, bias_rate=fan_out)
             case _:
                 return Scaling()
+
+    @property
+    def fixed_input_start(self) -> bool:
+        return self.init in ("zero", "identity")
 
     @property
     def linear_layers(self) -> int | None:
@@ -489,11 +499,17 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     def invariance(self, d: int) -> Verdict:
         if self.init in ("identity", "diagonal"):
-            return Verdict(False, f"the {self.init} start of the first layer singles out the coordinate axes")
+            reason = f"the {self.init} start of the first layer singles out the coordinate axes"
+            return Verdict(False, reason, PERMUTATIONS if self._units_start_alike(d) else TRIVIAL)
         if self.init == "zero":
             return Verdict(True, "the input layer is fully connected and starts at 0")
         law = "Gaussian" if self.init == "gaussian" else "uniformly random semi-orthogonal"
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
+
+    def _units_start_alike(self, d: int) -> bool:
+        """Whether permuting the inputs is permuting units of every hidden layer, which start alike."""
+        drawn = self.init != "identity" or self.has_drawn_biases
+        return not drawn and min(self.hidden) >= d
 
 
 def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:

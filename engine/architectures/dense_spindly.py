@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from engine.architectures import Architecture, Start
 from engine.architectures.spindly import chains
+from engine.core.groups import PERMUTATIONS, TRIVIAL
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import MOST_LAYERS, Count, Positive, Verdict
@@ -36,6 +37,10 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
     ] = "gaussian"
     scale: Annotated[float, Meta(gt=0, title="scale s", description="size of the first layer's start")] = 1.0
     w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/h, signed 1/(2h)")] = None
+
+    @property
+    def fixed_input_start(self) -> bool:
+        return self.init == "identity"
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -93,5 +98,6 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
 
     def invariance(self, d: int) -> Verdict:
         if self.init == "identity":
-            return Verdict(False, "the identity start of the first layer singles out the coordinate axes")
+            reason = "the identity start of the first layer singles out the coordinate axes"
+            return Verdict(False, reason, TRIVIAL if (self.width or d) < d else PERMUTATIONS)
         return Verdict(True, "the input layer is fully connected and its Gaussian start favours no direction")

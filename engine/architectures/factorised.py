@@ -61,6 +61,10 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return self.init == "identity" and self.width is None and square
 
     @property
+    def fixed_input_start(self) -> bool:
+        return self.init != "gaussian"
+
+    @property
     def layers(self) -> tuple[str, ...]:
         return tuple(f"A{number}" for number in range(1, self.depth + 1))
 

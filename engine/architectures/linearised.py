@@ -28,6 +28,10 @@ class Linearised(Dense, frozen=True, tag="linearised"):
     """
 
     @property
+    def fixed_input_start(self) -> bool:
+        return super().fixed_input_start
+
+    @property
     def is_linear(self) -> bool:
         return False
 

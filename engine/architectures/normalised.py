@@ -39,6 +39,10 @@ class Normalised(Dense, frozen=True, tag="normalised"):
     ] = "features"
 
     @property
+    def fixed_input_start(self) -> bool:
+        return super().fixed_input_start
+
+    @property
     def is_linear(self) -> bool:
         return False
 

@@ -56,6 +56,14 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return True
 
     @property
+    def fixed_input_start(self) -> bool:
+        return True
+
+    @property
+    def exchanges_on_flips(self) -> bool:
+        return self.signed
+
+    @property
     def layers(self) -> tuple[str, ...]:
         return ("u", "v") if self.signed else ("u",)
 

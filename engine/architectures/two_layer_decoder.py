@@ -44,6 +44,10 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         return ("W1", "W2")
 
     @property
+    def fixed_input_start(self) -> bool:
+        return True
+
+    @property
     def layers_on_features(self) -> int:
         return 2
 

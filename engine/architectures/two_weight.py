@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.architectures import Architecture, Start
-from engine.core.groups import PERMUTATIONS
+from engine.core.groups import PERMUTATIONS, SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Positive, Verdict
@@ -33,6 +33,10 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
 
     @property
     def starts_alike(self) -> bool:
+        return True
+
+    @property
+    def fixed_input_start(self) -> bool:
         return True
 
     @property
@@ -65,6 +69,5 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
         return {"u": by_weight * params["v"], "v": by_weight * params["u"]}
 
     def invariance(self, d: int) -> Verdict:
-        return Verdict(
-            False, "every input has an edge of its own, so single features are told apart", PERMUTATIONS
-        )
+        reason = "every input has an edge of its own, so single features are told apart"
+        return Verdict(False, reason, SIGNED_PERMUTATIONS if self.init == "zero" else PERMUTATIONS)

@@ -48,11 +48,18 @@ class Outcome(NamedTuple):
     """Whether a claim holds, and the measurement that says so."""
 
     claim: Claim
-    holds: bool
+    holds: bool | None
+    """None where it is not judged, and `detail` says why."""
+
     measured: float | None
     detail: str
     stderr: float | None = None
     """Of what was measured, over replicas; None for a single one."""
+
+    @property
+    def word(self) -> str:
+        """The outcome in one or two words."""
+        return "not judged" if self.holds is None else "holds" if self.holds else "fails"
 
 
 class Claim(Part, frozen=True, kw_only=True):

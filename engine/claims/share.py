@@ -12,7 +12,8 @@ from engine.pictures.view import View
 class Share(Comparing, frozen=True, kw_only=True, tag="share"):
     """That at one place a curve is below or above a number, or between two, for a share of the replicas.
 
-    A replica that has diverged is none of them.
+    A replica that has diverged is none of them. Of a share of 0 everything would be so: that it is so of no
+    replica is the opposite claim, of a share of 1.
     """
 
     example: ClassVar[str] = '{kind = "share", curve = "GD", at = "n", below = 0.1, share = 0.9}'
@@ -31,5 +32,5 @@ class Share(Comparing, frozen=True, kw_only=True, tag="share"):
         if place is None:
             return self.fails(f"there is no {name_of(view)} recorded at {where(view, self.at)}")
         each = [float(curve.over([one])[place]) for one in range(curve.replicas)]
-        holding = [self.compared(value).holds for value in each]
+        holding = [self.compared(value).holds is True for value in each]
         return in_replicas(self, holding, self.share)

@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,47 @@ LONGEST = 200
 DEEPEST = 30
 """Parentheses, signs and exponents that may stand inside one another: the parser calls itself for each."""
 
-FUNCTIONS: dict[str, Callable[[float], float]] = {
+MOST_BITS = 4096
+"""Bits of the numerator or denominator of an exact number at most: a float has a far smaller range."""
+
+LARGEST_EXPONENT = 400
+"""Decimal exponents of exact literals at most: beyond lies neither a float nor its reciprocal."""
+
+DECIMAL_DIGITS = 15
+"""Digits up to which a float stands for the decimal number that is written: no two of these are one float."""
+
+SIMPLE = 10**6
+"""Denominators up to which a float with more digits stands for the fraction that it rounds."""
+
+Number = Fraction | float
+"""An exact number, or a float once an operation was not rational."""
+
+
+def _log2(value: Number) -> Number:
+    """log₂, exact for powers of 2."""
+    if isinstance(value, Fraction) and value > 0 and 1 in (value.numerator, value.denominator):
+        larger = value.numerator * value.denominator
+        if larger & (larger - 1) == 0:
+            exponent = larger.bit_length() - 1
+            return Fraction(exponent if value.denominator == 1 else -exponent)
+    return math.log2(value)
+
+
+def _sqrt(value: Number) -> Number:
+    """√, exact for squares of fractions."""
+    if isinstance(value, Fraction) and value >= 0:
+        root = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
+        if root * root == value:
+            return root
+    return math.sqrt(value)
+
+
+FUNCTIONS: dict[str, Callable[[Number], Number]] = {
     "log": math.log,
-    "log2": math.log2,
-    "sqrt": math.sqrt,
-    "ceil": math.ceil,
-    "floor": math.floor,
+    "log2": _log2,
+    "sqrt": _sqrt,
+    "ceil": lambda value: Fraction(math.ceil(value)),
+    "floor": lambda value: Fraction(math.floor(value)),
 }
 """What may stand before parentheses; log is the natural logarithm."""
 
@@ -51,7 +87,7 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 _COMPARISON = re.compile(r"([^<>=!]*)(?:(<=|>=|!=|==|<|>|=)(.*))?", re.DOTALL)
 _RELATIONS = str.maketrans({"≤": "<=", "≥": ">=", "≠": "!="})
-_RELATION: dict[str, Callable[[float, float], bool]] = {
+_RELATION: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "=": operator.eq, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
@@ -62,7 +98,16 @@ class BadExpression(ValueError):
 
 
 def evaluate(text: str, names: Mapping[str, float]) -> float:
-    """The value of an expression in numbers and names.
+    """The value of an expression as `exact` has it, rounded once. Raises: BadExpression."""
+    return float(exact(text, names))
+
+
+def exact(text: str, names: Mapping[str, float]) -> Number:
+    """The value of an expression in numbers and names: exact as long as all operations are rational.
+
+    Literals are the decimal numbers that they spell, and values of names those that they print as, so that
+    2.49 is 249/100. Roots of squares and logarithms of powers of 2 are exact, too. Other functions, powers
+    that are no whole numbers, and numbers of more than MOST_BITS are floats.
 
     It may hold π (or pi), + − * / ^ (or **), parentheses, the functions of FUNCTIONS, and products without a
     sign, as in 2d or 3(n − 1). ^ binds most and from the right. A product without a sign after / or ^ could
@@ -70,10 +115,54 @@ def evaluate(text: str, names: Mapping[str, float]) -> float:
 
     Raises: BadExpression, also where there is no finite real value.
     """
-    value: float = _parsed(text, {name: float(value) for name, value in names.items()}, FUNCTIONS)
-    if not math.isfinite(value):
+    value: Number = _parsed(text, names, FUNCTIONS, _rational, _literal)
+    try:
+        is_finite = math.isfinite(value)
+    except OverflowError:
+        is_finite = False
+    if not is_finite:
         raise BadExpression("its value is too large")
     return value
+
+
+def _rational(value: float) -> Number:
+    """A value of a name as an exact number."""
+    if isinstance(value, Fraction) or not math.isfinite(value):
+        return value
+    if value == int(value):
+        return Fraction(int(value))
+    written = Fraction(repr(float(value)))
+    if float(f"{value:.{DECIMAL_DIGITS}g}") == value:
+        return written
+    simple = Fraction(value).limit_denominator(SIMPLE)
+    return simple if float(simple) == value else written
+
+
+def _literal(text: str) -> Number:
+    """A number as an expression spells it."""
+    _, _, exponent = text.lower().partition("e")
+    is_long = len(exponent) > len(f"-{LARGEST_EXPONENT}") or abs(int(exponent or 0)) > LARGEST_EXPONENT
+    return float(text) if is_long else Fraction(text)
+
+
+def _bounded(value: Any) -> Any:
+    """A number as it is, or as a float where it is exact and of too many bits."""
+    if isinstance(value, Fraction):
+        longest = max(value.numerator.bit_length(), value.denominator.bit_length())
+        return value if longest <= MOST_BITS else float(value)
+    return value
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    """A power; exact where both are, the exponent is whole, and the result is not too long."""
+    if isinstance(base, Fraction) and isinstance(exponent, Fraction):
+        bits = max(base.numerator.bit_length(), base.denominator.bit_length()) * abs(exponent)
+        if exponent.denominator == 1 and bits <= MOST_BITS:
+            return base ** int(exponent)
+        if base == 0 and exponent < 0:
+            raise ZeroDivisionError
+        return float(base) ** float(exponent)
+    return base**exponent
 
 
 def tabulated(text: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -88,12 +177,18 @@ def tabulated(text: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
     return values
 
 
-def _parsed(text: str, names: Mapping[str, Any], functions: Mapping[str, Callable[[Any], Any]]) -> Any:
-    """The value of a text as far as there is one."""
+def _parsed(
+    text: str,
+    names: Mapping[str, Any],
+    functions: Mapping[str, Callable[[Any], Any]],
+    valued: Callable[[Any], Any] = lambda value: value,
+    literal: Callable[[str], Any] = float,
+) -> Any:
+    """The value of a text, if any; `valued` and `literal` make numbers of values of names and of literals."""
     if len(text) > LONGEST:
         raise BadExpression(f"an expression has at most {LONGEST} characters")
     try:
-        return _Parser(tokens(text), names, functions).whole()
+        return _Parser(tokens(text), names, functions, valued, literal).whole()
     except ZeroDivisionError:
         raise BadExpression("it divides by zero") from None
     except OverflowError:
@@ -143,7 +238,7 @@ def _compared(comparison: str, names: Mapping[str, float]) -> bool:
     left, sign, right = _COMPARISON.fullmatch(comparison.translate(_RELATIONS)).groups("")  # type: ignore[union-attr]
     if not sign:
         raise BadExpression(f"{comparison.strip()!r} compares nothing; it needs <, <=, >, >=, = or !=")
-    return bool(_RELATION[sign](evaluate(left, names), evaluate(right, names)))
+    return bool(_RELATION[sign](exact(left, names), exact(right, names)))
 
 
 def names_in_condition(condition: str) -> set[str]:
@@ -165,8 +260,8 @@ def tokens(text: str) -> list[tuple[str, str]]:
 
 
 def _finite(value: Any) -> Any:
-    """A number, or numbers with NaN for those that are infinite: what is made of them has no value."""
-    return np.where(np.isfinite(value), value, np.nan) if isinstance(value, np.ndarray) else value
+    """A number that is not too long, or numbers with NaN in place of infinite ones: these have no value."""
+    return np.where(np.isfinite(value), value, np.nan) if isinstance(value, np.ndarray) else _bounded(value)
 
 
 class _Parser:
@@ -177,8 +272,11 @@ class _Parser:
         tokens: list[tuple[str, str]],
         names: Mapping[str, Any],
         functions: Mapping[str, Callable[[Any], Any]],
+        valued: Callable[[Any], Any],
+        literal: Callable[[str], Any],
     ) -> None:
         self._tokens, self._names, self._functions = tokens, names, functions
+        self._valued, self._literal = valued, literal
         self._place = self._depth = 0
 
     def whole(self) -> Any:
@@ -222,16 +320,16 @@ class _Parser:
             return base, False
         with self._deeper():
             exponent, _ = self._signed()
-        value = _finite(base**exponent)
+        value = _finite(_power(base, exponent))
         if isinstance(value, complex):
-            raise BadExpression(f"{base:g} to the power {exponent:g} is no real number")
+            raise BadExpression(f"{float(base):g} to the power {float(exponent):g} is no real number")
         return value, True
 
     def _atom(self) -> Any:
         kind, text = self._tokens[self._place]
         if kind == "number":
             self._place += 1
-            return float(text)
+            return self._literal(text)
         if kind == "name":
             self._place += 1
             return self._named(text)
@@ -247,12 +345,12 @@ class _Parser:
             try:
                 return _finite(self._functions[name](argument))
             except ValueError:
-                raise BadExpression(f"{name}({argument:g}) is not defined") from None
+                raise BadExpression(f"{name}({float(argument):g}) is not defined") from None
         if name in CONSTANTS:
             return CONSTANTS[name]
         if name not in self._names:
             raise BadExpression(f"{name!r} is unknown")
-        return self._names[name]
+        return self._valued(self._names[name])
 
     def _rest(self) -> Any:
         """What follows an opening parenthesis, and the closing one."""

@@ -74,8 +74,8 @@ class Verdict(NamedTuple):
     otherwise: Group = TRIVIAL
     """A smaller group of which that is known where it is not true of all rotations."""
 
-    magnifies: bool = False
-    """Whether steps may magnify rounding so much that it shows in predictions, and no measurement decides."""
+    undecided: bool = False
+    """Whether structure does not decide: it may be true of all rotations, but is not known to be."""
 
     @property
     def group(self) -> Group:
@@ -90,7 +90,9 @@ class Verdict(NamedTuple):
 
     @property
     def answer(self) -> str:
-        """The verdict in a table: yes, no, or where."""
+        """The verdict in a table: yes, no, undecided, or where."""
+        if self.undecided:
+            return "undecided"
         if isinstance(self.invariant, str):
             return self.invariant
         return "yes" if self.invariant else "no"
@@ -98,6 +100,8 @@ class Verdict(NamedTuple):
     @property
     def word(self) -> str:
         """The verdict in words."""
+        if self.undecided:
+            return "not known to be rotation invariant"
         if self.invariant is False:
             return "not rotation invariant"
         return "rotation invariant" + ("" if self.invariant is True else f" {self.invariant}")

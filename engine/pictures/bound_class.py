@@ -19,8 +19,8 @@ def bound_class(
 ) -> BoundClass | None:
     """The class of a learner; None where no bound from below holds of the problem.
 
-    It is not decided where a conjecture alone binds the learner, and where no bound does and the learner is
-    known to be rotation invariant on this data only.
+    It is not decided where a conjecture alone binds the learner. Where no bound does, it is not decided if
+    the learner is rotation invariant on this data only, or its structure does not decide that.
 
     Args:
         holding: the directions of the lines that hold of the problem.
@@ -30,5 +30,7 @@ def bound_class(
         return None
     if "lower" in binding:
         return "bound"
-    on_this_data = verdict is not None and verdict.invariant == "on this data"
-    return "undecided" if "conjecture" in binding or on_this_data else "free"
+    if "conjecture" in binding:
+        return "undecided"
+    unknown = verdict is not None and (verdict.undecided or verdict.invariant == "on this data")
+    return "undecided" if unknown else "free"

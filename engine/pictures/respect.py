@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.pictures.view import ZERO, CurveView, Floats, LineView
+from engine.pictures.view import ZERO, Counts, CurveView, Floats, LineView
 
 ENOUGH = 10
 """From so many replicas on, a mean that is below a bound on the expectation says something."""
@@ -46,7 +46,7 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
 
     A bound on every run is broken by what is beyond it by more than `rounding`, relative to the first value.
     One on the expectation is broken by a mean of at least ENOUGH replicas that is beyond it by so many
-    standard errors that Student's law calls it UNLIKELY.
+    standard errors that Student's law calls it UNLIKELY, unless rare replicas may explain it: see `unseen`.
     """
     there = np.flatnonzero(curve.sound & np.isfinite(curve.y))
     if not len(there):
@@ -75,7 +75,31 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     errors = np.where(outside, gap / np.maximum(curve.stderr[there], rounding), np.inf)
     worst, allowed = int(errors.argmin()), allowed_errors(curve.replicas)
     detail = f"{at(worst)}, where {allowed:.1f} are allowed{until}"
-    return found._replace(holds=bool(errors[worst] >= -allowed), detail=detail)
+    beyond = errors < -allowed
+    if not beyond.any():
+        return found._replace(holds=True, detail=detail)
+    chances = unseen(curve, there, np.where(beyond, -gap, 0.0), sign)
+    if (chances < UNLIKELY).any():
+        return found._replace(holds=False, detail=detail)
+    rare = f"rare replicas of which these {curve.replicas} have none may explain it"
+    return found._replace(holds=None, detail=f"{detail}; {rare}")
+
+
+def unseen(curve: CurveView, places: Counts, missing: Floats, sign: int) -> Floats:
+    """The probability that all replicas lack the rare large values that would add `missing` to the mean [N].
+
+    Student's law takes the law of a replica to be about normal, and the spread of the sample for that of the
+    law. If rare large values carry the expectation, most samples have none of them, little spread, and a mean
+    below it. Let D be the most by which a replica lies beyond the mean at any place, toward the bound. Values
+    of that size with probability p = missing/D would account for the gap, and R replicas have none of them
+    with probability (1 − p)^R. Summaries other than the mean do not depend on rare values.
+    """
+    if curve.summary != "mean":
+        return np.zeros(len(places))
+    each = np.stack([curve.over([replica])[places] for replica in range(curve.replicas)])
+    largest = float(np.nanmax(sign * (each - curve.y[places]), initial=0.0))
+    shares = np.divide(missing, largest, out=np.ones_like(missing), where=missing < largest)
+    return np.asarray(np.where(missing > 0, (1 - shares) ** curve.replicas, 1.0))
 
 
 def allowed_errors(replicas: int) -> float:

@@ -44,6 +44,25 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Whether the labels of an instance are above 0 for one target, its class, and 0 for the others."""
         return self.noise == 0 and self.labels == "soft" and self.target.one_hot(self.matrix)
 
+    @property
+    def labels_flip(self) -> bool:
+        """Whether the label of −x is distributed as the negative of the label of x.
+
+        The sign of a label 0 is +1 for both.
+        """
+        odd = self.matrix.features_are_odd and self.target.is_odd(self.matrix)
+        return odd and (self.labels != "sign" or self.target.is_never_zero(self.matrix))
+
+    @property
+    def labels_are_coins(self) -> bool:
+        """Whether every label is ±1 by a fair coin of its own, up to label noise.
+
+        Given the instances and all other labels, that is.
+        """
+        if self.labels == "bernoulli" and self.target.is_zero:
+            return True
+        return self.target.are_coins(self.matrix)
+
     def bytes_drawn(self, replicas: int, item: int, as_matrix: bool) -> int:
         """Bytes that instances and labels take while they are drawn, with `item` bytes a number.
 

@@ -164,6 +164,8 @@ class Protocol(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(
         (
             "drawn_independently",
+            "in_data_order",
+            "shuffled_rows",
             "averages_hypotheses",
             "departure_from_k_rows",
             "full_batch",
@@ -182,6 +184,18 @@ class Protocol(Part, frozen=True):
     def drawn_independently(self) -> bool:
         """Whether every example is drawn from all rows, whichever came before."""
         return False
+
+    @property
+    def in_data_order(self) -> bool:
+        """Whether only the first k rows of the data have been seen when the clock of bounds says k."""
+        return False
+
+    def shuffled_rows(self, n: int) -> int | None:
+        """T if at most k examples have been seen, a uniformly random subset of the first T of n rows.
+
+        None where the order is another.
+        """
+        return None
 
     @property
     def averages_hypotheses(self) -> bool:

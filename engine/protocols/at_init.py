@@ -32,6 +32,10 @@ class AtInit(Protocol, frozen=True, tag="at-init"):
         return True
 
     @property
+    def in_data_order(self) -> bool:
+        return True
+
+    @property
     def stops_blindly(self) -> bool:
         return True
 

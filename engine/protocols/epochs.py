@@ -47,6 +47,10 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
         return False
 
     @property
+    def in_data_order(self) -> bool:
+        return True
+
+    @property
     def stops_blindly(self) -> bool:
         return True
 

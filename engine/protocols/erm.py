@@ -55,6 +55,10 @@ class ERM(Protocol, frozen=True, tag="erm"):
         return None
 
     @property
+    def in_data_order(self) -> bool:
+        return True
+
+    @property
     def stops_blindly(self) -> bool:
         return self.tolerance == 0
 

@@ -101,6 +101,10 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return True
 
     @property
+    def in_data_order(self) -> bool:
+        return True
+
+    @property
     def stops_blindly(self) -> bool:
         return self.until is None or self.until.measure is None
 

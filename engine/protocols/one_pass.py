@@ -65,6 +65,10 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         return self.replacement
 
     @property
+    def in_data_order(self) -> bool:
+        return not self.replacement
+
+    @property
     def averages_hypotheses(self) -> bool:
         return self.average
 

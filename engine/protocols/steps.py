@@ -97,6 +97,13 @@ class Steps(Protocol, frozen=True, tag="steps"):
     ] = None
 
     @property
+    def in_data_order(self) -> bool:
+        return self._is_full
+
+    def shuffled_rows(self, n: int) -> int | None:
+        return None if self._is_full else self.rows(n)
+
+    @property
     def full_batch(self) -> bool:
         return self._is_full and not self.log_loss
 

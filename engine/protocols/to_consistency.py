@@ -32,6 +32,10 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
     def single(self) -> bool:
         return True
 
+    @property
+    def in_data_order(self) -> bool:
+        return True
+
     def departure_from_k_rows(self, measure: str) -> None:
         return None
 

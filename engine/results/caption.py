@@ -114,9 +114,12 @@ def _sentence(clauses: Sequence[Clause]) -> str:
 
 
 def _claims(own: Sequence[Outcome], others: Sequence[Outcome]) -> Iterator[Clause]:
-    """How many claims hold, how many of them are about this picture, and the first that does not hold."""
-    every = [*own, *others]
-    failed, count = [outcome for outcome in every if not outcome.holds], len(every)
+    """How many claims hold, how many are about this picture, the first that fails, and how many are not
+    judged."""
+    reasons = [one.detail for one in (*own, *others) if one.holds is None]
+    own, others = ([one for one in outcomes if one.holds is not None] for outcomes in (own, others))
+    judged = [*own, *others]
+    failed, count = [outcome for outcome in judged if not outcome.holds], len(judged)
     if failed:
         text = f"{len(failed)} of {count} claims {'fails' if len(failed) == 1 else 'fail'}"
         quoted = f"“{cut(failed[0].claim.text, LONGEST_CLAIM)}”"
@@ -125,3 +128,6 @@ def _claims(own: Sequence[Outcome], others: Sequence[Outcome]) -> Iterator[Claus
         text = "its claim holds" if count == 1 else f"{'both' if count == 2 else f'all {count}'} claims hold"
         where = f", {len(own) or 'none'} of them about this chart" if others else ""
         yield Clause(f"{text}{where}", text, of_theory=True, named=False, brief_named=False)
+    if reasons:
+        text = f"{len(reasons)} {'claim is' if len(reasons) == 1 else 'claims are'} not judged"
+        yield Clause(f"{text}: {reasons[0]}", text, of_theory=True)

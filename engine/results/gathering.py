@@ -228,7 +228,8 @@ def _rate_of(curve: Curve, point: Point) -> Rate:
     (learner,) = (one for one in point.experiment.learners if one.name == curve.learner)
     rates = getattr(learner.update, "lr", None)
     if curve.rate is None:
-        return Rate(0, rates if isinstance(rates, float) else NO_RATE)
+        alone = rates[0] if isinstance(rates, tuple) else rates
+        return Rate(0, alone if isinstance(alone, float) else NO_RATE)
     return Rate(rates.index(curve.rate) if isinstance(rates, tuple) else 0, curve.rate)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -13,7 +14,7 @@ from engine.core.parts import Verdict
 from engine.learners.learner import Learner
 from engine.pictures.respect import Respect, respect
 from engine.pictures.view import QUIET
-from engine.results.invariance import certificate, verdict
+from engine.results.invariance import certificate, change_by_rounding, is_unstable, verdict
 from engine.results.results import of_one
 from engine.results.trace import Trace
 from engine.results.views import view
@@ -28,6 +29,10 @@ PROMISES = ("lower", "upper", "exact", "conjecture")
 
 DIVERGED = 1e3
 """Predictions that change by so many times their size are those of a learner that diverges."""
+
+
+Effect = Literal["unchanged", "changed", "unstable"]
+"""What transformations do to predictions; unstable: the change may be rounding that the learner magnifies."""
 
 
 @dataclass(frozen=True)
@@ -49,51 +54,81 @@ class Judgement:
     diverges: bool = False
     """Whether a replica of it diverges, which leaves nothing of rounding's size."""
 
+    by_rounding: float | None = None
+    """The change of predictions by perturbations of the size of rounding, if rotations change them."""
+
     @property
     def change(self) -> float | None:
         """The certificate under all rotations."""
         return self.changes[ROTATIONS]
 
-    @property
-    def unchanged(self) -> bool:
-        """Whether rotations left every prediction as it was."""
-        return _unchanged(self.change)
-
-    def _word(self, change: float) -> str:
-        if _unchanged(change):
+    def effect(self, group: Group) -> Effect | None:
+        """What a group of transformations does to predictions; None where it was not measured."""
+        change = self.changes.get(group)
+        if change is None:
+            return None
+        if change < UNCHANGED:
             return "unchanged"
-        promised = self.verdict.invariant is not False
-        magnified = self.verdict.magnifies or (self.diverges and promised)
-        return "changed, as by rounding that steps may magnify," if magnified else "changed"
+        if self.by_rounding is not None and is_unstable(change, self.by_rounding):
+            return "unstable"
+        return "unstable" if self.diverges and group <= self.verdict.group else "changed"
+
+    @property
+    def answer(self) -> Literal["yes", "no", "undecided"]:
+        """Whether the learner is rotation invariant here, by structure and measurement together.
+
+        It is not decided where the two disagree and where rounding decides the measurement. Where structure
+        does not decide, a measured change does, but no measurement proves that nothing changes.
+        """
+        if not self.agrees or self.effect(ROTATIONS) == "unstable":
+            return "undecided"
+        if self.verdict.undecided:
+            return "no" if self.effect(ROTATIONS) == "changed" else "undecided"
+        return "no" if self.verdict.invariant is False else "yes"
 
     @property
     def measurement(self) -> str:
         """The certificate in words."""
         if self.change is None:
             return "not measured: the matrix is too large to be rotated"
-        by = ((f"by {group.words}", change) for group, change in self.changes.items() if group != ROTATIONS)
         said = [
-            f"predictions are {self._word(change)} {words}: max |Δŷ| / max |ŷ| {_size(change)}"
-            for words, change in (("by rotations", self.change), *by)
+            f"predictions are {self._effect_in_words(group)} by "
+            f"{'rotations' if group == ROTATIONS else group.words}: max |Δŷ| / max |ŷ| {_size(change)}"
+            for group, change in self.changes.items()
             if change is not None
         ]
+        if self.by_rounding is not None and self.unstable:
+            said.append(f"perturbations of the size of rounding change them by {self.by_rounding:.2g}")
         fits = " (it fits all rows here, and so does whoever fits them)" if self.fits else ""
         return f"{'; '.join(said)}{fits}"
+
+    def _effect_in_words(self, group: Group) -> str:
+        effect = self.effect(group)
+        return "unstable, and changed" if effect == "unstable" else str(effect)
+
+    @property
+    def unstable(self) -> bool:
+        """Whether a change that was measured may be rounding."""
+        return any(self.effect(group) == "unstable" for group in self.changes)
 
     @property
     def broken(self) -> list[Group]:
         """The groups that structure says change nothing, and that did, rotations aside."""
-        groups = (group for group in self.changes if group != ROTATIONS)
-        measured = ((group, self.changes[group]) for group in groups if group <= self.verdict.group)
-        return [group for group, change in measured if change is not None and not _unchanged(change)]
+        return [
+            group
+            for group in self.changes
+            if group != ROTATIONS and group <= self.verdict.group and self.effect(group) == "changed"
+        ]
 
     @property
     def agrees(self) -> bool:
-        """Whether structure and measurement say the same, if there is a measurement that can decide."""
-        if self.verdict.magnifies or self.fits or self.diverges:
+        """Whether measurement contradicts nothing that structure says, where there is one that can decide."""
+        if self.fits:
             return True
-        of_rotations = self.change is None or self.unchanged == (self.verdict.invariant is not False)
-        return of_rotations and not self.broken
+        measured = self.effect(ROTATIONS)
+        if measured in (None, "unstable") or self.verdict.undecided:
+            return not self.broken
+        return (measured == "unchanged") == (self.verdict.invariant is not False) and not self.broken
 
     @property
     def conflict(self) -> str:
@@ -104,7 +139,7 @@ class Judgement:
             by = " and ".join(group.words for group in self.broken)
             promised = f"structure promises that {by} change nothing"
             return f"{promised}, yet predictions changed: a bug, or a discovery"
-        if self.unchanged:
+        if self.effect(ROTATIONS) == "unchanged":
             return "structure promises nothing, yet nothing changed: a special case, or a discovery"
         return "structure promises invariance, yet predictions changed: a bug, or a discovery"
 
@@ -120,7 +155,7 @@ def judgement(
     learner: Learner,
     going: Callable[[float], object] = lambda done: None,
 ) -> Judgement:
-    """The judgement of a learner of a finished run; trains it four more times for each certificate.
+    """The judgement of a learner of a finished run; trains it three more times for each certificate.
 
     Of several rates it judges the best. `going` is called again and again with the share that is done; what
     it raises ends the judgement.
@@ -135,34 +170,39 @@ def judgement(
         learner = msgspec.structs.replace(learner, update=update)
     losses, kinds = seen.curve(curve.name), {line.kind for line in binding}
     reasons = (line.on_learners[learner.name].reason for line in trace.lines if line.kind in kinds)
+    changes, by_rounding = certificates(experiment, learner, going)
     return Judgement(
         learner.name,
         curve.verdict,
-        certificates(experiment, learner, going),
+        changes,
         [respect(losses, line, seen.rounding) for line in binding],
         list(dict.fromkeys(reasons)),
         fits=bool(len(losses.y)) and float(np.abs(losses.y).max()) <= QUIET,
         diverges=curve.diverged_at is not None,
+        by_rounding=by_rounding,
     )
 
 
 def certificates(
     experiment: Experiment, learner: Learner, going: Callable[[float], object] = lambda done: None
-) -> dict[Group, float | None]:
-    """The certificate under rotations, and where these change something under permutations and sign flips,
-    which are rotations too, and under those of the factors of an instance that its verdict names."""
-    found: dict[Group, float | None] = {}
+) -> tuple[dict[Group, float | None], float | None]:
+    """The certificate under each group that is measured, and the change by rounding.
+
+    If rotations change nothing they are all. Else it is measured under permutations and sign flips, which are
+    rotations too, under those of the factors of an instance that its verdict names, and by rounding.
+    """
+    changes: dict[Group, float | None] = {}
     own = verdict(learner, experiment).group
     groups = (*MEASURED, own) if own.factors else MEASURED
-    for number, group in enumerate(groups):
 
-        def share(done: float, number: int = number) -> None:
-            going((number + done) / len(groups))
+    def share(done: float) -> None:
+        going((len(changes) + done) / (len(groups) + 1))
 
-        found[group] = certificate(experiment, learner, share, group)
-        if found[ROTATIONS] is None or _unchanged(found[ROTATIONS]):
-            break
-    return found
+    for group in groups:
+        changes[group] = change = certificate(experiment, learner, share, group)
+        if change is None or changes[ROTATIONS] == change < UNCHANGED:
+            return changes, None
+    return changes, change_by_rounding(experiment, learner, share)
 
 
 def _size(change: float) -> str:
@@ -170,7 +210,3 @@ def _size(change: float) -> str:
     if change > DIVERGED:
         return f"is more than {DIVERGED:.0f}, where it diverges"
     return f"= {change:.2g}"
-
-
-def _unchanged(change: float | None) -> bool:
-    return change is not None and change < UNCHANGED

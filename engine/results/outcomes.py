@@ -20,10 +20,13 @@ from engine.spec.pictures import picture_of
 
 
 def judge(results: Results) -> list[Outcome]:
-    """The outcome of every claim about the results of a plan."""
+    """The outcome of every claim about the results of a plan; some may not be judged."""
     experiment, views = results.plan.experiment, _Views(results)
     found = []
     for number, claim in enumerate(experiment.claims):
+        if why := results.plan.unjudged.get(number):
+            found.append(Outcome(claim, None, None, why))
+            continue
         picture = picture_of(experiment, claim.picture)
         if claim.measure is not None:
             picture = msgspec.structs.replace(picture, measure=claim.measure)

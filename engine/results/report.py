@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from engine.claims import Outcome
+from engine.core.parts import Verdict
 from engine.measures import Measure
 from engine.pictures.picture import Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
@@ -141,9 +142,13 @@ def _what_ran(curve: Curve, spectrum: Spectrum | None, series: Series) -> dict[s
         "diverged_at": number(curve.diverged_at),
         "replicas_diverged_at": series(curve.divergences) if curve.diverged else None,
         "path": curve.backend,
-        "verdict": {"invariant": curve.verdict.invariant, "reason": curve.verdict.reason},
+        "verdict": _verdict(curve.verdict),
         "spectrum": None if spectrum is None else _spectrum(spectrum, series),
     }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {"answer": verdict.answer, "invariant": verdict.invariant, "reason": verdict.reason}
 
 
 def _spectrum(spectrum: Spectrum, series: Series) -> dict[str, Any]:
@@ -160,7 +165,7 @@ def _curve(curve: CurveView, series: Series) -> dict[str, Any]:
         "name": curve.name,
         "learner": curve.learner,
         "reference": curve.is_reference,
-        "verdict": None if verdict is None else {"invariant": verdict.invariant, "reason": verdict.reason},
+        "verdict": None if verdict is None else _verdict(verdict),
         "path": curve.backend,
         "rate": number(curve.rate),
         "replicas": curve.replicas,
@@ -224,13 +229,13 @@ def _theorem(line: TheoryLine) -> dict[str, Any]:
 
 
 def claim(outcome: Outcome) -> dict[str, Any]:
-    """A claim and its outcome."""
+    """A claim and its outcome; `holds` is null where it is not judged."""
     return {
         "text": outcome.claim.text,
         "holds": outcome.holds,
         "measured": number(outcome.measured),
         "stderr": number(outcome.stderr),
-        "detail": outcome.detail,
+        "detail": outcome.detail if outcome.holds is not None else f"{outcome.word}: {outcome.detail}",
     }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from msgspec import structs
 
@@ -55,7 +57,9 @@ class Results:
         return structs.replace(whole, learners=kept)
 
 
-def of_one(experiment: Experiment, trace: Trace) -> Results:
-    """The results of a single run, as far as it has come."""
+def of_one(
+    experiment: Experiment, trace: Trace, unjudged: Mapping[int, str] = MappingProxyType({})
+) -> Results:
+    """The results of a single run, as far as it has come; `unjudged` as a plan has it."""
     finished = {0} if all(curve.ended for curve in trace.curves) else set()
-    return Results(only(experiment), {0: trace}, finished)
+    return Results(replace(only(experiment), unjudged=unjudged), {0: trace}, finished)

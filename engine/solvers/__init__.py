@@ -124,7 +124,8 @@ class Solver(Part, frozen=True):
 
     def invariance(self) -> Verdict:
         """Whether predictions are unchanged by rotations of the instances, and why."""
-        return Verdict(False, f"{self.kind} does not say that rotations change none of its predictions")
+        reason = f"{self.kind} does not say that rotations change none of its predictions"
+        return Verdict(False, reason, undecided=True)
 
 
 def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:

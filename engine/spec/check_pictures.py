@@ -276,4 +276,5 @@ def _named(picture: Picture, key: str, where: str) -> set[str]:
 def _check_known(names: Collection[str], known: Sequence[str], where: str) -> None:
     for name in names:
         if name not in known:
-            raise BadInput(where, f"there is no {name!r}; there are {listed(known) or 'none'}")
+            why = ", as no learner lists rates, as in lr = [0.1, 0.2]" if name == RATE else ""
+            raise BadInput(where, f"there is no {name!r}{why}; there are {listed(known) or 'none'}")

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import structs
 
 from engine.claims import Claim
 from engine.core.expressions import names_in
 from engine.core.parts import BadInput
+from engine.core.texts import quoted
 from engine.pictures.picture import Picture
+from engine.spec.experiment import Experiment
 from engine.spec.marks import marks_of
 from engine.spec.pictures import picture_of
 from engine.spec.points import Plan
 
 
 def check_points(plan: Plan) -> None:
-    """See that every picture of a plan, and every claim, is one for all of its points. Raises: BadInput."""
+    """See that every picture of a plan, every claim and every text is one for all of its points.
+
+    Raises: BadInput.
+    """
+    _check_texts(plan)
     for number, picture in enumerate(plan.experiment.pictures):
         for point in plan.points:
             here = structs.replace(point.experiment.pictures[number], marks=picture.marks)
@@ -25,6 +33,27 @@ def check_points(plan: Plan) -> None:
         _check_varying(plan, picture, f"pictures[{number}]")
     _check_until(plan)
     _check_claims(plan)
+
+
+def _check_texts(plan: Plan) -> None:
+    """See that texts with expressions in them are the same at all points. Raises: BadInput."""
+    first = dict(_texts(plan.experiment))
+    for point in plan.points:
+        for place, text in _texts(point.experiment):
+            if text != first[place]:
+                what = f"it says {quoted(text)} where {point.label}, and another number elsewhere"
+                raise BadInput(place, f"{what}; name no axis in braces, and nothing that depends on one")
+
+
+def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
+    """The texts of an experiment in which expressions may stand, by their place."""
+    yield from (("title", experiment.title), ("story", experiment.story))
+    for number, picture in enumerate(experiment.pictures):
+        place = f"pictures[{number}]"
+        yield f"{place}.title", picture.title
+        yield from ((f"{place}.marks[{at}].name", mark.name) for at, mark in enumerate(picture.marks))
+        yield from ((f"{place}.contours[{at}].name", one.name) for at, one in enumerate(picture.contours))
+    yield from ((f"claims[{number}].text", claim.text) for number, claim in enumerate(experiment.claims))
 
 
 def _check_until(plan: Plan) -> None:

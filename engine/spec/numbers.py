@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from engine.core.expressions import BadExpression, evaluate
+from engine.core.expressions import BadExpression, Number, exact
 from engine.core.parts import BadInput
 from engine.core.texts import quoted
 
@@ -133,8 +134,8 @@ def _of_text(kinds: tuple[Any, ...], text: str, place: str, names: Mapping[str, 
         return text
     whole = float not in kinds
     try:
-        value = evaluate(text, names)
-        return _whole(value) if whole else value
+        value = exact(text, names)
+        return _whole(value) if whole else float(value)
     except BadExpression as error:
         known = f" or an expression of {', '.join(names)}" if names else ""
         right = ", or ".join([("a whole number" if whole else "a number") + known, *map(str, _words(kinds))])
@@ -143,12 +144,14 @@ def _of_text(kinds: tuple[Any, ...], text: str, place: str, names: Mapping[str, 
         raise BadInput(place, f"{_cause(text, str(error), names)}; it must be {right}") from error
 
 
-def _whole(value: float) -> int:
-    if abs(value) >= EXACT:
-        raise BadExpression(f"{value:g} is too large")
-    if abs(value - round(value)) > TOLERANCE * max(1.0, abs(value)):
-        raise BadExpression(f"{value:.10g} is not a whole number")
-    return round(value)
+def _whole(value: Number) -> int:
+    size = abs(float(value))
+    if size >= EXACT:
+        raise BadExpression(f"{float(value):g} is too large")
+    nearest = round(value)
+    if abs(Fraction(value) - nearest) > TOLERANCE * max(1.0, size):
+        raise BadExpression(f"{float(value):.10g} is not a whole number")
+    return nearest
 
 
 def _cause(text: str, what: str, names: Mapping[str, float]) -> str:

@@ -22,6 +22,8 @@ from engine.spec.check_points import check_points
 from engine.spec.experiment import Experiment
 from engine.spec.numbers import NAMES, with_tables
 from engine.spec.points import Plan, Point
+from engine.spec.upgrade import upgraded
+from engine.spec.words import texts_of, with_texts_changed
 
 TAKEN = {*NAMES, *CLOCKS, *FUNCTIONS, *CONSTANTS, "learner", "record", "replica"}
 """Names that mean something else in expressions and pictures."""
@@ -83,6 +85,23 @@ def first(raw: Mapping[str, Any]) -> Experiment:
     raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
 
 
+def with_words(raw: Mapping[str, Any]) -> reading.Raw:
+    """A document with the texts that it has at its first point that has a learner. Raises: BadInput."""
+    axes, document, names = axes_of(raw), None, {}
+    for chosen in product(*(axis.grid for axis in axes)):
+        pairs = list(zip(axes, chosen, strict=True))
+        names = _names_of(pairs)
+        if (document := _at(upgraded(raw), pairs, names)) is not None:
+            break
+    texts = {} if document is None else texts_of(reading.resolve(document, names))
+    return with_texts_changed(raw, lambda text, path: texts.get(path, text))
+
+
+def _names_of(pairs: list[tuple[Axis, Value]]) -> dict[str, float]:
+    """What expressions may name at a point: axes, and the columns of those that are tables."""
+    return {name: number for axis, value in pairs for name, number in axis.bound(value).items()}
+
+
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
     """A document with its defaults, which are those of its first experiment, and its expressions as they are.
 
@@ -128,7 +147,7 @@ def _points(
     for place in product(*(range(len(each)) for each in values)):
         chosen = [each[number] for each, number in zip(values, place, strict=True)]
         pairs = list(zip(axes, chosen, strict=True))
-        names = {name: number for axis, value in pairs for name, number in axis.bound(value).items()}
+        names = _names_of(pairs)
         label = ", ".join(axis.label(value) for axis, value in pairs)
         try:
             document = _at(raw, pairs, names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from engine.claims import Claim
@@ -52,6 +52,9 @@ class Plan:
     points: tuple[Point, ...]
     order: tuple[str, ...] = ()
     """The names of the learners as the document lists them, if there is one."""
+
+    unjudged: Mapping[int, str] = field(default_factory=dict)
+    """Reasons why claims are not judged, by their place."""
 
     @property
     def experiment(self) -> Experiment:

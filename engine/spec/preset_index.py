@@ -10,9 +10,11 @@ from typing import Any
 
 import msgspec
 
+from engine.core.filled_text import has_braces
 from engine.core.parts import BadInput
-from engine.spec import presets, reading
+from engine.spec import plan, presets, reading
 from engine.spec.subjects import SUBJECTS
+from engine.spec.words import texts_of
 
 WORDS = ("title", "story", "source", "subject")
 """What a preset says of itself, and no run depends on."""
@@ -55,6 +57,8 @@ def naming(kind: str) -> list[Entry]:
 def entry_of(preset: str) -> Entry:
     """What a preset says, given by its name or the path of a file. Raises: BadInput if it cannot be read."""
     raw = reading.read_raw(presets.path_of(preset))
+    if any(map(has_braces, texts_of(raw).values())):
+        raw = plan.with_words(raw)
     title, story, source, subject = (str(raw.get(key, "")) for key in WORDS)
     return Entry(
         preset,

@@ -6,11 +6,13 @@ import difflib
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from engine.core import files, texts
 from engine.core.parts import BadInput
 from engine.spec import plan, reading
+from engine.spec.changes import unjudged
 from engine.spec.experiment import Experiment
 from engine.spec.points import Plan
 from engine.spec.reading import Raw
@@ -71,10 +73,15 @@ def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
         return plan.in_full(raw, plan.first(raw))
 
 
-def planned(preset: str, document: Raw) -> Plan:
-    """All points of a preset's document. Raises: BadInput whose place begins with `preset`."""
+def planned(preset: str, described: Raw) -> Plan:
+    """All points of a preset's document, in which overrides may void claims: these are not judged.
+
+    Raises: BadInput whose place begins with `preset`.
+    """
+    origin = document(preset)
     with _named(preset):
-        return plan.plan(document)
+        points = plan.plan(described)
+        return replace(points, unjudged=unjudged(points, described, origin))
 
 
 def _raw(preset: str, overrides: Iterable[str]) -> Raw:

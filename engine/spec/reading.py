@@ -23,6 +23,7 @@ from engine.spec.check import check
 from engine.spec.experiment import Experiment
 from engine.spec.numbers import resolved, types_of
 from engine.spec.upgrade import renamed, upgraded
+from engine.spec.words import filled
 
 Raw = dict[str, Any]
 """An experiment as TOML gives it: nothing but dicts, lists, strings, numbers and booleans.
@@ -183,20 +184,22 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
 
 
 def with_expressions(numbers: Any, raw: Any) -> Any:
-    """Numbers, tables and lists of them, with the expressions that stand in their places in `raw`."""
+    """Numbers, texts, tables and lists of them, with what stands in their places in `raw` where it has
+    expressions."""
     if isinstance(numbers, dict) and isinstance(raw, Mapping):
         return {key: with_expressions(value, raw.get(key)) for key, value in numbers.items()}
     if isinstance(numbers, list) and isinstance(raw, list | tuple) and len(numbers) == len(raw):
         return [with_expressions(*pair) for pair in zip(numbers, raw, strict=True)]
-    return raw if isinstance(numbers, int | float) and isinstance(raw, str) else numbers
+    return raw if isinstance(numbers, int | float | str) and isinstance(raw, str) else numbers
 
 
 def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Raw:
-    """`raw` with numbers for its expressions, and tables for parts that are said by their kind alone.
+    """`raw` with values for its expressions, also in texts, and tables for parts that are said by their kind.
 
-    The matrix comes first, and may name its own d; then the target, which may name d and n; then all else,
-    which may name m, too. Where no learner has an update rule there need be no protocol, and where nothing is
-    trained no target: labels are then 0.
+    The matrix comes first, and may name its own d; then the target, which may name d, n and the sizes that
+    the matrix names; then all else, which may name m, too. Where no learner has an update rule there need be
+    no protocol, and where nothing is trained no target: labels are then 0.
+
     Raises: BadInput for an expression without a value, and for a matrix or target that makes no sense.
     """
     _need("problem", raw, Experiment, "", raw)
@@ -204,7 +207,8 @@ def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Ra
     if isinstance(raw["problem"], Mapping):  # else it is refused, being first, before anything else is read
         numbers["problem"] = dict(raw["problem"])
         names = _with_sizes(numbers, raw, names)
-    return dict(resolved(Experiment, numbers, "", names))
+    numbers = dict(resolved(Experiment, numbers, "", names))
+    return filled(numbers, numbers, names)
 
 
 def sizes(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Mapping[str, float]:
@@ -218,7 +222,7 @@ def _with_sizes(numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]
     """`names` with d, n and m; the numbers of matrix and target are put in place. Raises: BadInput."""
     matrix = _resolved_part("matrix", numbers, raw, names)
     n, d = matrix.shape()
-    names = {**names, "d": d, "n": n}
+    names = {**matrix.named_sizes, **names, "d": d, "n": n}
     if _kind_of(_protocol(raw)) == UNTRAINED:
         numbers["problem"].setdefault("target", NO_SIGNAL)
     target = _resolved_part("target", numbers, raw, names)

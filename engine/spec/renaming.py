@@ -7,9 +7,11 @@ from typing import Any
 
 from engine.core import catalogue
 from engine.core.expressions import with_name
+from engine.core.filled_text import with_changed_expressions
 from engine.spec.experiment import Experiment
 from engine.spec.numbers import is_expression, with_texts
 from engine.spec.reading import Raw
+from engine.spec.words import with_texts_changed
 
 OF_AXES = ("x", "y", "times")
 """What pictures say as expressions in which axes may be named."""
@@ -83,6 +85,7 @@ def _change_expressions(raw: Raw, change: Callable[[str], str | float]) -> None:
     raw |= with_texts(
         Experiment, document, "", lambda kinds, text, _: change(text) if is_expression(kinds, text) else text
     )
+    raw |= with_texts_changed(raw, lambda text, _: with_changed_expressions(text, change))
     for picture in _tables(raw, "pictures"):
         picture |= {key: str(change(picture[key])) for key in OF_AXES if isinstance(picture.get(key), str)}
     for learner in _tables(raw, "learners"):

@@ -23,6 +23,7 @@ from engine.problems.labels import Labels, Rows
 from engine.results.invariance import verdict
 from engine.spec.setup import Setup
 from engine.training.descent import Descent
+from engine.updates import BEST
 
 if TYPE_CHECKING:
     from engine.measures import Measure
@@ -360,18 +361,45 @@ def in_words(constant: float) -> str:
 def fair_signs(experiment: Setup, reason: str) -> Finding:
     """Whether not knowing the sign of a row's label costs c on average over rows; `reason` where it does.
 
-    It costs c where labels are ±1, and for square loss y², whose mean over rows in random order is ‖w*‖² = 1
-    on orthogonal rows of length √d. Label noise and labels drawn by chance only make it cost more.
+    The label is a fair coin of its own, or it changes sign with a row whose sign is unknown. Not knowing it
+    costs c where labels are ±1. For square loss it costs y², whose mean over rows in random order is
+    ‖w*‖² = 1 on orthogonal rows of length √d. Label noise only makes it cost more.
     """
     problem = experiment.problem
-    if problem.target.values(problem.matrix) == "signs":
+    if problem.labels_are_coins:
+        return Finding(True, reason)
+    if not problem.labels_flip:
+        return Finding(False, f"requires labels that change sign with their row, {_labels_in_words(problem)}")
+    if problem.labels != "soft" or problem.target.values(problem.matrix) == "signs":
         return Finding(True, reason)
     if not problem.target.unit:
         return Finding(False, f"requires a feature as the target, and here it is {problem.target.kind}")
-    soft_squares = problem.labels == "soft" and loss_of(experiment).is_square
-    if not (soft_squares and problem.matrix.random_order):
-        return Finding(False, "requires labels ±1, or soft ones, square loss and rows in random order")
+    if not (loss_of(experiment).is_square and problem.matrix.random_order):
+        return Finding(False, "requires labels ±1, or square loss and rows in random order")
     return Finding(True, reason)
+
+
+def _labels_in_words(problem: Problem) -> str:
+    """Why labels do not change sign with their row, after a comma."""
+    if problem.labels == "sign" and problem.target.is_odd(problem.matrix):
+        return "and here some are signs of 0, which are +1"
+    return f"and those of {problem.target.kind} do not on {problem.matrix.kind}"
+
+
+def knows_unseen_labels(learner: Learner, experiment: Setup) -> Finding | None:
+    """How labels of rows that a learner has not seen enter its steps; None if they do not.
+
+    The sharpness of a square loss does not depend on labels if predictions are linear in the parameters.
+    """
+    if getattr(learner.update, "lr", None) == BEST:
+        return Finding(False, f"the rate of {learner.name} is chosen by its losses on all rows")
+    if learner.rate_unit != "start-sharpness":
+        return None
+    architecture = learner.architecture
+    linear = architecture is not None and architecture.linear_layers == 1
+    if linear and loss_of(experiment).is_square:
+        return None
+    return Finding(False, f"the unit of the rate of {learner.name} is measured with the labels of all rows")
 
 
 def shown_once(experiment: Setup) -> Finding | None:
@@ -379,6 +407,13 @@ def shown_once(experiment: Setup) -> Finding | None:
     if experiment.problem.matrix.repeat is None:
         return None
     return Finding(False, "requires rows that are seen once, and here they are repeated")
+
+
+def rows_in_order(experiment: Setup) -> Finding | None:
+    """What keeps the examples seen from being the first k rows of the data; None if nothing does."""
+    if experiment.protocol.in_data_order:
+        return None
+    return Finding(False, "requires examples in the order of the data, and here they are drawn at random")
 
 
 def whole_cube(experiment: Setup) -> Finding | None:

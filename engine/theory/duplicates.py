@@ -20,6 +20,9 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     labels y and −y cost at least c on average. It holds for these very rows, in expectation only over the
     learner's own start, and over noise and labels drawn by chance if there are any.
 
+    With mini-batches in random order from T rows, t of which are copies of h, no copy has come with
+    probability C(T − t, k)/C(T, k) = ∏_(i<t) (1 − k/(T − i)) or more.
+
     With examples drawn independently (`replacement`) a row is still unseen with probability (1 − 1/d)^k, and
     the bound is c(1 − 1/d)^k, in expectation over the draws, and over random row signs if rows have one sign
     only. A target of several features has labels of other sizes than 1; then either holds for square loss,
@@ -28,30 +31,62 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
 
     title: ClassVar[str] = "bound on duplicates"
     direction: ClassVar[Direction] = "lower"
-    formula: ClassVar[str] = "c(1 − ⌈k/2q⌉/d), drawn independently c(1 − 1/d)^k"
+    formula: ClassVar[str] = (
+        "c(1 − ⌈k/2q⌉/d), in random order c ∏_(i<2q) (1 − k/(2qd − i)), drawn independently c(1 − 1/d)^k"
+    )
     source: ClassVar[str] = "WKA21 App. A"
 
     def holds(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
         if not matrix.is_hadamard:
             return Finding(False, f"requires Hadamard rows, and the matrix is {matrix.kind}")
-        if matrix.repeat is not None:
-            return fair_signs(
-                experiment, "every row comes with both signs, and an unseen row looks the same with either"
+        protocol, drawn = experiment.protocol, experiment.protocol.drawn_independently
+        if matrix.repeat is None:
+            if not drawn:
+                return Finding(False, "requires rows that come more than once: set repeat, or replacement")
+            if not matrix.random_signs:
+                return Finding(
+                    False, "requires rows with both signs, or random row signs, and row_signs is off"
+                )
+            reason = "independent draws leave many rows unseen, and their labels are fair coins"
+            return fair_signs(experiment, reason)
+        if not (drawn or protocol.in_data_order or protocol.shuffled_rows(matrix.shape()[0])):
+            return Finding(
+                False, f"requires rows in a known order, and that of {protocol.kind} is not declared"
             )
-        if not experiment.protocol.drawn_independently:
-            return Finding(False, "requires rows that come more than once: set repeat, or replacement")
-        if not matrix.random_signs:
-            return Finding(False, "requires rows with both signs, or random row signs, and row_signs is off")
-        return fair_signs(experiment, "independent draws leave many rows unseen, and their labels fair coins")
+        reason = "every row comes with both signs, and an unseen row looks the same with either"
+        return fair_signs(experiment, reason)
 
     def formula_in(self, experiment: Setup) -> str:
-        drawn = experiment.protocol.drawn_independently
-        return times_constant("(1 − 1/d)^k" if drawn else "(1 − ⌈k/2q⌉/d)", experiment)
+        protocol, n = experiment.protocol, experiment.problem.matrix.shape()[0]
+        if protocol.drawn_independently:
+            return times_constant("(1 − 1/d)^k", experiment)
+        if not (rows := protocol.shuffled_rows(n)):
+            return times_constant("(1 − ⌈k/2q⌉/d)", experiment)
+        share = "∏_(i<2q) (1 − k/(2qd − i))" if rows == n else f"mean of ∏_(i<t) (1 − k/({rows} − i))"
+        return times_constant(f"({share})", experiment)
 
     def value(self, at: At) -> Floats:
         copies = 2 * (at.experiment.problem.matrix.repeat or 0) or 1
-        rows = at.labels.n // copies
-        drawn = at.experiment.protocol.drawn_independently
-        unseen: Floats = (1 - 1 / rows) ** at.k if drawn else 1 - np.ceil(at.k / copies) / rows
+        protocol, (n, _) = at.experiment.protocol, at.experiment.problem.matrix.shape()
+        if protocol.drawn_independently:
+            unseen: Floats = (1 - copies / n) ** at.k
+        elif rows := protocol.shuffled_rows(n):
+            unseen = missed(n, copies, rows, at.k)
+        else:
+            unseen = 1 - np.ceil(at.k / copies) * copies / n
         return loss_constant(at.experiment) * unseen
+
+
+def missed(n: int, copies: int, rows: int, k: Floats) -> Floats:
+    """The expected share of groups of which none is among k of the first `rows` of n rows, drawn at random.
+
+    Groups are `copies` consecutive rows. Of T = `rows` rows, t of which belong to the group, none of these is
+    drawn with probability ∏_(i<t) (1 − k/(T − i)).
+    """
+    inside = np.clip(rows - copies * np.arange(n // copies), 0, copies)
+    probabilities = np.ones((copies + 1, len(k)))
+    for i in range(min(copies, rows)):
+        probabilities[i + 1] = probabilities[i] * np.maximum(0, 1 - k / (rows - i))
+    share: Floats = probabilities[inside].mean(0)
+    return share

@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.formulas.sign_products import SignProducts
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, loss_constant, times_constant
+from engine.theory import At, Direction, Floats, loss_constant, rows_in_order, times_constant
 from engine.theory.percolation import OfFactors
 
 
@@ -40,10 +40,11 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
         )
 
     def holds(self, experiment: Setup) -> Finding:
-        found = super().holds(experiment)
-        if found.holds and len(experiment.problem.matrix.sign_factors) == 2:
+        if not (finding := super().holds(experiment)).holds:
+            return finding
+        if len(experiment.problem.matrix.sign_factors) == 2:
             return Finding(False, "for products of two factors percolation says the same")
-        return found
+        return rows_in_order(experiment) or finding
 
     def value(self, at: At) -> Floats:
         tuples, factors = at.drawn.data.tuples, at.experiment.problem.matrix.sign_factors

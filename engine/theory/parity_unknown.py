@@ -8,8 +8,7 @@ from engine.core.parts import Finding
 from engine.formulas.parities import unknown
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line
-from engine.updates import BEST
+from engine.theory import At, Direction, Floats, Line, knows_unseen_labels
 
 
 class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
@@ -41,9 +40,9 @@ class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
         return Finding(True, "the label of a new instance that is not a product of those seen is a fair coin")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        if getattr(learner.update, "lr", None) == BEST:
-            return Finding(False, f"the rate of {learner.name} is chosen by the losses on new rows, too")
-        return Finding(True, f"{learner.name} learns from the examples alone, as every learner does")
+        return knows_unseen_labels(learner, experiment) or Finding(
+            True, f"{learner.name} learns from the examples alone, as every learner does"
+        )
 
     def value(self, at: At) -> Floats:
         d = at.experiment.problem.matrix.shape()[1]

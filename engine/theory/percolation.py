@@ -19,6 +19,7 @@ from engine.theory import (
     about_one_target,
     bound_by_turning,
     loss_constant,
+    rows_in_order,
     shares_layers,
     shown_once,
     times_constant,
@@ -46,11 +47,9 @@ class OfFactors(Line, frozen=True):
         if not problem.matrix.sign_factors:
             what = "products of Hadamard rows with random signs (outer with row_signs on)"
             return Finding(False, f"requires {what}, and the matrix is {problem.matrix.kind}")
-        if experiment.protocol.drawn_independently:
-            return Finding(False, "requires rows in their order, and here examples are drawn independently")
-        if not problem.target.unit or problem.label_values != "signs":
+        if not problem.labels_flip or problem.label_values != "signs":
             return Finding(
-                False, "requires features as targets, whose labels are ±1, and here they are others"
+                False, "requires labels ±1 that change sign with their row, and here they are others"
             )
         return Finding(True, "labels are products of fair signs, one of every factor of a row")
 
@@ -91,13 +90,14 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
         return times_constant("(1 − Σ_i r_i q_i/(d d′))", experiment) + " over connected components i"
 
     def holds(self, experiment: Setup) -> Finding:
-        found = super().holds(experiment)
+        if not (finding := super().holds(experiment)).holds:
+            return finding
         factors = len(experiment.problem.matrix.sign_factors)
-        if found.holds and factors != 2:
+        if factors != 2:
             return Finding(
                 False, f"requires products of two factors, and there are {factors}; ladder is for those"
             )
-        return found
+        return rows_in_order(experiment) or finding
 
     def value(self, at: At) -> Floats:
         rows, columns = at.experiment.problem.matrix.sign_factors

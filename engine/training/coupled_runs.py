@@ -24,11 +24,15 @@ if TYPE_CHECKING:
 Begin = Callable[[TrainingInputs], TrainingRun]
 
 
+def on_instances(inputs: TrainingInputs, begin: Begin, rows: torch.Tensor) -> tuple[Data, TrainingRun]:
+    """Other instances [R, n, d] with the same labels, and the training run on them from the same start."""
+    data = replace(inputs.data, instances=Dense(rows), w_star=None, teacher=None)
+    return data, begin(replace(inputs, data=data, measures=()))
+
+
 def on_transformed(inputs: TrainingInputs, begin: Begin, turn: torch.Tensor) -> tuple[Data, TrainingRun]:
     """The instances g x, and the training run on them from the start that corresponds to that on x."""
-    rows = Dense(inputs.data.instances.rows @ turn.T)
-    data = replace(inputs.data, instances=rows, w_star=None, teacher=None)
-    training_run = begin(replace(inputs, data=data, measures=()))
+    data, training_run = on_instances(inputs, begin, inputs.data.instances.rows @ turn.T)
     if isinstance(training_run.hypothesis, Turnable):
         training_run.hypothesis.rotate(turn)
     return data, training_run

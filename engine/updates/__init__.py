@@ -79,6 +79,9 @@ class Update(Part, frozen=True):
             "by_factors",
             "by_operators",
             "columnwise",
+            "layerwise",
+            "entries_alike",
+            "invariance_of_vectors",
             "observes",
             "automatic",
         )
@@ -119,6 +122,24 @@ class Update(Part, frozen=True):
     def own_start(self) -> bool:
         """Whether `start` may replace the weights of the architecture; a rule with a start says where not."""
         return type(self).start is not Update.start
+
+    @property
+    def layerwise(self) -> bool:
+        """Whether a layer moves by its own gradients and weights alone, whatever those of other layers are.
+
+        Other layers may say beside which sizes a gradient is only rounding.
+        """
+        return False
+
+    @property
+    def entries_alike(self) -> bool:
+        """Whether exchanging two entries, also of two layers, exchanges their steps and nothing else."""
+        return False
+
+    @property
+    def invariance_of_vectors(self) -> Verdict | None:
+        """The verdict where every layer is one vector of weights; None if it is that of `invariance`."""
+        return None
 
     @property
     def along_gradients(self) -> bool:
@@ -230,9 +251,11 @@ class Update(Part, frozen=True):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         """Whether steps commute with rotations of instances from this family, and why.
 
+        If they commute with permutations of the inputs of a layer, they do with those of its units, too.
         `single` says that every gradient is that of a single example.
         """
-        return Verdict(False, f"{self.kind} does not say that its steps turn with the instances")
+        reason = f"{self.kind} does not say that its steps turn with the instances"
+        return Verdict(False, reason, undecided=True)
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
         """The rule as a step that only multiplies the weights of an architecture; None if it does more."""
@@ -254,6 +277,8 @@ class Plain(Update, frozen=True):
     """A rule that goes against the gradient by nothing but its rate: w ← w − η g."""
 
     columnwise: ClassVar[bool] = True
+    layerwise: ClassVar[bool] = True
+    entries_alike: ClassVar[bool] = True
 
     @property
     def plain(self) -> bool:
@@ -361,14 +386,28 @@ def descended(params: Params, directions: Params, rates: Rates) -> Params:
     return {name: moved(w, rates[name], directions[name]) for name, w in params.items()}
 
 
-def signs(directions: Params) -> Params:
-    """sign(v) of every entry, and 0 of what is only rounding beside the largest of all layers."""
-    by_layer = [v.flatten(1).abs().amax(1) for v in directions.values()]
-    largest, found = torch.stack(by_layer).amax(0), {}
-    for name, v in directions.items():
-        least = ROUNDING * torch.finfo(v.dtype).eps * per_member(largest, v)
-        found[name] = torch.where(v.abs() > least, v.sign(), 0.0)
-    return found
+def rounding(sizes: Params) -> Params:
+    """Sizes up to which the entries of a layer [B, …] are only rounding, [B, 1, …].
+
+    They are so beside the largest of their layer, or beside the root mean square of another layer: that does
+    not change when the inputs of the layer are rotated.
+    """
+    largest = {name: size.flatten(1).amax(1) for name, size in sizes.items()}
+    if len(sizes) > 1:
+        typical = torch.stack([_root_mean_square(size, largest[name]) for name, size in sizes.items()]).amax(
+            0
+        )
+        largest = {name: torch.maximum(most, typical) for name, most in largest.items()}
+    return {
+        name: ROUNDING * torch.finfo(most.dtype).eps * per_member(most, sizes[name])
+        for name, most in largest.items()
+    }
+
+
+def _root_mean_square(sizes: torch.Tensor, largest: torch.Tensor) -> torch.Tensor:
+    """That of every member of the batch [B], relative to the largest [B] so that no square overflows."""
+    shares = sizes.flatten(1) / largest.clamp(min=torch.finfo(sizes.dtype).tiny)[:, None]
+    return largest * shares.square().mean(1).sqrt()
 
 
 def norms(params: Params) -> Params:

@@ -22,6 +22,7 @@ class Adafactor(Diagonal, frozen=True, tag="adafactor"):
     """
 
     own_start: ClassVar[bool] = False
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.00390625
     memory: Annotated[

@@ -22,6 +22,7 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
 
     own_start: ClassVar[bool] = False
     by_operators: ClassVar[bool] = True
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.03125
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
@@ -45,6 +46,10 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         squares = memory + (slope * slope).cumsum(0)
         return rate * slope / (self.eps + squares) ** 0.5, squares[-1]
+
+    @property
+    def entries_alike(self) -> bool:
+        return not self.shared
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

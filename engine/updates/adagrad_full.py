@@ -23,6 +23,7 @@ class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
 
     own_start: ClassVar[bool] = False
     matrices: ClassVar[int] = 5
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.0884
     eps: Annotated[float, Meta(gt=0, title="ε", description="A starts at ε I")] = 0.01

@@ -21,6 +21,7 @@ class AdaGradMomentum(Diagonal, frozen=True, tag="adagrad-momentum"):
     """
 
     own_start: ClassVar[bool] = False
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.001953125
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of v kept")] = 0.9
@@ -39,6 +40,10 @@ class AdaGradMomentum(Diagonal, frozen=True, tag="adagrad-momentum"):
             for name, g in gradients.items()
         }
         return {name: w - rates[name] * v[name] for name, w in params.items()}, {"h": h, "v": v}
+
+    @property
+    def entries_alike(self) -> bool:
+        return not self.shared
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

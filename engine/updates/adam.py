@@ -22,6 +22,7 @@ class Adam(Diagonal, frozen=True, tag="adam"):
     """
 
     own_start: ClassVar[bool] = False
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.0078125
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m kept")] = 0.9
@@ -50,6 +51,10 @@ class Adam(Diagonal, frozen=True, tag="adam"):
             size = torch.sqrt(self.eps + v[name] / (1 - self.beta2 ** steps[name]).to(square.dtype))
             found[name] = mean / size
         return found, {"m": m, "v": v, "steps": steps}
+
+    @property
+    def entries_alike(self) -> bool:
+        return not self.shared
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

@@ -21,6 +21,7 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
     """
 
     own_start: ClassVar[bool] = False
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.0078125
     per: Annotated[

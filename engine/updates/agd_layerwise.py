@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
@@ -15,6 +17,8 @@ class AGDLayerwise(Automatic, frozen=True, tag="agd-layerwise"):
     s_l = √(d_l/d_{l−1}), G_l = c s_l ‖∇_l‖_F and η_l = ln((1 + √(1 + 4G_l))/2): as `agd`, but G is not
     averaged over the L layers. Source: Bernstein et al. 2023; theory.md §9.
     """
+
+    layerwise: ClassVar[bool] = True
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         new = {}

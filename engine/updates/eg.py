@@ -24,6 +24,7 @@ class EG(Update, frozen=True, tag="eg"):
     """
 
     weights_of_state: ClassVar[bool] = True
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.05
     total: Annotated[float, Meta(gt=0, title="total U", description="the sum of the weights")] = 1.0

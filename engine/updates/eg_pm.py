@@ -24,6 +24,7 @@ class EGPM(Update, frozen=True, tag="eg-pm"):
     """
 
     weights_of_state: ClassVar[bool] = True
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.25
     total: Annotated[float, Meta(gt=0, title="total U", description="the sum of all halves")] = 1.0

@@ -23,6 +23,7 @@ class EGU(Multiplicative, frozen=True, tag="egu"):
     """
 
     by_operators: ClassVar[bool] = True
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.05
     w0: Weight = None

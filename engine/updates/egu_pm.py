@@ -26,6 +26,8 @@ class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
     own_start: ClassVar[bool] = False
     weights_of_state: ClassVar[bool] = True
     by_operators: ClassVar[bool] = True
+    layerwise: ClassVar[bool] = True
+    entries_alike: ClassVar[bool] = True
 
     lr: Rate = 0.05
     w0: Weight = None

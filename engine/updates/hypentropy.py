@@ -26,6 +26,8 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
 
     own_start: ClassVar[bool] = False
     weights_of_state: ClassVar[bool] = True
+    layerwise: ClassVar[bool] = True
+    entries_alike: ClassVar[bool] = True
 
     lr: Rate = 0.05
     beta: Annotated[Positive | None, Meta(title="β", description="size of the start; none: 1/d")] = None

@@ -28,6 +28,7 @@ class KFAC(Update, frozen=True, tag="kfac"):
     observes: ClassVar[Literal["slopes", "curvature"] | None] = "slopes"
     matrices: ClassVar[int] = 4
     output_matrices: ClassVar[int] = 4
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.05
     memory: Annotated[float, Meta(ge=0, lt=1, title="memory β", description="share of A and S kept")] = 0.95
@@ -74,5 +75,4 @@ class KFAC(Update, frozen=True, tag="kfac"):
         return True
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        reason = "A turns with the instances, so (S + λI)⁻¹ G (A + λI)⁻¹ does too"
-        return Verdict(True, reason, magnifies=True)
+        return Verdict(True, "A turns with the instances, so (S + λI)⁻¹ G (A + λI)⁻¹ does too")

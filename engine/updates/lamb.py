@@ -22,6 +22,7 @@ class LAMB(Diagonal, frozen=True, tag="lamb"):
     """
 
     own_start: ClassVar[bool] = False
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.0078125
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m kept")] = 0.9

@@ -7,10 +7,11 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from engine.core.groups import SIGNED_PERMUTATIONS
+from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, descended, signs, zeros
+from engine.updates import Rate, Rates, State, Update, descended, rounding, zeros
 
 
 class Lion(Update, frozen=True, tag="lion"):
@@ -22,6 +23,8 @@ class Lion(Update, frozen=True, tag="lion"):
 
     own_start: ClassVar[bool] = False
     continuous: ClassVar[bool] = False
+    layerwise: ClassVar[bool] = True
+    entries_alike: ClassVar[bool] = True
 
     lr: Rate = 0.001953125
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m in the sign")] = 0.9
@@ -36,7 +39,9 @@ class Lion(Update, frozen=True, tag="lion"):
             old = state["m"][name]
             mixed[name] = self.beta1 * old + (1 - self.beta1) * g
             m[name] = self.beta2 * old + (1 - self.beta2) * g
-        return descended(params, signs(mixed), rates), {"m": m}
+        least = rounding({name: v.abs() for name, v in mixed.items()})
+        signs = {name: torch.where(v.abs() > least[name], v.sign(), 0.0) for name, v in mixed.items()}
+        return descended(params, signs, rates), {"m": m}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(

@@ -22,6 +22,8 @@ class Momentum(Update, frozen=True, tag="momentum"):
 
     own_start: ClassVar[bool] = False
     columnwise: ClassVar[bool] = True
+    layerwise: ClassVar[bool] = True
+    entries_alike: ClassVar[bool] = True
 
     lr: Rate = 0.00048828125
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of v kept")] = 0.9

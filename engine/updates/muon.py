@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from engine.core.groups import SIGN_FLIPS, SIGNED_PERMUTATIONS
+from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -31,6 +31,7 @@ class Muon(Update, frozen=True, tag="muon"):
     """
 
     own_start: ClassVar[bool] = False
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.02
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of M kept")] = 0.95
@@ -77,6 +78,12 @@ class Muon(Update, frozen=True, tag="muon"):
         return found
 
     @property
+    def invariance_of_vectors(self) -> Verdict | None:
+        if self.by == "newton-schulz" or self.hidden:
+            return None
+        return Verdict(True, "the direction of a gradient is its only singular vector, of full rank")
+
+    @property
     def along_gradients(self) -> bool:
         return self.by == "newton-schulz" and not self.hidden
 
@@ -85,8 +92,8 @@ class Muon(Update, frozen=True, tag="muon"):
             reason = "the first layer decides, and Adam gives every weight of it a rate of its own"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         if self.by == "svd":
-            reason = "a gradient without full rank is completed by arbitrary singular vectors"
-            return Verdict(False, reason, SIGN_FLIPS)
+            reason = "a gradient that has not full rank is completed by arbitrary singular vectors"
+            return Verdict(False, reason, undecided=True)
         return Verdict(True, "an odd polynomial of the gradient turns with the instances as it does")
 
 

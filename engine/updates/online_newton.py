@@ -23,6 +23,7 @@ class OnlineNewton(Update, frozen=True, tag="online-newton"):
 
     own_start: ClassVar[bool] = False
     matrices: ClassVar[int] = 3
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 2.0
     eps: Annotated[float, Meta(gt=0, title="ε", description="A starts at ε I")] = 1.0

@@ -26,6 +26,7 @@ class PNorm(Update, frozen=True, tag="p-norm"):
 
     own_start: ClassVar[bool] = False
     weights_of_state: ClassVar[bool] = True
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.03125
     p: Annotated[

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from engine.core.lazy import torch
 from engine.core.params import Params, flat, per_member
 from engine.core.parts import Verdict
@@ -16,6 +18,8 @@ class Polyak(Update, frozen=True, tag="polyak"):
     of all margins grows by about η a step, however fast the weights of a deep net grow. Where g = 0 nothing
     moves. Source: Polyak 1969; Lyu, Li 2020; theory-bias.md §47.
     """
+
+    entries_alike: ClassVar[bool] = True
 
     lr: Rate = 0.03125
 

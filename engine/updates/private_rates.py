@@ -23,6 +23,7 @@ class PrivateRates(Update, frozen=True, tag="private-rates"):
     """
 
     by_operators: ClassVar[bool] = True
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.125
     w0: Weight = None

@@ -21,6 +21,7 @@ class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
     """
 
     own_start: ClassVar[bool] = False
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.001953125
     memory: Annotated[float, Meta(ge=0, lt=1, title="memory ρ", description="share of v kept")] = 0.99
@@ -39,6 +40,10 @@ class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
             for name, w in params.items()
         }
         return new, {"v": v}
+
+    @property
+    def entries_alike(self) -> bool:
+        return not self.shared
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

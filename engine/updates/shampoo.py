@@ -29,6 +29,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
     own_start: ClassVar[bool] = False
     matrices: ClassVar[int] = 5
     output_matrices: ClassVar[int] = 5
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.05
     factors: Annotated[

@@ -9,9 +9,9 @@ from msgspec import Meta
 from engine.architectures import Architecture
 from engine.core.lazy import torch
 from engine.core.params import Params, flat, per_member
-from engine.core.parts import BadField, Verdict
+from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Diagonal, Rate, Rates, ScalarStep, State, descended, signs
+from engine.updates import Diagonal, Rate, Rates, ScalarStep, State, descended, rounding
 
 
 class Sign(Diagonal, frozen=True, tag="sign"):
@@ -20,7 +20,8 @@ class Sign(Diagonal, frozen=True, tag="sign"):
     Every entry is divided by its own size: RMSProp without a memory. It differs from steepest descent in ‖·‖∞
     in the length of its steps alone, so it tends to solutions with a small ‖w‖∞. With `steepest` the step is
     that of steepest descent, η mean|g_i| sign(g) with the mean over all layers, which shrinks with the
-    gradient. Source: Bernstein et al. 2018; GLSS18a; theory-symmetry.md §65, theory-bias.md §47.
+    gradient; with `shared` the mean takes the root mean square of a first-layer unit for its |g_i|. Source:
+    Bernstein et al. 2018; GLSS18a; theory-symmetry.md §65, theory-bias.md §47.
     """
 
     continuous: ClassVar[bool] = False
@@ -30,21 +31,23 @@ class Sign(Diagonal, frozen=True, tag="sign"):
         bool, Meta(title="steepest", description="times mean |g|, so that steps shrink with the gradient")
     ] = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.steepest and self.shared:
-            raise BadField("steepest", "shared rates do not use the mean of |g|; leave out one of the two")
-
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        directions = signs(gradients)
+        sizes = {name: g.abs() for name, g in gradients.items()}
+        directions = {name: g.sign() for name, g in gradients.items()}
         if self.shared:
-            first, size = next(iter(self.squares(gradients).items()))
-            moves = directions[first].any(-1, keepdim=True)
-            directions[first] = torch.where(moves, gradients[first] / size.sqrt(), 0.0)
+            first, squares = next(iter(self.squares(gradients).items()))
+            sizes[first] = squares.sqrt()
+            directions[first] = gradients[first] / sizes[first].where(sizes[first] > 0, 1.0)
+        least = rounding(sizes)
+        directions = {name: torch.where(sizes[name] > least[name], v, 0.0) for name, v in directions.items()}
         if self.steepest:
-            mean = flat(gradients.values()).abs().mean(1)
+            mean = flat(size.expand_as(gradients[name]) for name, size in sizes.items()).mean(1)
             directions = {name: per_member(mean, v) * v for name, v in directions.items()}
         return descended(params, directions, rates), state
+
+    @property
+    def layerwise(self) -> bool:
+        return not self.steepest
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
         if not architecture.trains_weights:
@@ -52,6 +55,10 @@ class Sign(Diagonal, frozen=True, tag="sign"):
         if self.steepest:
             return lambda slope, rate, memory: (rate * slope, memory)
         return lambda slope, rate, memory: (rate * slope.sign(), memory)
+
+    @property
+    def entries_alike(self) -> bool:
+        return not self.shared
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

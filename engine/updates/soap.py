@@ -6,7 +6,6 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from engine.core.groups import SIGN_FLIPS
 from engine.core.lazy import torch
 from engine.core.matrix_powers import eigh
 from engine.core.params import Params
@@ -40,6 +39,7 @@ class SOAP(Update, frozen=True, tag="soap"):
     own_start: ClassVar[bool] = False
     matrices: ClassVar[int] = 6
     output_matrices: ClassVar[int] = 6
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.01
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of M kept")] = 0.95
@@ -115,10 +115,9 @@ class SOAP(Update, frozen=True, tag="soap"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.refresh is not None:
-            reason = "later gradients have parts along eigenvectors that were arbitrary when they were made"
-            return Verdict(False, reason, SIGN_FLIPS)
-        reason = "eigenvectors turn with the instances, up to signs, with which Adam commutes"
-        return Verdict(True, reason, magnifies=True)
+            reason = "later gradients may have parts along eigenvectors that were arbitrary at first"
+            return Verdict(False, reason, undecided=True)
+        return Verdict(True, "eigenvectors turn with the instances, up to signs, with which Adam commutes")
 
 
 def _certain(sizes: torch.Tensor) -> torch.Tensor:

@@ -27,6 +27,7 @@ class Sophia(Update, frozen=True, tag="sophia"):
 
     own_start: ClassVar[bool] = False
     observes: ClassVar[Literal["slopes", "curvature"] | None] = "curvature"
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.001953125
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of M kept")] = 0.96

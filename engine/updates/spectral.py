@@ -31,6 +31,7 @@ class Spectral(Update, frozen=True, tag="spectral"):
 
     own_start: ClassVar[bool] = False
     weights_of_state: ClassVar[bool] = True
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.05
     beta: Annotated[Positive | None, Meta(title="β", description="size of the start; none: 1/d")] = None

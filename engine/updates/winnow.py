@@ -23,6 +23,7 @@ class Winnow(EGU, frozen=True, tag="winnow"):
     """
 
     by_factors: ClassVar[bool] = True
+    layerwise: ClassVar[bool] = True
 
     lr: Rate = 0.5
 

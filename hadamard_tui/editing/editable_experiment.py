@@ -6,19 +6,23 @@ import copy
 import itertools
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
+from engine.core.filled_text import has_braces, plain
 from engine.core.parts import BadInput
 from engine.pictures.bound_class import BoundClass
 from engine.runtime.bound_classes import bound_classes
 from engine.spec import plan as plans
 from engine.spec import presets, reading
+from engine.spec.changes import unjudged
 from engine.spec.experiment import Experiment
 from engine.spec.fields import UNTAGGED
 from engine.spec.points import Plan
 from engine.spec.reading import Raw
+from engine.spec.words import as_document
 from hadamard_tui.editing import additions
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.fitting_claims import Fitting, LeftOut, fitting
@@ -41,7 +45,7 @@ class EditableExperiment:
         left_out: dict[int, dict[str, Any]] | None = None,
     ) -> None:
         """Raises: BadInput for a document that describes no experiment."""
-        given: Raw = dict(msgspec.to_builtins(described))
+        given = as_document(described)
         given["claims"] = list(given.get("claims", ()))
         for place, claim in sorted((left_out or {}).items()):
             given["claims"].insert(place, claim)
@@ -54,7 +58,7 @@ class EditableExperiment:
         self._origin_document = _document_of(preset) or document
         as_it_was = self._origin_document == document
         self._origin = experiment if as_it_was else plans.first(self._origin_document)
-        if experiment == self._origin and document == plans.in_full({}, experiment):
+        if experiment == self._origin and document == plans.in_full(as_document(experiment), experiment):
             document = self._origin_document  # of which these are the numbers
         self._accept(experiment, document, claims)
         self.give_letters()
@@ -106,8 +110,12 @@ class EditableExperiment:
 
     def _accept(self, experiment: Experiment, given: Raw, claims: Fitting) -> None:
         """Take what `given` describes, with the words that are true of it, and the claims that fit it."""
-        words = self._words(experiment, plans.in_full(given, experiment))
-        self.experiment = msgspec.structs.replace(experiment, **words)
+        texts = self._words(experiment, plans.in_full(given, experiment))
+        given = {**given, **texts}
+        if any(map(has_braces, texts.values())):
+            self.experiment = plans.first(given)
+        else:
+            self.experiment = msgspec.structs.replace(experiment, **texts)
         self.document = plans.in_full(given, self.experiment)
         self.error: BadInput | None = None
         self._claims = claims
@@ -123,17 +131,22 @@ class EditableExperiment:
     def plan(self) -> Plan:
         """All runs of the set-up; claims that do not fit all of them are left out, too.
 
+        Claims of the preset are not judged where the set-up is no longer that of the preset.
+
         Raises: BadInput for a point of its axes that cannot run.
         """
         if not self.document.get("axes"):
-            return plans.only(self.experiment)
+            return self._with_unjudged(plans.only(self.experiment))
         try:
             plan, given, claims = fitting(self._to_run(), plans.plan)
         except BadInput as error:
             self._refuse(error)
             raise
         self._accept(plan.experiment, given, claims)
-        return plan
+        return self._with_unjudged(plan)
+
+    def _with_unjudged(self, plan: Plan) -> Plan:
+        return replace(plan, unjudged=unjudged(plan, self.document, self._origin_document))
 
     @property
     def left_out(self) -> dict[int, LeftOut]:
@@ -327,14 +340,15 @@ class EditableExperiment:
     def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
         """What is said of a preset is not true of what it is changed into: the title says the change then.
 
-        Where only the run differs, as in its seed or device, the story stays true.
+        Where only the run differs, as in its seed or device, the story stays true. Texts have expressions, as
+        those of documents.
         """
         origin = self._origin
         if _what_runs(msgspec.structs.replace(experiment, run=origin.run)) == _what_runs(origin):
-            return {"title": origin.title, "story": origin.story, "source": origin.source}
+            return {key: self._origin_document[key] for key in ("title", "story", "source")}
         name = presets.name_of(self.preset) if self.preset else origin.title or "Your own experiment"
         changes = differences(self._origin_document, document)
-        return {"title": f"{name}: {', '.join(changes)}", "story": "", "source": ""}
+        return {"title": plain(f"{name}: {', '.join(changes)}"), "story": "", "source": ""}
 
 
 def _document_of(preset: str | None) -> Raw | None:

@@ -91,10 +91,15 @@ def claims(outcomes: Sequence[Outcome], heading: str = "Claims") -> Iterator[Con
     yield Text(f"\n{heading}", "bold")
     grid = Table.grid(padding=(0, 2, 0, 0))
     for outcome in outcomes:
-        sign = Text("✓ holds", "green") if outcome.holds else Text("✗ fails", "bold red")
         measured = outcome.detail if outcome.measured is None else f"measured: {outcome.detail}"
-        grid.add_row(sign, Group(outcome.claim.text, Text(measured, "dim")))
+        grid.add_row(sign(outcome), Group(outcome.claim.text, Text(measured, "dim")))
     yield grid
+
+
+def sign(outcome: Outcome) -> Text:
+    """The outcome of a claim in a sign and a word."""
+    mark, style = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("–", "yellow")}[outcome.holds]
+    return Text(f"{mark} {outcome.word}", style)
 
 
 def _has_colours(console: Console) -> bool:

@@ -124,7 +124,7 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
 
 def _about_claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[Text]:
     """Why claims may fail, where some do."""
-    if changed and not all(outcome.holds for outcome in outcomes):
+    if changed and any(outcome.holds is False for outcome in outcomes):
         yield Text("The claims were written for the preset's own settings, and --set changed them.", "yellow")
 
 

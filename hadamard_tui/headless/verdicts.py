@@ -9,6 +9,7 @@ from rich.console import Console, ConsoleRenderable, Group
 from rich.table import Table
 from rich.text import Text
 
+from engine.core.groups import ROTATIONS
 from engine.results.judgement import Judgement, judgement
 from engine.results.trace import Trace
 from engine.spec.experiment import Experiment
@@ -38,6 +39,7 @@ def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
         grid = Table.grid(padding=(0, 2, 0, 2))
         grid.add_row("structure", judged.verdict.sentence)
         grid.add_row("measured", judged.measurement)
+        grid.add_row("invariant", judged.answer)
         if judged.conflict:
             grid.add_row(Text("disagree", "bold red"), Text(judged.conflict, "bold red"))
         for respect in judged.bounds:
@@ -58,10 +60,16 @@ def as_json(all_judged: Sequence[Judgement]) -> dict[str, Any]:
     learners = [
         {
             "learner": judged.learner,
-            "verdict": {"invariant": judged.verdict.invariant, "reason": judged.verdict.reason},
+            "verdict": {
+                "answer": judged.answer,
+                "invariant": judged.verdict.invariant,
+                "reason": judged.verdict.reason,
+            },
+            "measured": judged.effect(ROTATIONS),
             "certificate": judged.change,
             "certificates": {group.words: change for group, change in judged.changes.items()},
-            "agree": judged.agrees,
+            "by_rounding": judged.by_rounding,
+            "agree": None if judged.unstable and judged.agrees else judged.agrees,
             "bounds": [
                 {"id": respect.bound, "respected": respect.holds, "detail": respect.detail}
                 for respect in judged.bounds

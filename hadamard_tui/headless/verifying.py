@@ -63,7 +63,7 @@ def shown(verified: Verified) -> ConsoleRenderable:
     table.add_row(sign, Text.assemble((verified.preset, "bold"), f"  {verified.seconds:.1f} s"))
     for outcome in verified.outcomes:
         table.add_row(
-            Text("  ") + _sign(outcome.holds),
+            Text("  ") + _sign(outcome.holds is True),
             Text.assemble(outcome.claim.text, (f"  {outcome.detail}", "dim")),
         )
     for name in verified.strayed:
@@ -74,7 +74,7 @@ def shown(verified: Verified) -> ConsoleRenderable:
 def total(all_verified: Sequence[Verified]) -> str:
     """How many claims hold, in one sentence."""
     claims = [outcome for verified in all_verified for outcome in verified.outcomes]
-    holding = sum(outcome.holds for outcome in claims)
+    holding = sum(outcome.holds is True for outcome in claims)
     return f"{holding} of {len(claims)} claims of {len(all_verified)} presets hold."
 
 

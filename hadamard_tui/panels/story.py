@@ -14,6 +14,10 @@ from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.running.costs import costs
 
+SIGNS = {True: "✓", False: "✗", None: "–"}
+STYLES = {True: "bold green", False: "bold red", None: "dim"}
+"""What stands before a claim, by its outcome."""
+
 
 def show(context: PanelContext) -> Text:
     """Story, theorem and claims of a run, with the caption of its loss where it has no other pictures."""
@@ -71,7 +75,7 @@ def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]
         return [Text.assemble(("· not measured yet  ", "dim"), claim.text) for claim in experiment.claims]
     lines = []
     for outcome in outcomes:
-        word = ("✓ holds  ", "bold green") if outcome.holds else ("✗ fails  ", "bold red")
+        word = f"{SIGNS[outcome.holds]} {outcome.word}  ", STYLES[outcome.holds]
         lines.append(Text.assemble(word, outcome.claim.text, (f"  ({outcome.detail})", "dim")))
     return lines
 

@@ -57,7 +57,7 @@ def _measured(measuring: Measuring | None, learner: str) -> Text:
     if judged is None:
         at_work = measuring.at == learner
         return Text(f"measuring … {measuring.percent} %" if at_work else "waiting its turn", "italic")
-    text = Text(judged.measurement)
+    text = Text(f"{judged.measurement}\n  invariant  {judged.answer}")
     if judged.conflict:
         text.append(f"\n  ✗ DISAGREE: {judged.conflict}", "bold red")
     return text

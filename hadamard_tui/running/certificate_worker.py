@@ -12,7 +12,7 @@ from engine.spec.experiment import Experiment
 
 
 class Measuring:
-    """Judges the learners of a finished run, the one requested first; each trains four more times,
+    """Judges the learners of a finished run, the one requested first; each trains three more times,
     or twelve if rotations change its predictions.
 
     `judged` and `failed` grow; whoever shows them looks at them whenever it draws.

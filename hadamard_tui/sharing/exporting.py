@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
-
-import msgspec
 
 from engine.claims import Outcome
 from engine.core import atomic_write
@@ -26,6 +24,7 @@ from engine.results.views import view
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import drawn, of_run
 from engine.spec.reading import Raw
+from engine.spec.words import as_document
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, Series
@@ -70,6 +69,8 @@ class Shown:
     pictures: Pictures | None = None
     outcomes: Sequence[Outcome] = ()
     caption: str = ""
+    unjudged: Mapping[int, str] = field(default_factory=dict)
+    """As the plan of the run has it."""
 
 
 def finished(
@@ -77,7 +78,15 @@ def finished(
 ) -> Shown:
     """A run that came to its end, as the app would show it; `document` has the expressions of its preset."""
     look = Look(view(of_run(experiment), of_one(experiment, trace)))
-    shown = Shown(document or experiment, experiment, trace, document=document, outcomes=outcomes)
+    unjudged = {number: one.detail for number, one in enumerate(outcomes) if one.holds is None}
+    shown = Shown(
+        document or experiment,
+        experiment,
+        trace,
+        document=document,
+        outcomes=outcomes,
+        unjudged=unjudged,
+    )
     return with_look(shown, look)
 
 
@@ -232,8 +241,11 @@ def _table(shown: Shown) -> tables.Table:
 
 def _report(shown: Shown) -> bytes:
     pictures = shown.pictures
-    results = of_one(shown.experiment, _trace(shown)) if pictures is None else pictures.results
-    document = msgspec.to_builtins(shown.experiment) if shown.document is None else shown.document
+    if pictures is None:
+        results = of_one(shown.experiment, _trace(shown), shown.unjudged)
+    else:
+        results = pictures.results
+    document = as_document(shown.experiment) if shown.document is None else shown.document
     return encode(document, results, judge(results))
 
 

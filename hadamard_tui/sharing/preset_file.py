@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import tomli_w
 
 from engine.spec.experiment import Experiment
 from engine.spec.reading import Raw
+from engine.spec.words import as_document
 
 EMPTY: tuple[Any, ...] = (None, "", {})
 """What need not be said: it is the default wherever it is allowed."""
@@ -21,7 +21,7 @@ def as_toml(described: Experiment | Raw) -> str:
 
     Data files have absolute paths, so that the preset may lie anywhere.
     """
-    return tomli_w.dumps(_said(msgspec.to_builtins(described)))
+    return tomli_w.dumps(_said(as_document(described)))
 
 
 def _said(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from engine.problems.targets.linear_spline import LinearSpline
 from engine.spec import plan as plans
 from engine.spec import presets
 from engine.spec.axis import Axis
+from engine.spec.changes import SET_UP
 from engine.spec.experiment import Experiment
 from engine.spec.fields import UNTAGGED, fields_of
 from engine.spec.reading import Raw, apply
@@ -49,6 +51,59 @@ def test_claims_stay_when_the_problem_changes_with_the_numbers_that_they_have_th
     assert talk.experiment.claims[0].at == 32  # type: ignore[attr-defined]
     assert talk.document["claims"][0]["at"] == "d/2"
     assert not talk.left_out
+
+
+def test_claims_of_a_preset_are_not_judged_once_a_learner_was_changed_and_are_again_once_that_is_undone(
+    talk: EditableExperiment,
+):
+    assert not talk.plan().unjudged
+    before = talk.value("learners[0].update.lr")
+    talk.put("learners[0].update.lr", 0.001)
+    assert talk.plan().unjudged == dict.fromkeys(range(8), SET_UP)
+    talk.put("learners[0].update.lr", before)
+    talk.put("run.seed", 7)
+    assert not talk.plan().unjudged
+    talk.switch_learner(3)
+    assert set(talk.plan().unjudged.values()) == {SET_UP}
+
+
+def test_a_claim_that_the_user_adds_to_a_changed_preset_is_judged(talk: EditableExperiment):
+    talk.put("problem.matrix.d", 64)
+    number = talk.add("claims")
+    assert talk.error is None
+    assert len(talk.experiment.claims) == number + 1
+    assert number not in talk.plan().unjudged
+    assert talk.plan().unjudged.keys() == set(range(number))
+
+
+def test_claims_of_a_changed_set_up_are_judged_once_it_was_saved_as_a_preset_of_its_own(
+    talk: EditableExperiment,
+):
+    talk.put("problem.matrix.d", 64)
+    talk.saved_as("mine.toml", talk.document)
+    assert not talk.plan().unjudged
+    talk.put("problem.matrix.d", 32)
+    assert set(talk.plan().unjudged.values()) == {SET_UP}
+
+
+def test_a_title_with_an_expression_follows_a_change_of_the_run_and_stays_as_it_is_written_in_the_document(
+    tmp_path: Path,
+):
+    text = presets.path_of("hadamard-128").read_text()
+    title = next(line for line in text.splitlines() if line.startswith("title"))
+    file = tmp_path / "mine.toml"
+    file.write_text(text.replace(title, 'title = "On {replicas} draws of {d} {{features}}"'))
+    editable = EditableExperiment.of(str(file))
+    assert not editable.changed
+    editable.put("run.replicas", 7)
+    assert editable.experiment.title == "On 7 draws of 128 {features}"
+    assert editable.document["title"] == "On {replicas} draws of {d} {{features}}"
+    editable.put("learners[0].name", "G{1}")
+    assert editable.error is None
+    assert editable.experiment.title == "mine: replicas 1 → 7, GD is called G{1}"
+    again = EditableExperiment(editable.document, str(file))
+    assert again.document == editable.document
+    assert again.experiment == editable.experiment
 
 
 def test_a_claim_about_a_learner_that_goes_is_left_out_alone_and_says_why(talk: EditableExperiment):

@@ -405,6 +405,19 @@ def test_the_story_has_title_theorem_and_claims():
     assert " claims hold" in words(story.show(judged))
 
 
+def test_the_story_of_a_changed_preset_says_of_each_claim_that_it_is_not_judged_and_why():
+    whole = presets.planned("hadamard-128", presets.document("hadamard-128", ["problem.matrix.d=64"]))
+    experiment = whole.experiment
+    trace = run(experiment)
+    outcomes = judge(of_one(experiment, trace, whole.unjudged))
+    context = PanelContext(experiment, trace, trace.curves[2], 64, 64, ChartOptions(), outcomes, None)
+    text = words(story.show(context))
+    assert text.count("– not judged  ") == len(experiment.claims)
+    assert text.count("(the set-up was changed)") == len(experiment.claims)
+    assert "✗" not in text
+    assert f"{len(experiment.claims)} claims are not judged: the set-up was changed." in text
+
+
 def test_the_story_before_a_run_says_which_measures_are_expensive_and_what_they_cost():
     (line,) = map(words, story.expensive(presets.load("gmm-spectrum")))
     assert line.startswith("Expensive: jacobian-spectrum, jacobian-gap (of every net the eigenvalues of ")
@@ -442,6 +455,16 @@ def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(on
     assert "✓ respected" in text
     assert "DISAGREE" not in text
     assert "broken" not in text
+
+
+def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one: PanelContext):
+    odd = Judgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [], by_rounding=0.25)
+    measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
+    text = words(verdict.show(replace(one, measuring=measuring)))  # type: ignore[arg-type]
+    assert "predictions are unstable, and changed by rotations: max |Δŷ| / max |ŷ| = 0.5" in text
+    assert "perturbations of the size of rounding change them by 0.25" in text
+    assert "invariant  undecided" in text
+    assert "DISAGREE" not in text
 
 
 def test_structure_and_measurement_that_disagree_are_told_in_red(one: PanelContext):

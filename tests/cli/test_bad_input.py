@@ -163,3 +163,12 @@ def test_every_command_answers_hostile_arguments_in_one_printable_line(
         assert err[:-1].isprintable()
         assert len(err) < 2500, hostile[:20]
     assert list(Path().iterdir()) == [small.relative_to(small.parent)]
+
+
+def test_a_share_of_0_is_refused_with_the_share_and_without_a_word_about_the_claims_of_the_preset(
+    small: Path, call: Callable[..., Answer]
+) -> None:
+    claim = '{kind = "share", text = "None", curve = "GD", at = 4, below = 0.1, share = 0}'
+    code, _, err = call("run", "small.toml", "--set", f"claims=[{claim}]")
+    assert code == 2
+    assert err == "error: small.toml: claims[0].share: 0 does not fit; it must be a number > 0\n"

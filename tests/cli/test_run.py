@@ -145,8 +145,20 @@ def test_a_failing_claim_is_exit_1(small: Path, call: Call) -> None:
     assert "preset's own settings" not in out
 
 
-def test_a_claim_that_fails_after_a_change_says_whose_it_is(small: Path, call: Call) -> None:
-    code, out, _ = call("run", "small.toml", "--set", "problem.matrix.d=16")
+def test_a_claim_of_a_preset_that_set_changed_is_not_judged_and_no_failure(small: Path, call: Call) -> None:
+    change = "run", "small.toml", "--set", "problem.matrix.d=16"
+    code, out, _ = call(*change)
+    assert code == 0
+    assert re.search(r"– not judged +After half the examples.*\n +the set-up was changed", out)
+    assert "1 claim is not judged: the set-up was changed." in " ".join(out.split())
+    (claim,) = json.loads(call(*change, "--json").out)["claims"]
+    assert claim["holds"] is None
+    assert claim["detail"] == "not judged: the set-up was changed"
+
+
+def test_a_claim_that_fails_with_another_seed_says_whose_it_is(small: Path, call: Call) -> None:
+    small.write_text(SMALL.replace("equals = 0.5", "equals = 0.25"))
+    code, out, _ = call("run", "small.toml", "--set", "run.seed=1")
     assert code == 1
     assert "The claims were written for the preset's own settings, and --set changed them." in out
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from engine.core.groups import ROTATIONS
+from engine.core.parts import Verdict
+from engine.results.judgement import Judgement
+from hadamard_tui.headless.verdicts import as_json, shown
 
 from .conftest import Answer
 
@@ -28,6 +37,9 @@ def test_json_says_the_same(small: Path, call: Call) -> None:
     assert (code, told["schema"]) == (0, 1)
     gd, egu = told["learners"]
     assert (gd["learner"], gd["agree"], gd["verdict"]["invariant"]) == ("GD", True, True)
+    assert (gd["verdict"]["answer"], gd["measured"], gd["by_rounding"]) == ("yes", "unchanged", None)
+    assert (egu["verdict"]["answer"], egu["measured"]) == ("no", "changed")
+    assert egu["by_rounding"] < 1e-12
     assert gd["certificate"] < 1e-12
     assert {bound["id"]: bound["respected"] for bound in gd["bounds"]} == {
         "ri-signed": True,
@@ -39,6 +51,25 @@ def test_json_says_the_same(small: Path, call: Call) -> None:
     rotations, permutations, flips = egu["certificates"].values()
     assert rotations == egu["certificate"]
     assert permutations < 1e-12 < 1e-3 < flips
+
+
+@pytest.mark.parametrize(("structure", "change", "by_rounding", "answer", "agree"), [
+    (True, 1e-9, None, "yes", True), (False, 0.1, 1e-14, "no", True), (True, 0.1, 0.02, "undecided", None),
+    (True, 0.1, 1e-14, "undecided", False), (False, 0.1, 0.02, "undecided", None),
+])  # fmt: skip
+def test_the_answer_is_yes_no_or_undecided_in_words_and_as_json(
+    structure: bool, change: float, by_rounding: float | None, answer: str, agree: bool | None
+) -> None:
+    judged = Judgement(
+        "it", Verdict(structure, "it is said"), {ROTATIONS: change}, [], by_rounding=by_rounding
+    )
+    (said,) = as_json([judged])["learners"]
+    assert (said["verdict"]["answer"], said["agree"]) == (answer, agree)
+    assert (said["certificate"], said["by_rounding"]) == (change, by_rounding)
+    assert (said["measured"] == "unstable") == (agree is None)
+    text = StringIO()
+    Console(file=text, width=200).print(shown([judged]))
+    assert f"invariant  {answer}" in text.getvalue()
 
 
 def test_a_disagreement_is_shown_in_words_and_by_the_exit_code(small: Path, call: Call) -> None:

@@ -164,7 +164,7 @@ OF_K_ROWS = (
 
 NOT_K_ROWS = (
     ({"average": True}, "the mean over the hypotheses"),
-    ({"replacement": True}, "drawn independently"),
+    ({"replacement": True}, "drawn"),
 )
 """Protocols of which the loss at k is none of such a hypothesis."""
 
@@ -191,6 +191,9 @@ HOLDS = [
     ("ri-signed", {"target": "doubled", "loss": "hinge"}),
     ("ri-signed", {"target": "doubled", "loss": "exponential", "labels": "sign"}),
     ("ri-signed", {"target": "sparse"}),
+    ("ri-signed", {"target": {"kind": "sparse", "r": 3}, "labels": "sign"}),
+    ("coin-labels", {"target": "coin"}),
+    ("coin-labels", {"matrix": "gaussian", "target": "zero", "labels": "bernoulli", "loss": "logistic"}),
     ("ri-signed", {"labels": "bernoulli", "loss": "logistic"}),
     ("ri-signed", {"noise": 0.5}),
     ("ri-signed", {"matrix": {"kind": "hadamard", "rotate": True}}),
@@ -330,7 +333,11 @@ HOLDS_NOT = [
     ("ri-signed", {"matrix": "hadamard01"}, "the matrix is hadamard01"),
     ("ri-signed", {"matrix": "xor"}, "the matrix is xor"),
     ("ri-signed", {"target": "sparse", "matrix": {"kind": "hadamard", "permute": False}}, "random order"),
-    ("ri-signed", {"target": "sparse", "labels": "sign"}, "or soft ones"),
+    ("ri-signed", {"target": {"kind": "sparse", "r": 4}, "labels": "sign"}, "signs of 0"),
+    ("ri-signed", {"target": "parity"}, "those of parity do not on hadamard"),
+    ("coin-labels", {}, "the target is feature"),
+    ("coin-labels", {"target": {"kind": "coin", "classes": 3}}, "the target is coin"),
+    ("coin-labels", {"target": "zero"}, "the target is zero"),
     ("ri-permuted", {"matrix": "xor"}, "the matrix is xor"),
     ("ri-permuted", {"matrix": {"kind": "hadamard", "repeat": 1}}, "here they are repeated"),
     ("ri-gaussian", {"matrix": "gaussian", "labels": "sign"}, "here they are sign"),
@@ -432,7 +439,8 @@ HOLDS_NOT = [
     ("percolation", {"matrix": {"kind": "outer", "row_signs": False}, "d": None}, "outer with row_signs on"),
     ("percolation-limit", {"matrix": {"kind": "outer", "permute": False}, "d": None}, "permute is off"),
     ("ladder", outer(4, 4), "percolation says the same"),
-    ("ladder", outer(4, protocol=DRAWN), "drawn independently"),
+    ("ladder", outer(4, protocol=DRAWN), "in the order of the data"),
+    ("percolation", outer(4, 4, target="parity"), "change sign with their row"),
     ("outer-linear", outer(4, 4, loss="logistic", labels="sign"), "the loss is logistic"),
     ("outer-rotations", outer(16), "ri-signed is stronger"),
     ("ri-signed", outer(4, 4), "the matrix is outer"),
@@ -503,7 +511,8 @@ BINDS_NOT = [
         gd(0.1, kind="dense", activation="relu", biases=True, l2_penalty=0.1),
         "no penalty",
     ),
-    ("parity-unknown", {"update": {"kind": "gd", "lr": "best"}}, "chosen by the losses"),
+    ("parity-unknown", {"update": {"kind": "gd", "lr": "best"}}, "chosen by its losses"),
+    ("coin-labels", {"update": {"kind": "gd", "lr": "best"}}, "chosen by its losses"),
     ("ri-signed", EGU, "not rotation invariant"),
     ("ri-signed", gd(0.1, kind="spindly"), "edge of its own"),
     ("ri-permuted", {"update": "eg"}, "not rotation invariant"),

@@ -3,6 +3,7 @@
 import copy
 import math
 import random
+import time
 from fractions import Fraction
 
 import msgspec
@@ -11,12 +12,14 @@ import pytest
 from looping import looped
 
 from engine.core import catalogue
-from engine.core.expressions import DEEPEST, LONGEST, BadExpression, evaluate, evaluate_each, tabulated
+from engine.core.expressions import DEEPEST, LONGEST, BadExpression, evaluate, evaluate_each, holds, tabulated
+from engine.core.expressions import exact as value_of
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.results import of_one
 from engine.runtime.run import run
 from engine.spec import presets, reading
+from engine.spec.plan import plan
 
 NAMES = {"d": 128, "n": 96, "m": 3, "eta": 0.25}
 
@@ -85,9 +88,74 @@ def test_random_expressions_are_what_exact_fractions_say():
         if len(text) > LONGEST or abs(exact) > 1e12:
             continue
         seen += 1
-        # cancellation: relative to 1 at least, and to all that a value of this size may have lost
-        assert evaluate(text, NAMES) == pytest.approx(float(exact), rel=1e-9, abs=1e-6), text
+        assert value_of(text, NAMES) == exact, text
+        assert evaluate(text, NAMES) == float(exact), text
     assert seen > 2000
+
+
+def test_a_count_is_rounded_up_from_the_exact_product_of_decimals():
+    assert 2.49 * 100 > 249
+    assert evaluate("ceil(alpha*(d - 1))", {"alpha": 2.49, "d": 101}) == 249
+    assert evaluate("floor(alpha*n)", {"alpha": 0.29, "n": 100}) == 29
+    assert evaluate("floor(d*x)", {"d": 3, "x": 1 / 3}) == 1, "the float that rounds a third stands for it"
+    assert holds("alpha*n <= 249", {"alpha": 2.49, "n": 100})
+
+
+def test_counts_of_random_decimals_are_those_of_whole_numbers():
+    random_ = random.Random(3)
+    for _ in range(2000):
+        digits, places, n = random_.randint(1, 10**6), random_.randint(0, 6), random_.randint(1, 4000)
+        decimal = float(f"{digits}e-{places}")
+        product, names = digits * n, {"a": decimal, "n": n}
+        assert evaluate("ceil(a*n)", names) == -(-product // 10**places), names
+        assert evaluate("floor(a*n)", names) == product // 10**places, names
+        assert evaluate(f"ceil({digits}e-{places}*n)", names) == -(-product // 10**places), names
+
+
+@looped(
+    ("text", "value"),
+    [
+        ("0.1 + 0.2", Fraction(3, 10)),
+        ("1/3 + 1/6", Fraction(1, 2)),
+        ("eta^-2", Fraction(16)),
+        ("sqrt(0.0625 d)/3", None),
+        ("sqrt(4/9)", Fraction(2, 3)),
+        ("sqrt(2d)", Fraction(16)),
+        ("log2(d/2^10)", Fraction(-3)),
+        ("log2(d n)", None),
+        ("2^(1/2)", None),
+        ("pi/pi", None),
+        ("ceil(2.5 log(d))", Fraction(13)),
+    ],
+)
+def test_a_value_is_a_fraction_just_where_all_operations_are_rational(text, value):
+    found = value_of(text, NAMES)
+    assert isinstance(found, float) if value is None else found == value
+    assert isinstance(found, Fraction) == (value is not None)
+
+
+def test_numbers_of_too_many_digits_are_refused_or_rounded_at_once():
+    began = time.process_time()
+    for text in ("10**10**10", "9^9^9", "1e999999999", "2^4000 2^4000", "1.5^(10^9)"):
+        with pytest.raises(BadExpression, match="too large"):
+            evaluate(text, {})
+    assert evaluate("1e-999999999", {}) == evaluate("0.5^(10^9)", {}) == 0
+    assert evaluate("1^(10^12)", {}) == 1
+    nines = "9" * 90
+    assert evaluate(f"{nines}/{nines}", {}) == 1
+    assert evaluate("((1/7)^1000 + 1)^3", {}) == 1
+    assert time.process_time() - began < 1
+
+
+def test_a_preset_counts_exactly_along_an_axis_of_decimals():
+    document = {
+        "axes": [{"name": "alpha", "values": [2.49, 1.1]}],
+        "problem": {"matrix": {"kind": "gaussian", "n": 400, "d": 101}, "target": "feature"},
+        "protocol": {"kind": "steps", "steps": 3, "train": "ceil(alpha*(d-1))"},
+        "learners": [{"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": 0.01}}],
+    }
+    points = plan(document).points
+    assert [point.experiment.protocol.train for point in points] == [249, 110]
 
 
 @looped(

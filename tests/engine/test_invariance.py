@@ -86,7 +86,7 @@ def test_transformations_of_the_group_that_a_learner_declares_change_no_predicti
     ({"update": "adam", "architecture": "spindly"}, PERMUTATIONS),
     ({"solver": {"kind": "kernel", "kernel": "xor-product"}}, SIGNED_PERMUTATIONS),
     ({"update": "gd"}, ROTATIONS),
-    (gd(0.1, kind="dense", init="identity"), TRIVIAL),
+    (gd(0.1, kind="dense", init="identity"), PERMUTATIONS),
     (gd(0.1, kind="conv"), TRIVIAL),
 ])  # fmt: skip
 def test_the_group_of_a_learner_is_what_its_parts_have_in_common(learner, group):

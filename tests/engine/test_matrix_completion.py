@@ -18,7 +18,7 @@ from engine.results.invariance import certificate
 from engine.results.outcomes import judge
 from engine.runtime.run import run
 from engine.runtime.sweep import sweep
-from engine.spec import reading
+from engine.spec import presets, reading
 from engine.spec.plan import plan
 
 COMPLETION = {"matrix": {"kind": "entries", "factors": [3, 4]}, "target": {"kind": "low-rank", "norm": 5}}
@@ -187,3 +187,31 @@ def test_the_missing_entry_is_above_its_line_and_near_one_over_the_root_of_the_l
     assert (entry >= along.values[0]).all()
     assert entry[-1] * length[-1] == pytest.approx(1, abs=0.1)
     assert entry[-1] > 3
+
+
+@pytest.mark.parametrize("name", ["matrix-completion", "matrix-hadamard", "matrix-pass"])
+def test_the_shape_of_a_matrix_is_written_once_and_all_that_needs_it_follows(name):
+    document = presets.document(name, ["problem.matrix.factors=[8, 16]"])
+    described = plan(document).experiment
+    everything = [*described.learners, *described.pictures]
+    parts = [
+        getattr(one, key, None)
+        for one in everything
+        for key in ("architecture", "update", "solver", "tends_to")
+    ]
+    parts += [picture.measure for picture in described.pictures]
+    shapes = [part.factors for part in parts if isinstance(getattr(part, "factors", None), tuple)]
+    assert len(shapes) >= 2
+    assert set(shapes) == {(8, 16)}
+    assert described.title == presets.load(name).title
+
+
+def test_expressions_may_name_the_rows_and_columns_of_a_matrix_unless_an_axis_has_that_name():
+    document = raw(learners={"GD": gd(0.1)}, d=8)
+    document["learners"][0]["update"]["lr"] = "1/(rows + columns)"
+    document["problem"] = {"matrix": {"kind": "entries", "factors": [4, 6]}, "target": {"kind": "feature"}}
+    assert reading.parse(document).learners[0].update.lr == 0.1
+    assert reading.parse(document, {"rows": 34}).learners[0].update.lr == 0.025
+    document["problem"]["matrix"] = {"kind": "hadamard", "d": 8}
+    with pytest.raises(BadInput, match="'rows' is unknown"):
+        reading.parse(document)

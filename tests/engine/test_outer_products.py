@@ -204,13 +204,17 @@ def test_lines_of_products_say_what_they_require():
     for words, reason in (
         ({"matrix": {"row_signs": False}}, "with random signs"),
         ({"matrix": {"repeat": 1}}, "repeated"),
-        ({"protocol": {"kind": "one-pass", "replacement": True}}, "drawn independently"),
         ({"noise": 0.1}, "here they are others"),
     ):
         learners = {"GD": gd(0.01)}
         for line in run(described((4, 4), learners, **words)).lines:
             if line.kind in ("percolation", "outer-linear", "outer-rotations"):
                 assert reason in line.on_problem.reason
+    drawn = run(described((4, 4), learners, protocol={"kind": "one-pass", "replacement": True}))
+    holding = {line.kind: line.on_problem for line in drawn.lines}
+    assert "in the order of the data" in holding["percolation"].reason
+    assert holding["outer-linear"].holds
+    assert holding["outer-rotations"].holds
 
 
 def test_the_certificate_of_single_factors_is_rounding_and_that_of_all_rotations_is_not():
@@ -224,7 +228,7 @@ def test_the_certificate_of_single_factors_is_rounding_and_that_of_all_rotations
 
 def test_a_judgement_has_the_certificate_of_the_factors_that_the_verdict_names():
     one = described((4, 4))
-    found = certificates(one, one.learners[0])
+    found, _ = certificates(one, one.learners[0])
     assert list(found)[-1] == rotations(4, 4)
     assert found[rotations(4, 4)] == 0
     assert found[ROTATIONS] > 0.5

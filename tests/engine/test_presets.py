@@ -86,7 +86,7 @@ def test_every_claim_of_the_page_of_statements_is_one_of_its_preset():
     headings = PAGE.count("| statement | source | preset | claim |\n|---|---|---|---|\n")
     assert len(STATEMENTS) + 2 * headings == len(re.findall(r"^\|", PAGE, re.MULTILINE))
     for name, text in STATEMENTS:
-        assert text in [claim["text"] for claim in presets.document(name)["claims"]], f"{name}: {text}"
+        assert text in [claim.text for claim in presets.load(name).claims], f"{name}: {text}"
 
 
 def test_every_preset_is_on_the_page_of_statements():

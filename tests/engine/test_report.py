@@ -55,7 +55,7 @@ def test_the_keys_are_those_of_schema_2(measured):
     assert found["environment"].keys() >= {"version", "torch", "device", "dtype"}
     for curve in found["pictures"][0]["curves"]:
         assert curve.keys() >= {"learner", "x", "y", "stderr", "diverged_at", "verdict", "path"}
-        assert curve["verdict"].keys() == {"invariant", "reason"}
+        assert curve["verdict"].keys() == {"answer", "invariant", "reason"}
         assert curve["verdict"]["invariant"] in (True, False, "on this data")
     for line in found["pictures"][0]["theory"]:
         assert line.keys() >= {"kind", "direction", "x", "y", "applies_to", "source", "reasons"}

@@ -450,11 +450,21 @@ def test_the_rates_of_a_learner_are_an_axis_of_its_own():
     np.testing.assert_allclose(first.curves[0].x, [10, 20, 30])
 
 
-def test_a_picture_along_rates_needs_a_learner_that_tries_several():
+def test_a_picture_along_rates_needs_a_learner_that_lists_rates_and_says_so():
     document = raw(learners={"GD": gd(0.01)}, d=8)
     document["pictures"] = [{"x": "rate", "measure": "loss"}]
-    with pytest.raises(BadInput, match=r"pictures\[0\]\.x: there is no 'rate'"):
+    what = r"there is no 'rate', as no learner lists rates, as in lr = \[0\.1, 0\.2\]; there are "
+    with pytest.raises(BadInput, match=what):
         reading.parse(document)
+
+
+def test_a_picture_along_a_list_of_one_rate_has_that_place():
+    described = experiment("hadamard", learners={"GD": gd([0.1])}, d=8)
+    seen = view(Picture(x="rate", measure=LOSS), of_one(described, run(described)))
+    (curve,) = seen.curves
+    assert curve.x.tolist() == [0.1]
+    assert curve.y == pytest.approx([0.36], abs=1e-6)
+    assert seen.lines[0].x.tolist() == [0.1]
 
 
 def test_an_array_along_a_measured_clock_is_as_along_that_of_the_run():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -92,6 +92,7 @@ class Matrix(Part, frozen=True, kw_only=True):
             "is_sylvester",
             "features_are_seen",
             "is_turned",
+            "features_are_odd",
             "second_moment",
             "private_entries",
             "fixed_points",
@@ -99,6 +100,11 @@ class Matrix(Part, frozen=True, kw_only=True):
             "entries_of",
         )
     )
+
+    @property
+    def named_sizes(self) -> Mapping[str, int]:
+        """Sizes beside d and n that expressions outside the matrix may name."""
+        return {}
 
     @property
     def is_hadamard(self) -> bool:
@@ -138,7 +144,7 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     @property
     def random_signs(self) -> bool:
-        """Whether every row and its labels are flipped together by a fair coin."""
+        """Whether a fair coin of its own flips every row, and with it the features that targets name."""
         return False
 
     @property
@@ -155,6 +161,11 @@ class Matrix(Part, frozen=True, kw_only=True):
     def features_are_linear(self) -> bool:
         """Whether the features that targets name are entries of the instances, up to their rotation."""
         return type(self).named is Matrix.named and type(self).instances is Matrix.instances
+
+    @property
+    def features_are_odd(self) -> bool:
+        """Whether the features that targets name change sign with the row."""
+        return type(self).named is Matrix.named
 
     @property
     def feature_values(self) -> Values:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import numpy as np
@@ -17,7 +18,8 @@ class Entries(Matrix, frozen=True, tag="entries"):
 
     All of them, each once: entry (i, j) of a matrix with c columns is feature c·i + j, and its instance has a
     1 there and 0 elsewhere. In random order, or without `permute` row by row. Training on the first few of
-    them is matrix completion. Source: WGL20; theory-bias.md §49.
+    them is matrix completion. Expressions elsewhere may name `rows` and `columns`. Source: WGL20;
+    theory-bias.md §49.
     """
 
     factors: Annotated[
@@ -35,6 +37,10 @@ class Entries(Matrix, frozen=True, tag="entries"):
     def size(self) -> tuple[int, int]:
         rows, columns = self.factors
         return rows * columns, rows * columns
+
+    @property
+    def named_sizes(self) -> Mapping[str, int]:
+        return dict(zip(("rows", "columns"), self.factors, strict=True))
 
     @property
     def random_order(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import reduce
 from typing import Annotated, ClassVar
 
@@ -26,11 +27,11 @@ class Outer(Matrix, frozen=True, tag="outer"):
 
     Two factors are matrix instances x zᵀ, of which a prediction is xᵀWz. The entries of an instance are
     numbered with the last factor first, feature a d₂ + b of two being entry (a, b). `factors` says their
-    sizes, or `side` and `count` how many there are of one size; by default 8 and 8. With `row_signs` every
-    row of every factor has a random sign, Σ d_l of them, and so a feature labels a product of rows with the
-    product of r unknown signs: the rows are those of a Hadamard matrix of order D, but their signs are not D
-    independent ones, and the bounds that require these do not apply. A single factor is `hadamard`. Source:
-    theory-open.md §17.
+    sizes, or `side` and `count` how many there are of one size; by default 8 and 8. Expressions elsewhere may
+    name the sizes of two, `rows` and `columns`. With `row_signs` every row of every factor has a random sign,
+    Σ d_l of them, and so a feature labels a product of rows with the product of r unknown signs: the rows are
+    those of a Hadamard matrix of order D, but their signs are not D independent ones, and the bounds that
+    require these do not apply. A single factor is `hadamard`. Source: theory-open.md §17.
     """
 
     constant_column: ClassVar[int | None] = 0
@@ -57,6 +58,10 @@ class Outer(Matrix, frozen=True, tag="outer"):
     def sizes(self) -> tuple[int, ...]:
         """The size of every factor."""
         return sizes_of(self.factors, self.side, self.count) or BY_DEFAULT
+
+    @property
+    def named_sizes(self) -> Mapping[str, int]:
+        return dict(zip(("rows", "columns"), self.sizes, strict=True)) if len(self.sizes) == 2 else {}
 
     @property
     def is_hadamard(self) -> bool:

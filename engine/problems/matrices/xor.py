@@ -54,6 +54,11 @@ class XOR(Matrix, frozen=True, tag="xor"):
         return self.features == "products" and not self.rotate
 
     @property
+    def features_are_odd(self) -> bool:
+        """A product of evenly many bits stays when all bits change sign."""
+        return self.features == "products"
+
+    @property
     def bits(self) -> int:
         """log₂ d, the number of bits."""
         return self.d.bit_length() - 1

@@ -54,11 +54,21 @@ class Target(Part, frozen=True):
             "values",
             "one_hot",
             "given",
+            "is_zero",
+            "is_odd",
+            "is_never_zero",
+            "are_features",
+            "are_coins",
         )
     )
 
-    unit: ClassVar[bool] = False
-    """Whether every target is a combination w* of features with ‖w*‖ = 1, chosen without a look at them."""
+    @property
+    def unit(self) -> bool:
+        """Whether every target is a combination w* of features, ‖w*‖ = 1, independent of the instances."""
+        return False
+
+    is_zero: ClassVar[bool] = False
+    """Whether every label is 0."""
 
     has_w_star: ClassVar[bool] = False
     """Whether every target is one combination w* of features, of any length."""
@@ -87,6 +97,22 @@ class Target(Part, frozen=True):
     @property
     def is_any_parity(self) -> bool:
         """Whether the only target is the product of a set of features, drawn uniformly from all sets."""
+        return False
+
+    def is_odd(self, matrix: Matrix) -> bool:
+        """Whether the label changes sign when all features of the instance do."""
+        return False
+
+    def is_never_zero(self, matrix: Matrix) -> bool:
+        """Whether no label is 0, whose sign counts as +1."""
+        return self.values(matrix) == "signs"
+
+    def are_features(self, matrix: Matrix) -> bool:
+        """Whether every target is one feature with weight 1, whichever it is."""
+        return False
+
+    def are_coins(self, matrix: Matrix) -> bool:
+        """Whether every label is ±1 by a fair coin, independent of the instances and of all other labels."""
         return False
 
     def columns(self, matrix: Matrix) -> int:

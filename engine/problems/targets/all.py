@@ -18,9 +18,18 @@ class All(Target, frozen=True, tag="all"):
     Source: WV05; WKA21 Thm 9; theory.md §2.
     """
 
-    unit: ClassVar[bool] = True
     has_w_star: ClassVar[bool] = True
     linear: ClassVar[bool] = True
+
+    @property
+    def unit(self) -> bool:
+        return True
+
+    def is_odd(self, matrix: Matrix) -> bool:
+        return True
+
+    def are_features(self, matrix: Matrix) -> bool:
+        return True
 
     def columns(self, matrix: Matrix) -> int:
         return matrix.feature_count()

@@ -41,6 +41,13 @@ class Coin(Target, frozen=True, tag="coin"):
         coins = streams("target").signs(n, 1).astype(np.float64)
         return matrix.repeated(coins).swapaxes(1, 2)
 
+    def is_odd(self, matrix: Matrix) -> bool:
+        """Coins are, in law; and the negative of a row has the negative of its label."""
+        return self.classes == 2
+
+    def are_coins(self, matrix: Matrix) -> bool:
+        return self.classes == 2 and matrix.repeat is None
+
     def values(self, matrix: Matrix) -> Values:
         return "signs" if self.classes == 2 else "bits"
 

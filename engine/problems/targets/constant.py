@@ -32,6 +32,13 @@ class Constant(Target, frozen=True, tag="constant"):
         n, _ = matrix.shape()
         return np.ones((len(streams.seeds), 1, n))
 
+    def is_odd(self, matrix: Matrix) -> bool:
+        """Only as a feature: the label 1 of other families does not change with the instance."""
+        return matrix.constant_column is not None
+
+    def are_features(self, matrix: Matrix) -> bool:
+        return matrix.constant_column is not None
+
     def values(self, matrix: Matrix) -> Values:
         if matrix.constant_column is not None:
             return matrix.feature_values

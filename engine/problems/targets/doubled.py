@@ -19,10 +19,16 @@ class Doubled(Target, frozen=True, tag="doubled"):
     theory.md §2.
     """
 
-    unit: ClassVar[bool] = True
     has_w_star: ClassVar[bool] = True
     linear: ClassVar[bool] = True
     with_negatives: ClassVar[bool] = True
+
+    @property
+    def unit(self) -> bool:
+        return True
+
+    def is_odd(self, matrix: Matrix) -> bool:
+        return True
 
     def columns(self, matrix: Matrix) -> int:
         return 2 * matrix.feature_count()

@@ -19,7 +19,6 @@ class Feature(Target, frozen=True, tag="feature"):
     Features are counted from 0. Source: WKA21 §3; theory.md §2.
     """
 
-    unit: ClassVar[bool] = True
     has_w_star: ClassVar[bool] = True
     linear: ClassVar[bool] = True
 
@@ -33,6 +32,16 @@ class Feature(Target, frozen=True, tag="feature"):
                 f"there is no feature {self.index}; "
                 + (f"the {d} features are 0 … {d - 1}" if d > 1 else "the only one is feature 0"),
             )
+
+    @property
+    def unit(self) -> bool:
+        return True
+
+    def is_odd(self, matrix: Matrix) -> bool:
+        return True
+
+    def are_features(self, matrix: Matrix) -> bool:
+        return True
 
     @property
     def fixed_feature(self) -> int:

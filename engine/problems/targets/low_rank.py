@@ -30,6 +30,13 @@ class LowRank(Target, frozen=True, tag="low-rank"):
         Positive, Meta(title="‖W*‖_F", description="root of the sum of squares of all entries")
     ] = 1.0
 
+    @property
+    def unit(self) -> bool:
+        return self.norm == 1
+
+    def is_odd(self, matrix: Matrix) -> bool:
+        return True
+
     def check(self, matrix: Matrix) -> None:
         d = matrix.feature_count()
         if (why := no_pair(self.factors, d)) is not None:

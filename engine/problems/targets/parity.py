@@ -48,5 +48,9 @@ class Parity(Target, frozen=True, tag="parity"):
         found: Rows = np.where(chosen[:, None], features(), 1.0).prod(2)[:, None]
         return found
 
+    def is_odd(self, matrix: Matrix) -> bool:
+        """A product of evenly many features stays when all of them change sign."""
+        return self.degree != "any" and self.degree % 2 == 1
+
     def values(self, matrix: Matrix) -> Values:
         return "signs"

@@ -20,7 +20,6 @@ class Sparse(Target, frozen=True, tag="sparse"):
     is ±1/√r by a fair coin. Source: WGL20 §4; theory.md §2.
     """
 
-    unit: ClassVar[bool] = True
     has_w_star: ClassVar[bool] = True
     linear: ClassVar[bool] = True
 
@@ -28,8 +27,22 @@ class Sparse(Target, frozen=True, tag="sparse"):
     signs: Annotated[bool, Meta(title="signs", description="flip each non-zero weight at random")] = False
 
     @property
+    def unit(self) -> bool:
+        return True
+
+    @property
     def is_random_feature(self) -> bool:
         return self.r == 1 and not self.signs
+
+    def is_odd(self, matrix: Matrix) -> bool:
+        return True
+
+    def is_never_zero(self, matrix: Matrix) -> bool:
+        """A sum of oddly many ±1/√r is not 0."""
+        return matrix.feature_values == "signs" and self.r % 2 == 1
+
+    def are_features(self, matrix: Matrix) -> bool:
+        return self.is_random_feature
 
     def check(self, matrix: Matrix) -> None:
         d = matrix.feature_count()

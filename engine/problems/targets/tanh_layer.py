@@ -33,6 +33,9 @@ class TanhLayer(Target, frozen=True, tag="tanh-layer"):
     def columns(self, matrix: Matrix) -> int:
         return self.outputs
 
+    def is_odd(self, matrix: Matrix) -> bool:
+        return True
+
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         layer = streams("target").normal(self.outputs, matrix.feature_count())
         labels: Rows = np.tanh(self.scale * (layer @ features().astype(np.float64).swapaxes(1, 2)))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import LARGEST, SELDOM, BadInput, Count
+from engine.core.parts import LARGEST, SELDOM, BadInput, Count, Values
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Combination, Target
@@ -44,6 +45,28 @@ class Weights(Target, frozen=True, tag="weights"):
         return self._all
 
     @property
+    def unit(self) -> bool:
+        return math.isclose(math.hypot(*self._all), 1.0, rel_tol=1e-12)
+
+    @property
+    def fixed_feature(self) -> int | None:
+        places = [place for place, weight in enumerate(self._all) if weight != 0]
+        return places[0] if len(places) == 1 and self._all[places[0]] == 1 else None
+
+    def is_odd(self, matrix: Matrix) -> bool:
+        return True
+
+    def is_never_zero(self, matrix: Matrix) -> bool:
+        """One weight exceeds the sum of all others, or there are oddly many of one size."""
+        sizes = [abs(weight) for weight in self._all if weight != 0]
+        dominated = bool(sizes) and 2 * max(sizes) > sum(sizes)
+        odd = len(sizes) % 2 == 1 and len(set(sizes)) == 1
+        return matrix.feature_values == "signs" and (dominated or odd)
+
+    def are_features(self, matrix: Matrix) -> bool:
+        return self.fixed_feature is not None
+
+    @property
     def _all(self) -> tuple[float, ...]:
         return self.w * self.copies
 
@@ -55,3 +78,9 @@ class Weights(Target, frozen=True, tag="weights"):
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:
         copies = len(streams.seeds), 1, 1
         return Combination(np.tile(np.arange(len(self._all)), copies), np.tile(self._all, copies))
+
+    def values(self, matrix: Matrix) -> Values:
+        weights = [weight for weight in self._all if weight != 0]
+        if weights == [1.0]:
+            return matrix.feature_values
+        return "signs" if weights == [-1.0] and matrix.feature_values == "signs" else "any"

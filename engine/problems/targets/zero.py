@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,6 +18,11 @@ class Zero(Target, frozen=True, tag="zero"):
     With labels drawn by chance, `bernoulli`, they are fair coins. Source: Abbe, Sandon 2020; theory-bias.md
     §41, theory-nets.md §33.
     """
+
+    is_zero: ClassVar[bool] = True
+
+    def is_odd(self, matrix: Matrix) -> bool:
+        return True
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         n, _ = matrix.shape()

@@ -1,0 +1,57 @@
+"""The lower bound for every learner on labels that are fair coins."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import (
+    At,
+    Direction,
+    Floats,
+    Line,
+    knows_unseen_labels,
+    loss_constant,
+    loss_of,
+    times_constant,
+)
+
+
+class CoinLabels(Line, frozen=True, tag="coin-labels"):
+    """c(1 − k/n): no learner predicts the fair coins of unseen rows.
+
+    In expectation over the coins, for every matrix, every order of the rows and every loss with constant c (1
+    for square, hinge and exponential, ln 2 for logistic). Given the instances and the labels seen, the label
+    of an unseen row is +1 or −1 with probability ½ each and costs at least c on average; a seen row costs at
+    least 0. After k examples at least n − k rows are unseen. Source: the first step of the proof of WKA21
+    Thm 3, which needs no invariance here.
+    """
+
+    title: ClassVar[str] = "bound on coins"
+    direction: ClassVar[Direction] = "lower"
+    needs_k_rows: ClassVar[bool] = False
+    formula: ClassVar[str] = "c(1 − k/n)"
+    source: ClassVar[str] = "the proof of WKA21 Thm 3"
+
+    def holds(self, experiment: Setup) -> Finding:
+        problem = experiment.problem
+        if not problem.labels_are_coins:
+            other = f"the target is {problem.target.kind}"
+            return Finding(False, f"requires a fair coin as the label of every row, and {other}")
+        if loss_of(experiment).constant is None:
+            return Finding(False, f"requires a loss of labels ±1, and the loss is {experiment.protocol.loss}")
+        return Finding(True, "every label is a fair coin, independent of the instances and of other labels")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return knows_unseen_labels(learner, experiment) or Finding(
+            True, f"{learner.name} does not see the coins of unseen rows, as no learner does"
+        )
+
+    def formula_in(self, experiment: Setup) -> str:
+        return times_constant("(1 − k/n)", experiment)
+
+    def value(self, at: At) -> Floats:
+        unseen: Floats = 1 - at.k / at.labels.n
+        return loss_constant(at.experiment) * unseen

@@ -1,0 +1,174 @@
+"""Twins of lines about nets before their first step: numeric integration over weights, and counting."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations, permutations, product
+from math import acos, cos, erf, exp, inf, pi, sqrt, tanh
+
+import numpy as np
+import pytest
+from building import data_of, gd
+from line_twins import Array, Naive, Twin, check
+from scipy.integrate import quad
+
+from engine.spec.experiment import Experiment
+
+AT_INIT = {"protocol": "at-init"}
+CUBE = {"matrix": {"kind": "xor", "d": 8, "features": "bits"}, **AT_INIT}
+
+
+def instances(described: Experiment) -> Array:
+    """The rows of all replicas [R, n, d]."""
+    return data_of(described).instances.rows.double().numpy()
+
+
+def density_of(z: float) -> float:
+    """Density of N(0, 1)."""
+    return exp(-(z**2) / 2) / sqrt(2 * pi)
+
+
+def aligned(described: Experiment) -> Array:
+    """Largest eigenvalue of the mean of f_g f_gᵀ over all images f_g of the labels."""
+    alignments = []
+    for rows, labels in zip(instances(described), data_of(described).labels.numpy(), strict=True):
+        number = {tuple(row): place for place, row in enumerate(rows)}
+        (n, bits), total = rows.shape, np.zeros((len(rows), len(rows)))
+        groups = list(product(permutations(range(bits)), product((1, -1), repeat=bits)))
+        for order, signs in groups:
+            image = labels[[number[tuple(row[list(order)] * signs)] for row in rows]]
+            total += np.outer(image, image)
+        alignments.append(np.linalg.eigvalsh(total / len(groups))[-1] / n)
+    return np.array([np.mean(alignments)])
+
+
+@cache
+def pairs(cosine: float) -> tuple[float, float]:
+    """E relu(u) relu(v) and P(u > 0, v > 0) of N(0, 1) numbers with this correlation.
+
+    They are r cos φ and r cos(φ − α) for a Gaussian point of the plane, where cos α is the correlation.
+    """
+    angle = acos(cosine)
+    length, _ = quad(lambda r: r**3 * exp(-(r**2) / 2), 0, inf)
+    ramps, _ = quad(lambda phi: cos(phi) * cos(phi - angle), angle - pi / 2, pi / 2)
+    steps, _ = quad(lambda phi: 1.0, angle - pi / 2, pi / 2)
+    return length * ramps / (2 * pi), steps / (2 * pi)
+
+
+def sees_parity(described: Experiment) -> Array:
+    """E ‖E_x f ∇ŷ‖² over Gaussian weights, layer by layer, as a mean over all pairs of rows.
+
+    ŷ = Σ_j a_j relu(w_j·x), so ∇ŷ is a_j x 1[w_j·x > 0] for the first layer and relu(w_j·x) for the second.
+    """
+    (rows,), (labels,) = instances(described), data_of(described).labels.double().numpy()
+    net, (n, d) = described.learners[0].architecture, rows.shape
+    (width,), (first, second) = net.widths, net.cw
+    layers = np.zeros(2)
+    for x, f in zip(rows, labels, strict=True):
+        for z, g in zip(rows, labels, strict=True):
+            ramps, steps = pairs(float(np.clip(x @ z / d, -1, 1)))
+            layers += f * g * np.array([width * second / width * steps * (x @ z), width * first * ramps])
+    return np.array([layers / n**2])
+
+
+def pieces(described: Experiment) -> Array:
+    """1 and the probability for each unit that wx + b changes its sign between the instances."""
+    net = described.learners[0].architecture
+    (width,), w_scale, b_scale = net.widths, sqrt(net.cw), sqrt(net.cb)
+
+    def bends(low: float, high: float) -> float:
+        def density(w: float) -> float:
+            ends = (erf(-end * w / b_scale / sqrt(2)) / 2 for end in (low, high))
+            return abs(next(ends) - next(ends)) * density_of(w / w_scale) / w_scale
+
+        return sum(quad(density, *half, epsabs=1e-12)[0] for half in ((-inf, 0), (0, inf)))
+
+    return np.array([np.mean([1 + width * bends(rows.min(), rows.max()) for rows in instances(described)])])
+
+
+def cells(described: Experiment) -> Array:
+    """The number of sides that points have to Gaussian lines a·x + c = 0.
+
+    Every cell has a corner, where two lines cross, and the cells at a corner have all four sides to these.
+    """
+    (width,) = described.learners[0].architecture.widths
+    rng = np.random.default_rng(0)
+    a, c = rng.normal(size=(width, 2)), rng.normal(size=width)
+    patterns = set()
+    for pair in combinations(range(width), 2):
+        corner = np.linalg.solve(a[list(pair)], -c[list(pair)])
+        sides = a @ corner + c > 0
+        for of_pair in product((True, False), repeat=2):
+            sides[list(pair)] = of_pair
+            patterns.add(tuple(sides))
+    return np.array([len(patterns)])
+
+
+def mean(function, variance: float) -> float:
+    """E f(z) for z ~ N(0, variance), by adaptive integration."""
+    scale = sqrt(variance)
+    return quad(lambda z: function(scale * z) * density_of(z), -12, 12, epsabs=1e-13, limit=200)[0]
+
+
+def susceptible(described: Experiment) -> Naive:
+    """C_w E σ′(z)² of every layer for σ = tanh, averaged over rows, by the recursion of variances."""
+    net, of_rows = described.learners[0].architecture, []
+    for row in instances(described).reshape(-1, described.problem.matrix.shape()[1]):
+        variance, layers = net.cb + net.cw * float(np.mean(row**2)), []
+        for _ in range(len(net.widths)):
+            layers.append(net.cw * mean(lambda z: (1 - tanh(z) ** 2) ** 2, variance))
+            variance = net.cb + net.cw * mean(lambda z: tanh(z) ** 2, variance)
+        of_rows.append(layers)
+    return Naive(np.array([np.mean(of_rows, 0)]), 1e-6)
+
+
+def net(**words) -> dict[str, object]:
+    return {"learners": {"net": gd(0.1, kind="dense", **words)}}
+
+
+RELU = {"activation": "relu", "widths": [5]}
+
+TWINS = (
+    Twin("alignment", {**CUBE, "target": "coin", "replicas": 2, **net(widths=[4])}, aligned, "of coins"),
+    Twin(
+        "alignment",
+        {**CUBE, "target": {"kind": "feature", "index": 3}, **net(widths=[4])},
+        aligned,
+        "of a parity",
+    ),
+    *(
+        Twin(
+            "parity-gradient",
+            {**CUBE, "target": {"kind": "feature", "index": index}, **net(**RELU, cw=[0.5, 3.0])},
+            sees_parity,
+            f"of {index:b}",
+        )
+        for index in (1, 3)
+    ),
+    Twin(
+        "pieces-one-layer",
+        {
+            "matrix": {"kind": "interval", "n": 4},
+            "target": "coin",
+            "replicas": 3,
+            **AT_INIT,
+            **net(**RELU, cw=2.0, cb=0.5),
+        },
+        pieces,
+    ),
+    Twin("zaslavsky", {"d": 4, **AT_INIT, **net(**RELU, cb=1.0)}, cells),
+    Twin(
+        "chi-perp",
+        {
+            "matrix": {"kind": "gaussian", "n": 3, "d": 4},
+            **AT_INIT,
+            **net(widths=[6, 6, 6], activation="tanh", cw=1.5, cb=0.2),
+        },
+        susceptible,
+    ),
+)
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=str)
+def test_nets_at_their_start_are_what_the_line_says(twin):
+    check(twin)

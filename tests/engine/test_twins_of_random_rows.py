@@ -1,0 +1,155 @@
+"""Twins of lines about random rows: least squares, and both sides of van Trees' inequality by integration."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from building import experiment
+from line_twins import Array, Naive, Twin, check, values_of
+
+from engine.spec.experiment import Experiment
+
+STEP = 1e-4
+"""Length of steps along the sphere, by which derivatives are taken."""
+
+
+def distances(rows: Array, vectors: Array) -> Array:
+    """Squared distance of each vector [N, d] to the span of the rows [k, d], by least squares."""
+    weights, *_ = np.linalg.lstsq(rows.T, vectors.T, rcond=None)
+    return np.square(vectors - (rows.T @ weights).T).sum(1)
+
+
+@cache
+def open_to_least_squares(k: int, d: int) -> float:
+    """Error of least squares on a new Gaussian row after k rows, the mean over targets e₁ … e_d.
+
+    A new row x has E(x·v)² = ‖v‖², and by symmetry all targets cost the same on average over the rows seen.
+    """
+    if k == 0:
+        return 1.0
+    rows = np.random.default_rng(k).normal(size=(k, d))
+    return float(distances(rows, np.eye(d)).mean())
+
+
+def gaussian(described: Experiment) -> Array:
+    n, d = described.problem.matrix.shape()
+    return np.array([sum(open_to_least_squares(k, d) for _ in range(k, n)) / n for k in range(n + 1)])
+
+
+@cache
+def open_on_the_cube(k: int, d: int) -> float:
+    """The least over all k rows of signs of the mean squared distance of all rows of signs to their span.
+
+    A prediction Σ_j a_j y_j of labels that are feature i of the rows is wrong by x_i − Σ_j a_j x_ji.
+    """
+    cube = np.array(list(product((-1.0, 1.0), repeat=d)))
+    choices = product(range(len(cube)), repeat=k) if k else [()]
+    return min(float(distances(cube[list(rows)], cube).mean()) / d if rows else 1.0 for rows in choices)
+
+
+def signs(described: Experiment) -> Array:
+    """The best instances are linearly independent, and more than d rows can leave nothing open."""
+    n, d = described.problem.matrix.shape()
+    costs = [open_on_the_cube(k, d) if k <= d else 0.0 for k in range(n + 1)]
+    return np.array([(n - k) / n * cost for k, cost in enumerate(costs)])
+
+
+def moved(w: Array, direction: Array, by: float) -> Array:
+    """The point of the sphere that w reaches along a direction."""
+    point = w + by * direction
+    return point / np.linalg.norm(point)
+
+
+def field(axis: Array, w: Array) -> Array:
+    """e_i − w_i w: how w moves if it is drawn towards an axis."""
+    return axis - (axis @ w) * w
+
+
+def divergence(axis: Array, w: Array) -> float:
+    """Divergence of the field on the sphere, by differences along an orthonormal basis of the tangents."""
+    basis = np.linalg.svd(w[None])[2][1:]
+    ahead = [
+        field(axis, moved(w, tangent, STEP)) - field(axis, moved(w, tangent, -STEP)) for tangent in basis
+    ]
+    return float(sum(tangent @ change for tangent, change in zip(basis, ahead, strict=True)) / (2 * STEP))
+
+
+def scores(w: Array, X: Array, y: Array, sigma: float) -> Array:
+    """ξ_i of data sets X [N, k, d] and y [N, k]: slope of the likelihood along a field and its divergence."""
+
+    def log_likelihood(v: Array) -> Array:
+        return -np.square(y - X @ v).sum(1) / (2 * sigma**2)
+
+    of_axes = []
+    for axis in np.eye(len(w)):
+        ahead, behind = (log_likelihood(moved(w, field(axis, w), step)) for step in (STEP, -STEP))
+        of_axes.append((ahead - behind) / (2 * STEP) + divergence(axis, w))
+    return np.stack(of_axes, 1)
+
+
+@cache
+def hidden(k: int, d: int, sigma: float) -> float:
+    """(E Σ_i (ŵ_i − w_i) ξ_i)²/E Σ_i ξ_i², van Trees' bound on the error of any ŵ, for ŵ = 0.
+
+    The mean is over w = ±e_i, entries ±1 of X and noise ±σ. Both integrands have degree 2 at most in every
+    number of X and of the noise and in w, so these points give the mean over N(0, 1) and over the sphere.
+    """
+    numbers = np.array(list(product((-1.0, 1.0), repeat=k * (d + 1))))
+    X, noise = numbers[:, : k * d].reshape(len(numbers), k, d), sigma * numbers[:, k * d :]
+    moments = []
+    for w in (*np.eye(d), *-np.eye(d)):
+        xi = scores(w, X, X @ w + noise, sigma)
+        moments.append((-(xi @ w).mean(), np.square(xi).sum(1).mean()))
+    gain, information = np.mean(moments, 0)
+    return float(gain**2 / information)
+
+
+def noisy(described: Experiment) -> Naive:
+    """An unseen row costs σ² and the larger of what least squares leaves open and of van Trees' bound."""
+    (n, d), sigma = described.problem.matrix.shape(), described.problem.noise
+    costs = [sigma**2 + max(open_to_least_squares(k, d), hidden(k, d, sigma)) for k in range(n)]
+    return Naive(np.array([(n - k) / n * cost for k, cost in enumerate(costs)] + [0.0]), 1e-6)
+
+
+def rows(matrix: str, n: int, d: int, **words: float) -> dict[str, Any]:
+    """Random rows with their first entry as the label."""
+    return {"matrix": {"kind": matrix, "n": n, "d": d}, "target": {"kind": "feature", "index": 0}, **words}
+
+
+TWINS = (
+    *(Twin("ri-gaussian", rows("gaussian", n, d), gaussian, f"{n}x{d}") for n, d in ((6, 6), (5, 8), (9, 4))),
+    *(Twin("ri-rademacher", rows("rademacher", n, d), signs, f"{n}x{d}") for n, d in ((3, 3), (6, 3))),
+    *(
+        Twin("noise", rows("gaussian", n, d, noise=sigma), noisy, f"{n}x{d}")
+        for n, d, sigma in ((4, 2, 0.5), (3, 3, 2.0))
+    ),
+)
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=str)
+def test_what_random_rows_leave_open_is_what_the_line_says(twin):
+    check(twin)
+
+
+def test_bayes_rule_of_a_direction_is_above_the_bound_with_noise_and_near_it_after_many_rows():
+    """w is uniform on the circle, and the mean of its posterior the best prediction, by sums over angles."""
+    rng, n, sigma, draws = np.random.default_rng(0), 200, 0.5, 2000
+    line = values_of("noise", experiment(**rows("gaussian", n, 2, noise=sigma)))
+    angles = np.linspace(0, 2 * np.pi, 500, endpoint=False)
+    circle = np.stack([np.cos(angles), np.sin(angles)])
+    for k in (1, 3, 100):
+        X = rng.normal(size=(draws, k, 2))
+        y = X[:, :, 0] + sigma * rng.normal(size=(draws, k))
+        quadratic = np.einsum("iv,rij,jv->rv", circle, X.mT @ X, circle)
+        logs = (2 * np.einsum("rk,rki,iv->rv", y, X, circle, optimize=True) - quadratic) / (2 * sigma**2)
+        posterior = np.exp(logs - logs.max(1, keepdims=True))
+        estimates = posterior @ circle.T / posterior.sum(1, keepdims=True)
+        errors = np.square(estimates - (1, 0)).sum(1)
+        error = errors.std() / np.sqrt(draws)
+        bound = line[k] / (1 - k / n) - sigma**2
+        assert errors.mean() > bound - 4 * error
+    assert errors.mean() < 1.05 * bound + 4 * error

@@ -1,0 +1,192 @@
+"""Texts with expressions in braces: what they may name, what they say, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+
+import msgspec
+import pytest
+
+from engine.core.expressions import BadExpression
+from engine.core.filled_text import fill, plain
+from engine.core.parts import BadInput
+from engine.results.outcomes import judge
+from engine.results.report import report
+from engine.runtime.sweep import sweep
+from engine.spec import preset_index, presets, reading, renaming
+from engine.spec.plan import first, in_full, plan
+from engine.spec.words import as_document
+
+DOCUMENT = {
+    "title": "{d} features and {2*steps} steps, on {replicas} draws",
+    "story": "A learner fits {train} rows of {n} {{as it is}}; a target of {r} features.",
+    "axes": [{"name": "size", "values": [8, 16]}, {"name": "rate", "values": [0.125]}],
+    "problem": {"matrix": {"kind": "gaussian", "n": 40, "d": 12}, "target": {"kind": "sparse", "r": 3}},
+    "protocol": {"kind": "steps", "steps": 6, "train": "n/2"},
+    "run": {"replicas": 2, "device": "cpu"},
+    "learners": [
+        {"name": "GD{1}", "architecture": "linear", "update": {"kind": "gd", "lr": "rate/size"}},
+    ],
+    "pictures": [
+        {
+            "title": "Loss after {steps} steps, size = {size}",
+            "x": "step",
+            "measure": "loss",
+            "at": {"size": 16},
+            "marks": [{"name": "{y}, or 1/{d}", "y": "1/d"}],
+        }
+    ],
+    "claims": [
+        {
+            "kind": "value",
+            "text": "After {at} of {steps} steps less than {below} is left",
+            "at": 3,
+            "below": 9,
+        }
+    ],
+}
+
+
+def changed(*settings):
+    raw = copy.deepcopy(DOCUMENT)
+    for setting in settings:
+        reading.apply(raw, setting)
+    return raw
+
+
+def texts(raw):
+    described = plan(raw).experiment
+    (picture,), (claim,) = described.pictures, described.claims
+    return [described.title, described.story, picture.title, picture.marks[0].name, claim.text]
+
+
+def test_titles_story_marks_and_claims_say_the_numbers_of_the_set_up():
+    assert texts(DOCUMENT) == [
+        "12 features and 12 steps, on 2 draws",
+        "A learner fits 20 rows of 40 {as it is}; a target of 3 features.",
+        "Loss after 6 steps, size = 16",
+        "0.0833333, or 1/12",
+        "After 3 of 6 steps less than 9 is left",
+    ]
+
+
+def test_no_text_keeps_the_old_number_when_a_number_of_the_set_up_changes():
+    raw = changed("protocol.steps=500", "problem.matrix.n=30", "problem.matrix.d=5", "run.replicas=3")
+    for change in ("problem.target.r=2", "claims[0].at=4", "claims[0].below=1.5", "pictures[0].at.size=8"):
+        reading.apply(raw, change)
+    assert texts(raw) == [
+        "5 features and 1000 steps, on 3 draws",
+        "A learner fits 15 rows of 30 {as it is}; a target of 2 features.",
+        "Loss after 500 steps, size = 8",
+        "0.2, or 1/5",
+        "After 4 of 500 steps less than 1.5 is left",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "what"),
+    [
+        ("title=After {stepz}", "title", "{stepz} does not fit: 'stepz' is unknown; braces hold"),
+        ("story=After {1/0}", "story", "{1/0} does not fit: it divides by zero"),
+        ("pictures[0].title=A {", "pictures[0].title", "'{' stands alone; {{ and }} are braces"),
+        ("pictures[0].marks[0].name=W_{l}", "pictures[0].marks[0].name", "{l} does not fit: 'l' is unknown"),
+        ("claims[0].text=After {}", "claims[0].text", "{} does not fit: it is not complete"),
+        ("claims[0].text=After } it", "claims[0].text", "'}' stands alone; {{ and }} are braces"),
+    ],
+)  # fmt: skip
+def test_a_bad_expression_in_a_text_is_one_line_that_names_the_place(change, where, what):
+    with pytest.raises(BadInput) as refusal:
+        plan(changed(change))
+    assert refusal.value.where.startswith(where)
+    assert what in refusal.value.what
+    assert "\n" not in str(refusal.value)
+
+
+def test_the_message_lists_the_names_that_a_text_may_use():
+    with pytest.raises(BadInput, match=r"braces hold an expression of size, rate, d, n, m, .*at, below"):
+        plan(changed("claims[0].text=After {stepz}"))
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [("title={size} features", "title"), ("claims[0].text=Of {2size}", "claims[0].text")],
+)
+def test_a_text_that_would_say_another_number_at_another_point_of_the_axes_is_refused(change, where):
+    with pytest.raises(BadInput, match=r"where size = 16, rate = 0\.125, and another number") as refusal:
+        plan(changed(change))
+    assert refusal.value.where == where
+
+
+def test_a_text_may_name_an_axis_of_one_value():
+    assert texts(changed("title=A rate of {rate}"))[0] == "A rate of 0.125"
+
+
+def test_a_number_in_a_text_is_written_in_its_digits():
+    names = {"x": 2.5, "million": 1 << 20, "small": 1e-5}
+    assert (
+        fill("{x} {2x} {-x} {-2x} {million} {1/3} {small}", names) == "2.5 5 −2.5 −5 1048576 0.333333 1e-05"
+    )
+    for text in ("no braces", "{}{{", "a}b{c", "{{x}}"):
+        assert fill(plain(text), {}) == text
+    with pytest.raises(BadExpression):
+        fill("{{x}}}", names)
+
+
+def test_documents_keep_the_expressions_of_their_texts_and_json_says_given_and_resolved():
+    full = in_full(DOCUMENT, first(DOCUMENT))
+    assert full["title"] == DOCUMENT["title"]
+    assert full["pictures"][0]["marks"][0] == {"name": "{y}, or 1/{d}", "x": None, "y": "1/d"}
+    assert full["claims"][0]["text"] == DOCUMENT["claims"][0]["text"]
+    assert first(full) == first(DOCUMENT)
+    assert in_full(full, first(full)) == full
+    results = sweep(plan(full))
+    said = report(full, results, judge(results))
+    assert said["experiment"]["given"]["title"] == DOCUMENT["title"]
+    assert said["experiment"]["resolved"]["title"] == "12 features and 12 steps, on 2 draws"
+    assert said["pictures"][0]["title"] == "Loss after 6 steps, size = 16"
+    assert said["claims"][0]["text"] == "After 3 of 6 steps less than 9 is left"
+
+
+def test_an_experiment_as_a_document_says_its_texts_again_also_their_braces():
+    described = first(DOCUMENT)
+    document = as_document(described)
+    assert document["story"].endswith("40 {{as it is}}; a target of 3 features.")
+    assert first(document) == described
+    assert document["learners"][0]["name"] == "GD{1}"
+    assert as_document(DOCUMENT) == msgspec.to_builtins(DOCUMENT)
+
+
+def test_texts_follow_an_axis_that_is_called_otherwise_or_taken_away():
+    raw = changed("title=A rate of {rate}/{d} {{rate}}")
+    renaming.rename_axis(raw, "rate", "speed")
+    assert raw["title"] == "A rate of {speed}/{d} {{rate}}"
+    renaming.put_numbers(raw, {"speed": 0.5})
+    assert raw["title"] == "A rate of {0.5}/{d} {{rate}}"
+
+
+def test_lists_of_presets_say_texts_with_their_numbers_and_their_digests_are_those_of_plain_ones(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    plain_text = PRESET.replace("{2*steps}", "12").replace("{n}", "8").replace("{steps}", "6")
+    (tmp_path / "mine.toml").write_text(PRESET)
+    (tmp_path / "plain.toml").write_text(plain_text)
+    mine, other = map(preset_index.entry_of, ("mine.toml", "plain.toml"))
+    assert mine.title == other.title == "12 steps"
+    assert mine.claims == other.claims == ("Of 8 rows",)
+    assert mine.digest == other.digest
+    assert presets.load("mine.toml") == presets.load("plain.toml")
+
+
+PRESET = """
+title = "{2*steps} steps"
+pictures = [{ x = "step", measure = "loss", title = "After {steps}" }]
+problem = { matrix = { kind = "hadamard", d = "2^3" }, target = "feature" }
+protocol = { kind = "steps", steps = 6 }
+learners = [{ name = "GD", architecture = "linear", update = { kind = "gd", lr = "1/(2d)" } }]
+claims = [{ kind = "value", text = "Of {n} rows", at = "6", below = "1 + 1" }]
+"""
+
+
+def test_lists_have_every_shipped_preset_with_its_texts():
+    assert [entry.name for entry in preset_index.index()] == presets.names()

@@ -1,0 +1,379 @@
+"""What an experiment shows against the theory, the verdicts and the backends.
+
+A statistical violation is reported only if 1000 fresh replicas confirm it beyond 5 standard errors. All else
+is compared up to rounding, as long as steps do not magnify rounding: as long as float32 follows float64.
+"""
+
+from __future__ import annotations
+
+import signal
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.backends import backends, why_not
+from engine.core.groups import TRIVIAL, UNCHANGED
+from engine.core.parts import BadInput
+from engine.core.stopping import Stopped
+from engine.measures import named
+from engine.pictures.respect import allowed_errors
+from engine.pictures.view import ROUNDING
+from engine.results.invariance import certificate, verdict
+from engine.results.outcomes import judge
+from engine.results.report import encode
+from engine.results.results import of_one
+from engine.results.samples import Samples, of_curve, of_line
+from engine.results.trace import Curve, TheoryLine, Trace
+from engine.runtime.run import run
+from engine.runtime.theory_lines import lines_about
+from engine.spec import reading
+from engine.spec.experiment import Experiment
+from tests.fuzz.presets import SIDES, Raw
+
+Floats = NDArray[np.float64]
+
+LARGE = 128
+"""Rows, features or records beyond which an experiment is not run."""
+
+FIRST, FEW = 32, 2
+"""Replicas of an experiment where a line is about their mean, and elsewhere."""
+
+FRESH, FIRST_FRESH = 1000, 1 << 20
+"""Replicas that confirm a candidate, and the first of their seeds."""
+
+CONFIRMED = 5.0
+"""Standard errors beyond which a candidate must lie in the fresh replicas."""
+
+TWINS = 1e-9
+"""Largest difference of two backends in float64, relative to the largest value so far."""
+
+FOLLOWS = 1e-3
+"""Largest difference of float32 from float64, relative to the largest value so far, where rounding is not
+magnified: that of float64 is 2⁻²⁹ times as large, less than ROUNDING and TWINS."""
+
+TINY = 1e-300
+"""Less than any size that is compared; it only keeps 0 from being a divisor."""
+
+SECONDS, FRESH_SECONDS = 5.0, 30.0
+"""Processor time after which an experiment is stopped, and one of fresh replicas: nothing is said of it."""
+
+
+class Finding(NamedTuple):
+    """An error that an experiment shows."""
+
+    what: str
+    """line, verdict, backend or crash."""
+
+    name: str
+    """The line and its side, the rule, the backend, or where it crashed: findings of one name are alike."""
+
+    detail: str
+    replicas: int = 1
+    """Replicas that show it."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.what, self.name
+
+
+@dataclass
+class Tally:
+    """What was drawn and tried."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    tried: Counter[str] = field(default_factory=Counter)
+    """Learners that each line binds in the experiments that were run."""
+
+    def add(self, other: Tally) -> None:
+        self.counts.update(other.counts)
+        self.tried.update(other.tried)
+
+
+class Violation(NamedTuple):
+    """The place at which a curve lies farthest beyond a line."""
+
+    line: TheoryLine
+    side: str
+    mean: float
+    expected: float
+    errors: float
+    """Standard errors beyond the line; infinite for a line that is about every run."""
+
+    at: str
+
+
+def check(raw: Raw, what: str | None = None) -> tuple[list[Finding], Tally]:
+    """Read and run an experiment, and compare it with all that is said of it, or with `what` alone."""
+    tally = Tally(Counter(drawn=1))
+    try:
+        experiment = reading.parse(raw)
+        n, d = experiment.problem.matrix.shape()
+        if max(n, d, experiment.protocol.record_count(n)) > LARGE:
+            tally.counts["too large"] += 1
+            return [], tally
+        tally.counts["accepted"] += 1
+        with _stopped_after(SECONDS):
+            return [*_findings(experiment, what, tally)], tally
+    except BadInput:
+        tally.counts["refused"] += 1
+    except Stopped:
+        tally.counts["stopped"] += 1
+    except Exception as error:
+        return [_crash(error)], tally
+    return [], tally
+
+
+def _findings(experiment: Experiment, what: str | None, tally: Tally) -> Iterator[Finding]:
+    (learner,) = experiment.learners
+    binding = [
+        line
+        for line in lines_about(experiment)
+        if line.direction in SIDES and line.holds(experiment).holds and line.judged(learner, experiment).holds
+    ]
+    tally.tried.update(line.kind for line in binding)
+    replicas = FIRST if any(line.in_expectation for line in binding) else FEW
+    experiment = _with(experiment, replicas=replicas)
+    trace = _run(experiment)
+    tally.counts["run"] += 1
+    if what in (None, "crash"):
+        results = of_one(experiment, trace)
+        encode(msgspec.to_builtins(experiment), results, judge(results))
+    if what in (None, "line"):
+        yield from _of_lines(experiment, trace)
+    if what in (None, "verdict", "crash"):
+        yield from _of_verdicts(experiment, trace, tally)
+    if what in (None, "backend", "crash"):
+        yield from _of_backends(experiment, tally)
+
+
+def _run(experiment: Experiment) -> Trace:
+    with np.errstate(all="ignore"):
+        trace = run(experiment)
+    if not trace.ended:  # it was stopped
+        raise Stopped
+    return trace
+
+
+@contextmanager
+def _stopped_after(seconds: float) -> Iterator[None]:
+    """Raises: Stopped within the block, wherever it is, after so many seconds of processor time."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Stopped
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _with(experiment: Experiment, **settings: object) -> Experiment:
+    """The experiment with other settings of its run."""
+    return msgspec.structs.replace(experiment, run=msgspec.structs.replace(experiment.run, **settings))
+
+
+def _of_lines(experiment: Experiment, trace: Trace) -> Iterator[Finding]:
+    """The lines that a learner violates."""
+    found = [*_violations(trace, experiment.dtype)]
+    if not found:
+        return
+    if any(one.line.in_expectation for one in found):
+        signal.setitimer(signal.ITIMER_PROF, FRESH_SECONDS)
+        fresh = _run(_with(experiment, replicas=FRESH, seed=FIRST_FRESH))
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        confirmed = {
+            (one.line.kind, one.side): one
+            for one in _violations(fresh, experiment.dtype)
+            if one.line.in_expectation and one.errors > CONFIRMED
+        }
+    for one in found:
+        replicas = experiment.run.replicas
+        if one.line.in_expectation:
+            if (again := confirmed.get((one.line.kind, one.side))) is None:
+                continue
+            one, replicas = again, FRESH
+        elif not any(
+            one.line.kind == steady.line.kind
+            for steady in _violations(trace, experiment.dtype, _steady(experiment))
+        ):
+            continue
+        errors = (
+            f", {one.errors:.1f} standard errors of {replicas} replicas" if one.line.in_expectation else ""
+        )
+        side = {"lower": "below", "upper": "above"}[one.side]
+        detail = f"{one.line.measure} {one.mean:.6g} is {side} {one.expected:.6g} at {one.at}{errors}"
+        yield Finding("line", f"{one.line.kind} ({one.line.direction})", detail, replicas)
+
+
+def _violations(
+    trace: Trace, dtype: str, records: Callable[[Curve], int] | None = None
+) -> Iterator[Violation]:
+    """Where curves lie beyond lines that bind them, by more than chance or rounding."""
+    for line in trace.lines:
+        if line.direction not in SIDES or not line.applies_to:
+            continue
+        own = of_line(line, trace)
+        for curve in trace.curves:
+            along = own.get(curve.name, own.get(""))
+            samples = of_curve(curve, named()[line.measure], trace)
+            if curve.learner not in line.applies_to or along is None or samples is None:
+                continue
+            most = curve.sound if records is None else min(curve.sound, records(curve))
+            for side in SIDES[line.direction]:
+                one = _beyond(line, side, samples, along, curve, most, ROUNDING[dtype])
+                if one is not None:
+                    yield one
+
+
+def _beyond(
+    line: TheoryLine, side: str, samples: Samples, along: Samples, curve: Curve, most: int, rounding: float
+) -> Violation | None:
+    """Where a curve lies farthest beyond a line in its first records; None where it does not."""
+    clock, planned = (next(iter(each.clocks.values())) for each in (samples, along))
+    kept = clock <= (curve.x[most - 1] if most else -np.inf)
+    places = np.searchsorted(planned, clock[kept])
+    inside = places < len(planned)
+    values = samples.values[:, kept][:, inside]
+    expected = np.broadcast_to(
+        along.values[:, places[inside]],
+        np.broadcast_shapes(values.shape, along.values[:, places[inside]].shape),
+    )
+    if not values.size:
+        return None
+    sign = 1.0 if side == "lower" else -1.0
+    gaps = sign * (values - expected)
+    count = len(gaps)
+    mean = gaps.mean(0)
+    size = np.fmax(np.abs(values), np.abs(expected)).max(0)
+    size = np.maximum.accumulate(np.where(np.isfinite(size), size, 0.0), axis=0) * rounding
+    if not line.in_expectation:
+        each = (
+            gaps if len(along.values) > 1 else gaps.mean(0, keepdims=True)
+        )  # a line of all is of their mean
+        beyond = np.where(each < -size, -each / np.maximum(size, TINY), 0.0)
+        at = np.unravel_index(beyond.argmax(), beyond.shape)
+        if not beyond[at]:
+            return None
+        shown = (
+            part if len(along.values) > 1 else part.mean(0, keepdims=True) for part in (values, expected)
+        )
+        numbers = (float(part[at]) for part in shown)
+        return Violation(line, side, *numbers, np.inf, _place(samples, kept, inside, at[1:]))
+    if count < 2 or len(values) < 2:
+        return None
+    error = np.fmax(gaps.std(0, ddof=1) / np.sqrt(count), size)
+    beyond = np.where((mean < -size) & (error > 0), -mean / np.where(error > 0, error, 1.0), 0.0)
+    place = np.unravel_index(beyond.argmax(), beyond.shape)
+    if beyond[place] <= allowed_errors(count):
+        return None
+    means = (float(each.mean(0)[place]) for each in (values, expected))
+    return Violation(line, side, *means, float(beyond[place]), _place(samples, kept, inside, place))
+
+
+def _place(
+    samples: Samples, kept: NDArray[np.bool_], inside: NDArray[np.bool_], place: tuple[np.intp, ...]
+) -> str:
+    """Where a number of samples is, in words."""
+    name, clock = next(iter(samples.clocks.items()))
+    words = [f"{name} = {clock[kept][inside][place[0]]:g}"]
+    indices = zip(samples.indices.items(), place[1:], strict=True)
+    return ", ".join([*words, *(f"{index} = {values[at]:g}" for (index, values), at in indices)])
+
+
+def _steady(experiment: Experiment) -> Callable[[Curve], int]:
+    """For how many records steps of a learner do not magnify rounding: float32 follows float64."""
+    settings = {"path": "dense", "replicas": FEW}
+    double, single = (_run(_with(experiment, dtype=dtype, **settings)) for dtype in ("float64", "float32"))
+
+    def records(curve: Curve) -> int:
+        return _agree(double.curve(curve.name), single.curve(curve.name), "loss", FOLLOWS)
+
+    return records
+
+
+def _agree(curve: Curve, twin: Curve, measure: str, tolerance: float) -> int:
+    """The number of first records at which two curves agree, relative to the largest value so far."""
+    values, others = curve.values(measure), twin.values(measure)
+    if values is None or others is None:
+        return 0 if (values is None) != (others is None) else curve.length
+    records = min(curve.sound, twin.sound)
+    values, others = values[:records], others[:records]
+    size = np.maximum.accumulate(np.fmax(np.abs(values), np.abs(others)).max(1), axis=0)
+    with np.errstate(invalid="ignore"):
+        apart = np.nanmax(np.abs(values - others), axis=1, initial=0.0) > tolerance * size
+    return int(apart.argmax()) if apart.any() else max(curve.length, twin.length)
+
+
+def _of_verdicts(experiment: Experiment, trace: Trace, tally: Tally) -> Iterator[Finding]:
+    """The learners whose predictions change under the group that their verdict names."""
+    for learner in experiment.learners:
+        promised, curve = verdict(learner, experiment), trace.curve(learner.name)
+        if promised.group == TRIVIAL or curve.diverged:
+            continue
+        with np.errstate(all="ignore"):
+            change = certificate(experiment, learner, group=promised.group)
+        tally.counts["verdicts"] += 1
+        if change is None or change < UNCHANGED:
+            continue
+        if promised.magnifies or _steady(experiment)(curve) < curve.length:
+            tally.counts["verdicts that rounding decides"] += 1
+            continue
+        parts = (learner.solver, learner.update, learner.architecture)
+        name = " ".join(part.kind for part in parts if part is not None)
+        detail = f"{promised.sentence}; under {promised.group.words} predictions change by {change:.2g}"
+        yield Finding("verdict", name, detail)
+
+
+def _of_backends(experiment: Experiment, tally: Tally) -> Iterator[Finding]:
+    """The backends whose curves differ from those of `dense`."""
+    few = _with(experiment, replicas=FEW)
+    (learner,) = experiment.learners
+    serving = [
+        name
+        for name, backend in backends().items()
+        if name not in ("dense", "compiled") and why_not(backend, learner, few) is None
+    ]
+    if not serving:
+        return
+    dense = _run(_with(few, path="dense"))
+    steady = None
+    for name in serving:
+        fast = _run(_with(few, path=name))
+        tally.counts["backends"] += 1
+        for curve in fast.curves:
+            twin = dense.curve(curve.name)
+            for measure in twin.measures:
+                if curve.rate != twin.rate or (agree := _agree(curve, twin, measure, TWINS)) >= twin.length:
+                    continue
+                steady = steady or _steady(experiment)
+                if agree >= steady(twin):
+                    tally.counts["backends that rounding decides"] += 1
+                    continue
+                record = f"{next(iter(twin.clocks))} = {twin.x[agree]:g}"
+                first, second = (each.values(measure) for each in (curve, twin))
+                assert first is not None, "it is measured by both"
+                assert second is not None, "it is measured by both"
+                detail = f"{measure} {first[agree, 0]:.9g} is {second[agree, 0]:.9g} on dense, at {record}"
+                yield Finding("backend", name, detail, FEW)
+                return
+
+
+def _crash(error: Exception) -> Finding:
+    """A crash by what was raised, and by where it was raised in the program."""
+    calls = traceback.extract_tb(error.__traceback__)
+    ours = [call for call in calls if "/engine/" in call.filename and "/tests/" not in call.filename]
+    call = (ours or calls)[-1]
+    where = f"{Path(call.filename).parent.name}/{Path(call.filename).name}:{call.name}"
+    return Finding("crash", f"{type(error).__name__} in {where}", str(error).split("\n", 1)[0][:200])

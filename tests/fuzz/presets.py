@@ -1,0 +1,221 @@
+"""Problems and learners to start from: those of the tests' tables and of the shipped presets, made small."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from engine.core import catalogue
+from engine.core.parts import BadInput
+from engine.learners.learner import Learner
+from engine.measures import named
+from engine.problems.problem import Problem
+from engine.spec import presets, reading
+from engine.spec.experiment import Experiment
+from engine.theory import Direction, Line
+
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "engine")]
+
+from building import raw as written  # noqa: E402
+from discovery import EVERY, default_of, fields, plain  # noqa: E402
+
+Raw = dict[str, Any]
+
+SIDES: dict[Direction, tuple[Direction, ...]] = {
+    "lower": ("lower",),
+    "upper": ("upper",),
+    "exact": ("lower", "upper"),
+}
+"""The sides on which a run can violate a line, by the direction of the line."""
+
+LARGEST = 64
+"""Largest whole number in an experiment."""
+
+SMALL = 16
+"""Value that replaces a larger number of a matrix, such as d."""
+
+CHANGES: tuple[Raw, ...] = ({}, {"rotate": True}, {"repeat": 2}, {"noise": 0.3})
+"""Changes of a problem that all matrices, or all labels, admit."""
+
+
+class Base(NamedTuple):
+    """A problem and a protocol."""
+
+    raw: Raw
+    """`problem` and `protocol`, as a preset says them."""
+
+    experiment: Experiment
+    """The same with some learner."""
+
+
+def lines() -> list[Line]:
+    """The lines that a run can violate."""
+    return [line for line in catalogue.defaults("theory") if line.direction in SIDES]
+
+
+def said(part: msgspec.Struct) -> Raw:
+    """A part as a preset says it, without the fields that have their default value."""
+    tag = part.__struct_config__.tag_field
+    found: Raw = {} if tag is None else {tag: part.__struct_config__.tag}
+    for field in fields(type(part)):  # type: ignore[arg-type]
+        value = getattr(part, field.name)
+        if field.required or value != default_of(field):
+            found[field.encode_name] = _said(value)
+    return found
+
+
+def _said(value: Any) -> Any:
+    if isinstance(value, msgspec.Struct):
+        return said(value)
+    if isinstance(value, list | tuple):
+        return [_said(item) for item in value]
+    return {key: _said(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+@cache
+def bases() -> tuple[Base, ...]:
+    """Problems with protocols from the tests' tables and from the presets, the shortest first."""
+    found: dict[str, Base] = {}
+    for experiment in (*_of_tables(), *_of_presets()):
+        base: Raw = {"problem": said(experiment.problem), "protocol": said(experiment.protocol)}
+        found.setdefault(repr(base), Base(base, experiment))
+    return tuple(sorted(found.values(), key=lambda base: len(repr(base.raw))))
+
+
+@cache
+def learners() -> tuple[Learner, ...]:
+    """Learners from the tests' tables and from the presets, all called `it`, the shortest first."""
+    from test_bounds import BINDS_NOT, BOUND
+
+    tables = [*EVERY.values(), *(learner for each in BOUND.values() for learner in each.values())]
+    tables += [learner for _, learner, _ in BINDS_NOT]
+    found: dict[str, Learner] = {}
+    for words in tables:
+        with suppress(msgspec.ValidationError):
+            (learner,) = written(learners={"it": words})["learners"]
+            made = msgspec.convert(learner, Learner)
+            found.setdefault(repr(said(made)), made)
+    for experiment in _of_presets():
+        for learner in experiment.learners:
+            made = msgspec.structs.replace(learner, name="it", role="learner", where=None)
+            found.setdefault(repr(said(made)), made)
+    return tuple(sorted(found.values(), key=lambda learner: len(repr(said(learner)))))
+
+
+@cache
+def bases_of(line: Line) -> tuple[Base, ...]:
+    """The bases on which a line holds."""
+    return tuple(base for base in bases() if line.holds(base.experiment).holds)
+
+
+@cache
+def bound(line: Line, base: int) -> tuple[Learner, ...]:
+    """The learners that a line binds on one of its bases, given by its number."""
+    experiment = bases_of(line)[base].experiment
+    return tuple(learner for learner in learners() if _is_bound(line, learner, experiment))
+
+
+def _is_bound(line: Line, learner: Learner, experiment: Experiment) -> bool:
+    """Whether a line binds a learner that may not fit the experiment."""
+    try:
+        return line.judged(learner, experiment).holds
+    except (AssertionError, ValueError, IndexError, KeyError, TypeError):
+        return False
+
+
+def _of_tables() -> Iterator[Experiment]:
+    """The problems of the tables of cases, each as it is and with every change."""
+    from test_bounds import HOLDS, HOLDS_NOT
+
+    for _, words, *_ in (*HOLDS, *HOLDS_NOT):
+        for change in CHANGES:
+            changed = {"d": 8, **words}
+            if "noise" in change:
+                changed |= change
+            elif change:
+                matrix = changed.get("matrix", "hadamard")
+                changed["matrix"] = {**({"kind": matrix} if isinstance(matrix, str) else matrix), **change}
+            with suppress(BadInput):
+                yield reading.parse(written(**changed))
+
+
+@cache
+def _of_presets() -> tuple[Experiment, ...]:
+    """The shipped presets at their first points, as small as they admit."""
+    found = []
+    for name in presets.names():
+        experiment = presets.load(name)
+        for matrix in (SMALL, LARGEST):
+            small = {
+                "problem": _smaller(Problem, said(experiment.problem), matrix),
+                "protocol": _smaller(type(experiment.protocol), said(experiment.protocol), LARGEST),
+                "learners": [_smaller(Learner, said(learner), SMALL) for learner in experiment.learners],
+                "run": {"dtype": "float64", "device": "cpu"},
+            }
+            if (made := _with_those_that_fit(small)) is not None:
+                found.append(made)
+                break
+    return tuple(found)
+
+
+def _with_those_that_fit(small: Raw) -> Experiment | None:
+    """An experiment with those of the learners that fit; None if none does."""
+    fitting = []
+    for learner in small["learners"]:
+        with suppress(BadInput):
+            reading.parse({**small, "learners": [learner]})
+            fitting.append(learner)
+    return reading.parse({**small, "learners": fitting}) if fitting else None
+
+
+def _smaller(kind: Any, value: Any, size: int) -> Any:
+    """What a preset says, with `size` for whole numbers above LARGEST, also for those that are defaults."""
+    if isinstance(value, dict):
+        return _smaller_table(kind, value, size)
+    if isinstance(value, list):
+        return [_smaller(None, item, size) for item in value[:SMALL]]
+    is_large = isinstance(value, int) and not isinstance(value, bool) and value > LARGEST
+    return size if is_large else value
+
+
+def _smaller_table(kind: Any, table: Raw, size: int) -> Raw:
+    found = {key: _smaller(None, item, size) for key, item in table.items()}
+    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        return found
+    for field in fields(kind):  # type: ignore[arg-type]
+        if field.encode_name in table:
+            found[field.encode_name] = _smaller(_member(field, table), table[field.encode_name], size)
+        elif is_large(default_of(field)):
+            found[field.encode_name] = size
+    return found
+
+
+def is_large(value: Any) -> bool:
+    """Whether a default is a whole number above LARGEST."""
+    return isinstance(value, int) and not isinstance(value, bool) and value > LARGEST
+
+
+def _member(field: msgspec.inspect.Field, table: Raw) -> Any:
+    """The class of the part that a table says in one of its fields; None if it says no part."""
+    value = table[field.encode_name]
+    for kind in _types(plain(field.type)):
+        if isinstance(kind, msgspec.inspect.StructType):
+            tag = value.get("kind") if isinstance(value, dict) else None
+            if kind.tag == tag:
+                return kind.cls
+    return None
+
+
+def _types(kind: Any) -> Iterable[Any]:
+    return kind.types if isinstance(kind, msgspec.inspect.UnionType) else (kind,)
+
+
+def measure_of(line: Line) -> Raw:
+    """The measure that a line is about, as a preset says it."""
+    return said(named()[line.measure])

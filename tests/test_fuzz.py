@@ -1,0 +1,97 @@
+"""The search for errors finds those that are planted, shrinks them, and reports nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from engine.core.parts import Verdict
+from engine.results import invariance
+from tests.fuzz import checks
+from tests.fuzz.checks import check
+from tests.fuzz.presets import bases_of, bound, lines
+from tests.fuzz.search import Campaign
+
+SMALL: dict[str, Any] = {
+    "problem": {"matrix": {"kind": "gaussian", "d": 8}, "target": {"kind": "feature"}},
+    "protocol": {"kind": "one-pass"},
+    "run": {"dtype": "float64", "device": "cpu"},
+    "learners": [{"name": "it", "architecture": {"kind": "linear"}, "update": {"kind": "gd", "lr": 0.05}}],
+}
+
+
+def with_learner(**words: Any) -> dict[str, Any]:
+    return {**SMALL, "learners": [{"name": "it", **words}]}
+
+
+def test_every_line_binds_a_learner_to_start_from() -> None:
+    asked = [line for line in lines() if not line.experimental]
+    unbound = [
+        line.kind for line in asked if not any(bound(line, number) for number in range(len(bases_of(line))))
+    ]
+    assert len(asked) > 20
+    assert unbound == []
+
+
+def test_a_learner_without_error_shows_none() -> None:
+    found, tally = check(SMALL)
+    assert found == []
+    assert tally.counts["verdicts"] == 1
+    assert tally.counts["backends"] >= 1
+    assert tally.tried["ri-gaussian"] == 1
+
+
+def test_what_is_no_experiment_is_refused_and_no_finding() -> None:
+    found, tally = check({**SMALL, "protocol": {"kind": "one-pass", "loss": "hinge"}})
+    assert found == []
+    assert tally.counts["refused"] == 1
+
+
+def test_a_verdict_that_promises_too_much_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    from engine.updates.egu import EGU
+
+    egu = with_learner(architecture={"kind": "linear"}, update={"kind": "egu", "lr": 0.2})
+    assert check(egu)[0] == []
+    promised = Verdict(True, "it is said to be invariant here, and is not")
+    monkeypatch.setattr(EGU, "invariance", lambda *asked: promised)
+    assert ("verdict", "egu linear") in [finding.key for finding in check(egu)[0]]
+
+
+def test_a_backend_that_differs_from_dense_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = checks._run
+
+    def other(experiment: Any) -> Any:
+        if experiment.run.path not in ("auto", "dense"):
+            learner = experiment.learners[0]
+            update = msgspec.structs.replace(learner.update, lr=learner.update.lr * (1 + 1e-7))
+            learner = msgspec.structs.replace(learner, update=update)
+            experiment = msgspec.structs.replace(experiment, learners=(learner,))
+        return run(experiment)
+
+    monkeypatch.setattr(checks, "_run", other)
+    assert "backend" in [finding.what for finding in check(SMALL)[0]]
+
+
+def test_a_crash_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*asked: Any) -> Any:
+        raise ZeroDivisionError("there is nothing to divide by")
+
+    monkeypatch.setattr(invariance, "element", crash)
+    (finding,) = check(SMALL)[0]
+    assert finding.what == "crash"
+    assert finding.name.startswith("ZeroDivisionError")
+
+
+def test_a_line_below_a_curve_by_chance_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "allowed_errors", lambda replicas: -np.inf)
+    assert check(SMALL)[0] == []
+
+
+def test_a_search_ends_at_its_count(tmp_path: Path) -> None:
+    campaign = Campaign(tmp_path, count=5)
+    campaign.run()
+    assert campaign.tally.counts["drawn"] == 5
