@@ -219,6 +219,10 @@ HOLDS = [
     ("duplicates", {"matrix": {"kind": "hadamard", "repeat": 1}, "target": "sparse", "noise": 0.1}),
     ("duplicates", {"matrix": {"kind": "xor", "repeat": 1, "features": "products"}}),
     ("duplicates", {"protocol": DRAWN}),
+    ("duplicates", {"matrix": {"kind": "orthogonal", "repeat": 2}}),
+    ("duplicates", {"matrix": {"kind": "orthogonal", "repeat": 1, "row_signs": False}, "target": "all"}),
+    ("duplicates", {"matrix": "orthogonal", "protocol": DRAWN}),
+    ("duplicates", {"matrix": {"kind": "outer", "factors": [2, 4], "repeat": 1}, "d": None}),
     ("duplicates", {"matrix": {"kind": "hadamard", "repeat": 1, "row_signs": False}, "protocol": DRAWN}),
     ("noise", {"matrix": "gaussian", "noise": 0.1}),
     ("noise", {"matrix": "sparse", "target": "sparse", "noise": 0.1}),
@@ -911,6 +915,25 @@ def test_solvers_that_are_linear_in_the_labels_are_bound_by_svd_whatever_their_k
     assert one.applies_to == ["kernel", "VAW"]
     np.testing.assert_allclose(trace.curves[0].mean("loss"), one.values, rtol=0, atol=1e-9)
     assert (trace.curves[1].mean("loss") >= one.values - 1e-12).all()
+
+
+@pytest.mark.parametrize(("matrix", "protocol"), [
+    ({"repeat": 2}, "one-pass"),
+    ({}, {"kind": "one-pass", "replacement": True}),
+])  # fmt: skip
+def test_duplicates_of_orthogonal_rows_are_those_of_hadamard_rows_to_an_invariant_learner(matrix, protocol):
+    lines = []
+    for kind in ("hadamard", "orthogonal"):
+        learners = {"LLS": LLS, "EGU": EGU}
+        words = {"target": "all", "learners": learners, "protocol": protocol, "d": 8, "replicas": 200}
+        trace = run(experiment({"kind": kind, **matrix}, **words))
+        (line,) = (one for one in trace.lines if one.kind == "duplicates")
+        assert line.applies_to == ["LLS"]
+        values = trace.curves[0].values("loss")
+        error = np.maximum(values.std(1, ddof=1) / np.sqrt(200), 1e-9)
+        assert (np.abs(values.mean(1) - line.values) / error < 4).all()
+        lines.append(line.values)
+    np.testing.assert_array_equal(*lines)
 
 
 def test_ri_permuted_reaches_zero_one_example_earlier():
