@@ -361,7 +361,7 @@ def test_replacing_anything_that_a_net_is_made_of_takes_back_what_is_declared_of
     judged = made.invariance(D)
     assert judged.group == TRIVIAL
     assert made.kind in judged.reason
-    assert (made.signals, made.hidden_layers, made.linear_layers, made.trains_weights) == (None,) * 3 + (
+    assert (made.signals, made.hidden_layers, made.linear_layers(D), made.trains_weights) == (None,) * 3 + (
         False,
     )
     assert not made.starts_at_zero
@@ -504,7 +504,7 @@ def test_what_parts_declare_of_methods_is_not_said_of_those_that_replace_them():
     signed = Signed()
     assert (signed.along_gradients, signed.stable_up_to) == (False, None)
     assert Doubling().exponentiated_rate(Linear()) is None
-    assert (Axis().linear_layers, Axis().starts_at_zero) == (None, False)
+    assert (Axis().linear_layers(D), Axis().starts_at_zero) == (None, False)
     assert not Chosen().linear_in_labels
     assert not Cubic().is_square
     assert (Cubic().constant, Square().constant) == (None, 1.0)
