@@ -273,13 +273,14 @@ def where(view: View, x: float) -> str:
 
 
 def divergence(view: View, curve: CurveView) -> str:
-    """Where a curve diverged, or the first of how many of its replicas; nothing where none did."""
+    """Where a curve, or the first of its replicas, diverged or lost accuracy; nothing where none did."""
     if curve.diverged_at is None:
         return ""
     if curve.replicas == 1:
-        return f"it diverged at {where(view, curve.diverged_at)}"
+        return f"it {curve.fate} at {where(view, curve.diverged_at)}"
     count = max(curve.diverged, int(curve.lost.max(initial=0)))
-    return f"{count} of {curve.replicas} replicas diverged, the first at {where(view, curve.diverged_at)}"
+    those = f"{count} of {curve.replicas} replicas {curve.fate}"
+    return f"{those}, the first at {where(view, curve.diverged_at)}"
 
 
 def unfinished(view: View, curve: CurveView) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.claims import Claim, MaybePlace, Outcome, divergence, where
+from engine.pictures.fate import DIVERGED
 from engine.pictures.view import View
 
 
@@ -18,6 +19,8 @@ class Diverges(Claim, frozen=True, kw_only=True, tag="diverges"):
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)
         detail = divergence(view, curve) or "it did not"
+        if curve.fate != DIVERGED:
+            return self.fails(detail)
         if self.at is None:
             return Outcome(self, curve.diverged == curve.replicas, curve.diverged_at, detail)
         place = curve.place(self.at)

@@ -140,6 +140,8 @@ def _rational(value: float) -> Number:
 
 def _literal(text: str) -> Number:
     """A number as an expression spells it."""
+    if text.isdecimal():
+        return Fraction(int(text))
     _, _, exponent = text.lower().partition("e")
     is_long = len(exponent) > len(f"-{LARGEST_EXPONENT}") or abs(int(exponent or 0)) > LARGEST_EXPONENT
     return float(text) if is_long else Fraction(text)

@@ -55,7 +55,7 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     x, y = curve.x[there], curve.y[there]
     gap = sign * (y - np.interp(x, line.x, line.y))
     rounding = rounding * abs(float(y[0]))
-    until = "" if curve.diverged_at is None else f", until it diverged at {curve.diverged_at:g}"
+    until = "" if curve.diverged_at is None else f", until it {curve.fate} at {curve.diverged_at:g}"
 
     def at(place: int | np.intp) -> str:
         return standing(curve, line, int(there[place]), rounding)

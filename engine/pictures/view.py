@@ -13,6 +13,7 @@ from engine.core.groups import Group
 from engine.core.notation import briefer, values_written, written
 from engine.core.parts import Verdict
 from engine.pictures.bound_class import FROM_BELOW, BoundClass
+from engine.pictures.fate import DIVERGED
 from engine.pictures.picture import Marked, Picture
 
 Floats = NDArray[np.float64]
@@ -126,6 +127,9 @@ class CurveView:
 
     diverged_at: float | None
     """The first place at which a replica has diverged; it may lie behind the last of x."""
+
+    fate: str = DIVERGED
+    """What became of the replicas that ended early, as a verb."""
 
     is_reference: bool = False
     """Whether the learner is one that others are compared with, drawn as a line of the theory."""

@@ -19,7 +19,8 @@ from engine.training.gradient_field import GradientField
 from engine.training.pieces import InPieces, learning
 from engine.training.recorder import Block, Recorder
 from engine.training.training_inputs import TrainingInputs
-from engine.training.trajectory import Accuracy, OutOfEvaluations, Trajectory, numbers_held
+from engine.training.trajectory import Accuracy, OutOfEvaluations
+from engine.training.verified_trajectory import VerifiedTrajectory, numbers_held
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -39,11 +40,12 @@ class Flow(Protocol, frozen=True, tag="flow"):
     rules have no flow. An adaptive method solves for every replica and target by itself, or for targets
     together that share a net or that a loss such as cross-entropy couples, in float64, with local errors
     below rtol · |θ| + atol: explicit ones (dop853, rk45), or bdf and radau for stiff flows, in which some
-    directions have long come to rest while others hardly move. `records` are taken after the start, from
-    `first` on in equal factors or at equal distances, and at every one all is measured. `until` ends a run
-    early, as in steps. Clocks: `time`; `k`, the training rows; and `evaluations` of the gradient, the most of
-    any replica and target, of which there are no more than allowed. Solvers are fitted to the training rows
-    at once. Source: theory-bias.md §34; Hairer, Wanner 1996.
+    directions have long come to rest while others hardly move. A flow may magnify errors: a second solution
+    with other tolerances shows when, and the curve ends where weights are wrong by 1 %. `records` are taken
+    after the start, from `first` on in equal factors or at equal distances, and at every one all is measured.
+    `until` ends a run early, as in steps. Clocks: `time`; `k`, the training rows; and `evaluations` of the
+    gradient, the most of any replica and target, without the second solution's; there are no more than
+    allowed. Solvers are fitted to the training rows at once. Source: theory-bias.md §34; Hairer, Wanner 1996.
     """
 
     clock: ClassVar[str] = "time"
@@ -137,13 +139,18 @@ class Flow(Protocol, frozen=True, tag="flow"):
         if self.train is not None and self.train > n:
             raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")
 
+    @property
+    def accuracy(self) -> Accuracy:
+        """How a solution is computed."""
+        return Accuracy(self.method, self.rtol, self.atol, self.evaluations)
+
     def rows(self, n: int) -> int:
         """The number of training rows among n."""
         return self.train or n
 
     def bytes_held(self, sizes: Sizes) -> int:
         together = self.together(sizes.batch // sizes.replicas, sizes.outputs)
-        numbers = numbers_held(self.method, together * sizes.parameters)
+        numbers = numbers_held(self.accuracy, together * sizes.parameters)
         return DERIVED * sizes.nets // together * numbers
 
     def together(self, targets: int, outputs: int) -> int:
@@ -204,6 +211,8 @@ class Flowing(InPieces):
         self._recorder = Recorder(inputs, self.hypothesis, len(self._times), every_record=True)
         self._nothing = self._recorder.block()
         self._recorded = False
+        self._inaccurate: NDArray[np.bool_] = np.zeros(data.replicas, bool)
+        self._lost: list[NDArray[np.bool_]] = []
 
     def pieces(self) -> Iterator[None]:
         self._take(0.0, 0)
@@ -219,19 +228,17 @@ class Flowing(InPieces):
     def _along_the_flow(self, descent: Descent) -> Iterator[None]:
         """Raises: BadInput where no more evaluations are allowed."""
         protocol = self._protocol
-        accuracy = Accuracy(protocol.method, protocol.rtol, protocol.atol, protocol.evaluations)
         fields = list(self._fields(descent))
-        trajectories = [Trajectory(field, protocol.time, accuracy) for field in fields]
+        trajectories = [VerifiedTrajectory(field, protocol.time, protocol.accuracy) for field in fields]
         for time in self._times[1:]:
             try:
                 for trajectory in trajectories:
-                    while not trajectory.reaches(time):
-                        trajectory.step()
-                        yield
-                places = np.stack([trajectory.at(time) for trajectory in trajectories])
+                    yield from trajectory.advance(time)
             except OutOfEvaluations as out:
                 raise self._too_few(out.time) from None
-            descent.place(fields[0].weights(places))
+            descent.place(fields[0].weights(np.stack([trajectory.place for trajectory in trajectories])))
+            lost = np.array([not trajectory.is_accurate for trajectory in trajectories])
+            self._inaccurate = np.asarray(lost.reshape(self._data.replicas, -1).any(1))
             self._take(time, max(trajectory.evaluations for trajectory in trajectories))
             yield
 
@@ -268,10 +275,12 @@ class Flowing(InPieces):
     def _take(self, time: float, evaluations: int) -> None:
         rows = self._rows if time > 0 else 0
         self._recorder.take({"time": time, "k": rows, "evaluations": evaluations}, self._rows)
+        self._lost.append(self._inaccurate)
         self._recorded = True
 
     def block(self) -> Block:
         if not self._recorded:
             return self._nothing
         self._recorded = False
-        return self._recorder.block()
+        lost, self._lost = np.stack(self._lost), []
+        return self._recorder.block()._replace(inaccurate=lost)

@@ -70,15 +70,16 @@ def _cell(view: View, heat: HeatView, which: int) -> str:
 
 
 def _diverged(names: Named) -> Iterator[Clause]:
-    """Who has diverged, in how many replicas, and where the first of them."""
+    """Who has diverged or lost accuracy, in how many replicas, and where the first of them."""
     gone = [curve for curve in names.view.curves if curve.diverged and curve.chosen]
     if gone:
         said = []
         for curve in gone:
             those = f" in {curve.diverged} of {curve.replicas} replicas" if curve.replicas > 1 else ""
             at = "" if curve.diverged_at is None else f" at {names.at(curve.diverged_at)}"
-            said.append(f"{names.name(curve)} diverged{those}{at}")
-        yield Clause(listed(said), f"{listed([names.brief(curve) for curve in gone])} diverged")
+            said.append(f"{names.name(curve)} {curve.fate}{those}{at}")
+        fates = grouped((curve.fate, names.brief(curve)) for curve in gone)
+        yield Clause(listed(said), listed([f"{listed(those)} {fate}" for fate, those in fates.items()]))
 
 
 def _without_value(names: Named) -> Iterator[Clause]:

@@ -94,16 +94,26 @@ class Replicas:
         """x [N] and the values [R, N] of all replicas."""
         return self._steps.curve(self.taken)
 
-    def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """x and y of all replicas or of some; where there is one only, it is the same for all."""
+    def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
+        """x [N] and values [R, N] of all replicas or of some; where there is one only, it is for all."""
         reading = self._steps.picture.reading
         if replicas is not None and reading is not None and reading.of == "mean":
-            x, values = self._steps.curve([(point, samples.of(replicas)) for point, samples in self.taken])
-        else:  # all steps take every replica by itself
-            x, values = self.whole
-            if replicas is not None and len(values) > 1:
-                values = values[[one for one in replicas if one < len(values)]]
+            return self._steps.curve([(point, samples.of(replicas)) for point, samples in self.taken])
+        x, values = self.whole  # all steps take every replica by itself
+        if replicas is not None and len(values) > 1:
+            values = values[[one for one in replicas if one < len(values)]]
+        return x, values
+
+    def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
+        """x and y of all replicas or of some."""
+        x, values = self.values(replicas)
         return x, reductions.summary(self.how, values)
+
+    @property
+    def differ(self) -> bool:
+        """Whether replicas have different values."""
+        _, values = self.whole
+        return not np.array_equal(values, np.broadcast_to(values[:1], values.shape), equal_nan=True)
 
 
 def gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:

@@ -12,6 +12,7 @@ import numpy as np
 from engine.claims import Outcome
 from engine.core.parts import Verdict
 from engine.measures import Measure
+from engine.pictures.fate import WHY_INACCURATE
 from engine.pictures.picture import Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
 from engine.results.caption import caption
@@ -141,6 +142,7 @@ def _what_ran(curve: Curve, spectrum: Spectrum | None, series: Series) -> dict[s
         "grid": [{"rate": rate, "mean_loss": number(mean)} for rate, mean in curve.grid.items()],
         "diverged_at": number(curve.diverged_at),
         "replicas_diverged_at": series(curve.divergences) if curve.diverged else None,
+        "lost_accuracy": WHY_INACCURATE if curve.inaccurate.any() else None,
         "path": curve.backend,
         "verdict": _verdict(curve.verdict),
         "spectrum": None if spectrum is None else _spectrum(spectrum, series),

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from engine.core.groups import Group
 from engine.core.parts import Finding, Verdict
 from engine.pictures.bound_class import BoundClass, bound_class
+from engine.pictures.fate import fate
 from engine.results.series import Arrays, Series
 from engine.training.kept_weights import kept_records
 
@@ -60,6 +61,9 @@ class Curve:
         self.divergences = np.full(replicas, np.nan)
         """Where every replica diverged, on the clock of the x-axis [R]; NaN for those that did not."""
 
+        self.inaccurate = np.zeros(replicas, bool)
+        """Which of these did not diverge, but ended as numbers are not accurate from there on [R]."""
+
         self.ended = False
         self.oracle_tuned = False
         """Whether it becomes the curve of the best of several rates, once all of these are complete."""
@@ -92,6 +96,11 @@ class Curve:
     def diverged(self) -> int:
         """How many replicas have diverged."""
         return int(np.count_nonzero(~np.isnan(self.divergences)))
+
+    @property
+    def fate(self) -> str:
+        """What became of the replicas that have ended early, as a verb."""
+        return fate(self.diverged, int(self.inaccurate.sum()))
 
     @property
     def sound(self) -> int:
@@ -209,7 +218,7 @@ class Curve:
     def copy(self, winner: Curve, grid: Mapping[float, float]) -> None:
         """Become the curve of the best of the rates that were tried, and remember how all of them did."""
         self.grid = dict(grid)
-        self.rate, self.divergences = winner.rate, winner.divergences
+        self.rate, self.divergences, self.inaccurate = winner.rate, winner.divergences, winner.inaccurate
         self._clocks, self._series = winner._clocks, winner._series
         self._weights, self._weights_x = winner._weights, winner._weights_x
         self._arrays = winner._arrays
@@ -220,7 +229,7 @@ class Curve:
     def snapshot(self) -> Curve:
         """The curve as far as it has come; what is appended to this one lies beyond its length."""
         taken = copy.copy(self)  # in one step, so that the writer comes before it or after it
-        taken.divergences = self.divergences.copy()
+        taken.divergences, taken.inaccurate = self.divergences.copy(), self.inaccurate.copy()
         return taken
 
     def as_arrays(self) -> dict[str, NDArray[Any]]:
@@ -228,6 +237,8 @@ class Curve:
         found: dict[str, NDArray[Any]] = {"divergences": self.divergences}
         if self.complete:
             found["complete"] = np.array(True)
+        if self.inaccurate.any():
+            found["inaccurate"] = self.inaccurate
         for name, times in self._clocks.items():
             found[f"clock/{name}"] = times[: self.length]
         for name, series in self._series.items():
@@ -244,6 +255,7 @@ class Curve:
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become the finished curve that `as_arrays` was of, with as many replicas. Raises: KeyError."""
         self.divergences = arrays["divergences"]
+        self.inaccurate = arrays.get("inaccurate", self.inaccurate)
         for key, array in arrays.items():
             kind, _, name = key.partition("/")
             if kind == "clock":

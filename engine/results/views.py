@@ -16,6 +16,7 @@ from engine.core.notation import symbol, written
 from engine.core.parts import BadInput
 from engine.measures import measures_in
 from engine.pictures import reductions
+from engine.pictures.fate import fate
 from engine.pictures.picture import RATE, Contour, Picture
 from engine.pictures.view import (
     ROUNDING,
@@ -31,10 +32,14 @@ from engine.results.gathering import NOTHING, Gathered, Key, Replicas, Stretch, 
 from engine.results.results import Results
 from engine.results.samples import Samples, of_line
 from engine.results.steps import AtPoint, Steps
+from engine.results.trace import TheoryLine
 from engine.spec.marks import marks_of
 from engine.spec.points import Plan, Point
 
 Floats = NDArray[np.float64]
+
+LIMITS = ("asymptotic", "shape", "reference")
+"""Directions of lines that promise nothing of the mean of so many replicas."""
 
 
 def view(picture: Picture, results: Results) -> View:
@@ -82,15 +87,17 @@ def view(picture: Picture, results: Results) -> View:
         x, values = steps.curve([(point, samples) for point, samples, _ in taken])
         order = np.argsort(x, kind="stable")  # along a measure, as a loss, places come from the right
         x, values = x[order], values[:, order]
+        if picture.relative is not None:
+            divisor = Replicas(steps, there.divisor_of(picture, (curve, apart)))
+            if why := _loses_meaning(taken[0][2], divisor):
+                found.absent[taken[0][2].kind] = why
+                continue
+            values = _divided(x, values, divisor)
         y = values[0] if len(values) == 1 else reductions.summary(picture.summary, values)
         points = _points_of(results, picture, apart)
         without = [point for number, point in points.items() if number not in results.traces]
         y = _if_known(picture, steps, x, y, without)
-        of_some = None
-        if len(values) > 1 and picture.relative is None:
-            of_some = partial(_of_some, picture.summary, values)
-        if picture.relative is not None:
-            y = _divided(x, y, Replicas(steps, there.divisor_of(picture, (curve, apart))))
+        of_some = partial(_of_some, picture.summary, values) if len(values) > 1 else None
         applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
         found.lines.append(
             LineView(
@@ -143,18 +150,28 @@ def _if_known(picture: Picture, steps: Steps, x: Floats, y: Floats, without: Seq
     return np.where(np.isinf(y) & np.isin(x, places), np.nan, y)
 
 
+def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
+    """Why a line says nothing of replicas that are divided each by its own number; nothing if it does."""
+    if line.direction in LIMITS or not line.in_expectation or not divisor.taken or not divisor.differ:
+        return ""
+    return "it is about the mean over replicas, and each replica is divided by its own number before that"
+
+
 def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
     """The summary of some of the replicas, of values [R, N]."""
     return reductions.summary(how, values[list(replicas)])
 
 
-def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
-    """A curve or line over what a picture is relative to; NaN where there is nothing of that."""
+def _divided(x: Floats, values: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
+    """Values [R, N] of a curve or line, every replica over its own of what a picture is relative to.
+
+    NaN where there is nothing of that.
+    """
     if not divisor.taken:
-        return np.full_like(y, np.nan)
+        return np.full_like(values, np.nan)
+    places, divisors = divisor.values(replicas)
     with np.errstate(divide="ignore", invalid="ignore"):
-        divided: Floats = y / np.interp(x, *divisor.summary(replicas))
-        return divided
+        return np.asarray(values / np.stack([np.interp(x, places, own) for own in divisors]))
 
 
 def _places(found: View, results: Results, steps: Steps) -> Floats:
@@ -338,6 +355,7 @@ class _Reduction:
             is_reference=is_reference(curve, first.point),
             diverged=diverged,
             diverged_at=diverged_at,
+            fate=self._fate,
             ended=all(one.curve.ended for one in self._taken),
             complete=self._complete(along),
         )
@@ -375,6 +393,13 @@ class _Reduction:
         found = self._taken[0].curve.divergences[: self._replicas]
         return np.sort(found[~np.isnan(found)])
 
+    @property
+    def _fate(self) -> str:
+        """What became of the replicas that ended early in any of the runs."""
+        curves = [one.curve for one in self._taken]
+        inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
+        return fate(sum(curve.diverged for curve in curves), inaccurate)
+
     def _check_kept(self) -> None:
         """See that a long series has all replicas and not the first only. Raises: BadInput."""
         kept = min(len(one.samples.values) for one in self._taken)
@@ -384,10 +409,10 @@ class _Reduction:
 
     def _estimate(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
         """x and y of the curve, of all replicas or of some."""
-        x, y = self._samples.summary(replicas)
-        if self._picture.relative is None:
-            return x, y
-        return x, _divided(x, y, self._divisor, replicas)
+        x, values = self._samples.values(replicas)
+        if self._picture.relative is not None:
+            values = _divided(x, values, self._divisor, replicas)
+        return x, reductions.summary(self._picture.summary, values)
 
     def _missing(self) -> NDArray[np.int64]:
         """Of how many replicas nothing is known at every place."""

@@ -69,7 +69,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Diverged:
-    """The loss of a learner is not finite or far above where it started.
+    """The loss of a learner is not finite or far above where it started, or its numbers lost accuracy.
 
     An event says when the first of its replicas diverges, and when the last does: then the learner has ended.
     """
@@ -81,6 +81,9 @@ class Diverged:
 
     of: int = 1
     """How many there are."""
+
+    fate: str = "diverged"
+    """What became of them, as a verb."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +238,7 @@ class LearnerRun:
             curve.ended = last or curve.complete
             if curve.diverged > before and (before == 0 or last):
                 x = float((np.nanmax if last else np.nanmin)(curve.divergences))
-                events.append(Diverged(curve.name, x, curve.diverged, curve.replicas))
+                events.append(Diverged(curve.name, x, curve.diverged, curve.replicas, curve.fate))
         return [] if self.is_beside else events
 
     def keep(self, store: Store) -> str | None:
@@ -461,6 +464,8 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
     x = next(iter(clocks.values()))
     for replica in np.flatnonzero((sound < len(x)) & np.isnan(curve.divergences)):
         curve.divergences[replica] = x[sound[replica]]
+        if block.inaccurate is not None:
+            curve.inaccurate[replica] = block.inaccurate[sound[replica], replica]
     if (sound < records).any():
         after = np.arange(len(x))[:, None] >= sound
         measures = {name: np.where(after, np.nan, values) for name, values in measures.items()}

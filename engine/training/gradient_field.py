@@ -63,6 +63,10 @@ class GradientField:
             {name: whole[:, part].reshape(-1, *shape[1:]) for (name, shape), part in layers}
         )
 
+    def primal(self, place: Floats) -> Floats:
+        """The weights of dual weights [P], one layer after the other."""
+        return _joined(self.weights(place[None]))
+
     @property
     def has_jacobian(self) -> bool:
         """Whether the derivative of the velocity is known: for one net, and if w is θ."""

@@ -48,6 +48,9 @@ class Block(NamedTuple):
     Records are counted from the first of the block.
     """
 
+    inaccurate: NDArray[np.bool_] | None = None
+    """At which records every replica has lost its accuracy [S, R], and is NaN for that; None if none can."""
+
     @property
     def loss(self) -> NDArray[np.float64]:
         """The average loss over rows and targets, [S, R, V]."""
@@ -69,6 +72,7 @@ class Block(NamedTuple):
             {name: values[count:] for name, values in self.measures.items()},
             _later(self.weights, count),
             {name: _later(values, count) for name, values in self.arrays.items()},
+            None if self.inaccurate is None else self.inaccurate[count:],
         )
 
 

@@ -19,6 +19,9 @@ Method = Literal["dop853", "rk45", "bdf", "radau"]
 NAMES: dict[Method, str] = {"dop853": "DOP853", "rk45": "RK45", "bdf": "BDF", "radau": "Radau"}
 """What scipy calls the methods. LSODA is not among them: before scipy 1.17 two cannot run at a time."""
 
+EXPLICIT: tuple[Method, ...] = ("dop853", "rk45")
+"""The methods without a Jacobian."""
+
 VECTORS: dict[Method, int] = {"dop853": 28, "rk45": 18, "bdf": 24, "radau": 18}
 """How many vectors each method keeps, for stages, differences and interpolation."""
 
@@ -100,7 +103,7 @@ class Trajectory:
             self._broken = True
             return
         more = {}
-        if accuracy.method in ("bdf", "radau"):
+        if accuracy.method not in EXPLICIT:
             more["jac"] = self._jacobian if self._field.has_jacobian else None
         make = getattr(integrate, NAMES[accuracy.method])
         self._solver = make(
@@ -119,5 +122,5 @@ class Trajectory:
 
 def numbers_held(method: Method, parameters: int) -> int:
     """How many numbers a trajectory of so many parameters keeps."""
-    matrices = MATRICES * parameters**2 if method in ("bdf", "radau") else 0
+    matrices = 0 if method in EXPLICIT else MATRICES * parameters**2
     return VECTORS[method] * parameters + matrices

@@ -48,4 +48,4 @@ def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
         yield "not run beyond {}", last
     lost = np.isnan(curve.y) & (curve.lost == curve.replicas)
     if lost.any():
-        yield "diverged at {}", float(curve.x[lost][0])
+        yield f"{curve.fate} at {{}}", float(curve.x[lost][0])

@@ -186,7 +186,7 @@ def _is_count(view: View) -> bool:
 def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:
     if lost := curve.lost_by(number):
         where = f" at {curve.diverged_at:g}" if curve.clock is not None else ""
-        return f"diverged{where}" + (f": {lost}/{curve.replicas}" if lost < curve.replicas else "")
+        return f"{curve.fate}{where}" + (f": {lost}/{curve.replicas}" if lost < curve.replicas else "")
     at_last = number == len(curve.x) - 1
     looks_back = curve.clock is not None and look.place < look.shown
     over = pinned or (curve.ended and (at_last or not look.is_played(curve)))

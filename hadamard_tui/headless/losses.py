@@ -116,7 +116,7 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
     loss = _at(run["loss"], curve.name, x)
     cells = {"k": f"{x:g}", "bound": NOTHING, "which": NOTHING, "ratio": NOTHING}
     if loss is None:
-        cells["loss"] = "diverged" if curve.diverged_at is not None else NOTHING
+        cells["loss"] = curve.fate if curve.diverged_at is not None else NOTHING
     elif curve.stderr is None:
         cells["loss"] = _number(loss)
     else:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.claims import Outcome
+from engine.pictures.fate import WHY_INACCURATE
 from engine.results.outcomes import divided, expected_to_diverge
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.spec.experiment import Experiment
@@ -69,24 +70,26 @@ def _heading(experiment: Experiment, trace: Trace) -> Text:
 
 
 def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) -> Iterator[Text]:
-    """Who diverged, and whether a claim says so."""
+    """Who diverged or lost accuracy, and whether a claim says so."""
     claimed, clock = expected_to_diverge(experiment), experiment.protocol.clock
     for curve in trace.curves:
         if curve.learner in strayed:
-            yield Text(f"✗ {_diverged(curve, clock)}, and no claim expects it", "bold red")
+            unexpected = "" if curve.inaccurate.any() else ", and no claim expects it"
+            yield Text(f"✗ {_diverged(curve, clock)}{unexpected}", "bold red")
         elif curve.diverged:
             yield Text(f"{_diverged(curve, clock)}{', as claimed' if curve.learner in claimed else ''}")
 
 
 def _diverged(curve: Curve, clock: str) -> str:
-    """Where a learner diverged, and how many of its replicas."""
+    """Where a learner diverged or lost accuracy, and how many of its replicas did."""
+    why = f": {WHY_INACCURATE}" if curve.inaccurate.any() else ""
     if curve.replicas == 1:
-        return f"{curve.name} diverged at {clock} = {curve.diverged_at:g}"
+        return f"{curve.name} {curve.fate} at {clock} = {curve.diverged_at:g}{why}"
     those = (
         f"in {curve.diverged} of {curve.replicas} replicas, in the first at {clock} = {curve.diverged_at:g}"
     )
     means = "" if curve.diverged == curve.replicas else "; means are over the others from there on"
-    return f"{curve.name} diverged {those}{means}"
+    return f"{curve.name} {curve.fate} {those}{means}{why}"
 
 
 def _more(bounds: bool, notes: bool) -> Iterator[Text]:

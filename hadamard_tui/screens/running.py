@@ -14,6 +14,7 @@ from textual.screen import Screen
 from textual.types import NoActiveAppError
 
 from engine.core.parts import BadInput
+from engine.pictures.fate import DIVERGED, WHY_INACCURATE
 from engine.results.trace import Curve, Trace
 from engine.runtime import worker as engine
 from engine.runtime.run import Diverged, NotKept
@@ -244,14 +245,16 @@ class Running(Screen[None]):
 
 
 def divergence_message(diverged: Diverged, session: Session) -> str:
-    """Who diverged where, and who goes on."""
+    """Who diverged or lost accuracy where, and who goes on."""
     experiment = session.experiment
     who, where = diverged.learner, f"at {experiment.protocol.clock} = {diverged.x:g}"
     if session.where:
         where += f", {session.where}"
     others = "; the others go on" if len(experiment.learners) > 1 else ""
+    why = "" if diverged.fate == DIVERGED else f". Accuracy: {WHY_INACCURATE}"
     if diverged.of == 1:
-        return f"{who} diverged {where}{others}."
+        return f"{who} {diverged.fate} {where}{others}{why}."
     if diverged.replicas == diverged.of:
-        return f"{who} diverged in all {diverged.of} replicas, in the last {where}{others}."
-    return f"{who} diverged in {diverged.replicas} of {diverged.of} replicas {where}; the others go on."
+        return f"{who} {diverged.fate} in all {diverged.of} replicas, in the last {where}{others}{why}."
+    some = f"{diverged.replicas} of {diverged.of} replicas"
+    return f"{who} {diverged.fate} in {some} {where}; the others go on{why}."

@@ -13,6 +13,7 @@ from textual.widgets import DataTable
 
 from engine.core.notation import written
 from engine.pictures.bound_class import FROM_BELOW, BoundClass
+from engine.pictures.fate import DIVERGED, LOST_ACCURACY
 from engine.pictures.view import CurveView, View
 from hadamard_tui.charts import digits
 from hadamard_tui.charts.abbreviations import within
@@ -226,7 +227,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
             self.move_cursor(row=row)
 
     def _write(self, number: int, column: str, text: str) -> None:
-        bad = column == "state" and text.startswith("diverged")
+        bad = column == "state" and text.startswith((DIVERGED, LOST_ACCURACY))
         if cell_len(text) > self.shape.get(column, 0):
             text = text.split(CUTS[column])[0] if column in CUTS else text
         cell = Text(text, style="bold red" if bad else "", justify="left", overflow="ellipsis")

@@ -11,6 +11,8 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
 from engine.problems.targets.linear_spline import LinearSpline
+from engine.results.outcomes import judge
+from engine.runtime.sweep import sweep
 from engine.spec import plan as plans
 from engine.spec import presets
 from engine.spec.axis import Axis
@@ -68,12 +70,13 @@ def test_claims_of_a_preset_are_not_judged_once_a_learner_was_changed_and_are_ag
 
 
 def test_a_claim_that_the_user_adds_to_a_changed_preset_is_judged(talk: EditableExperiment):
-    talk.put("problem.matrix.d", 64)
+    talk.put("problem.matrix.d", 16)
     number = talk.add("claims")
     assert talk.error is None
     assert len(talk.experiment.claims) == number + 1
-    assert number not in talk.plan().unjudged
-    assert talk.plan().unjudged.keys() == set(range(number))
+    outcomes = judge(sweep(talk.plan()))
+    assert [outcome.holds for outcome in outcomes] == [None] * number + [True]
+    assert {outcome.detail for outcome in outcomes[:number]} == {SET_UP}
 
 
 def test_claims_of_a_changed_set_up_are_judged_once_it_was_saved_as_a_preset_of_its_own(

@@ -72,6 +72,18 @@ def test_the_answer_is_yes_no_or_undecided_in_words_and_as_json(
     assert f"invariant  {answer}" in text.getvalue()
 
 
+def test_the_table_of_a_run_says_undecided_where_structure_does_not_decide(small: Path, call: Call) -> None:
+    settings = ('learners.GD.update={kind="soap", refresh=2}', "claims=[]")
+    code, out, _ = call("run", "small.toml", *(word for one in settings for word in ("--set", one)))
+    assert code == 0
+    assert "undecided" in out
+    code, out, _ = call("run", "small.toml", "--json", *(word for one in settings for word in ("--set", one)))
+    answers = {
+        curve["learner"]: curve["verdict"]["answer"] for curve in json.loads(out)["pictures"][0]["curves"]
+    }
+    assert answers == {"GD": "undecided", "EGU": "no"}
+
+
 def test_a_disagreement_is_shown_in_words_and_by_the_exit_code(small: Path, call: Call) -> None:
     # In one dimension there is nothing to tell apart, which the structure of EGU± does not know.
     settings = (

@@ -44,48 +44,35 @@ def kinds() -> list[str]:
     return [kind for kind, line in members if line.direction in ("lower", "upper", "exact")]
 
 
-def modules(kind: str, named: bool) -> list[str]:
-    """Test modules of twins, or all that name the kind."""
-    if not named:
-        return sorted(str(path) for path in HERE.glob("test_twins_of_*.py"))
-    return sorted(str(path) for path in HERE.glob("test_*.py") if f'"{kind}"' in path.read_text())
+def modules(kind: str, pattern: str) -> list[str]:
+    """Test modules that name the kind."""
+    return sorted(str(path) for path in HERE.glob(pattern) if f'"{kind}"' in path.read_text())
 
 
-def survives(kind: str, factor: float, named: bool) -> bool:
-    """Whether no test fails when the line is multiplied by the factor; prints the last line of pytest."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-n",
-        "0",
-        "-p",
-        "mutated_line",
-        "-k",
-        kind if not named else "",
-    ]
-    environment = os.environ | {
-        VARIABLE: f"{kind}={factor}",
-        "PYTHONPATH": f"{HERE}:{os.environ.get('PYTHONPATH', '')}",
-    }
-    done = subprocess.run([*command, *modules(kind, named)], env=environment, capture_output=True, text=True)
-    failures = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+def survives(kind: str, factor: float, pattern: str) -> bool:
+    """Whether no test fails when the line is multiplied by the factor; prints the first that does."""
+    paths = modules(kind, pattern)
+    environment = os.environ | {VARIABLE: f"{kind}={factor}", "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "mutated_line", *paths]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True) if paths else None
+    if done is not None and done.returncode > 1:
+        raise RuntimeError(f"the tests of {kind} did not run:\n{done.stdout}{done.stderr}")
+    failures = [line for line in done.stdout.splitlines() if line.startswith("FAILED")] if done else []
     print(f"{kind} × {factor}: {failures[0] if failures else 'survives'}", flush=True)
-    return done.returncode == 0
+    return not failures
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("kinds", nargs="*")
     parser.add_argument("--all", action="store_true", help="run all test modules that name the kind")
     words = parser.parse_args()
+    pattern = "test_*.py" if words.all else "test_twins_of_*.py"
     survivors = [
         (kind, factor)
         for kind in words.kinds or kinds()
         for factor in FACTORS
-        if survives(kind, factor, words.all)
+        if survives(kind, factor, pattern)
     ]
     return 1 if survivors else 0
 

@@ -789,13 +789,6 @@ def test_what_is_drawn_is_the_formula_that_is_said(kind, words):
     np.testing.assert_allclose(line.values, np.maximum(said, 0), atol=1e-12)
 
 
-def test_ri_signed_is_c_times_the_unseen_share():
-    for loss, c in (("square", 1.0), ("logistic", math.log(2))):
-        one = drawn(experiment(d=16, loss=loss), "ri-signed")
-        for k in range(17):
-            assert one.values[k] == pytest.approx(c * (1 - k / 16), abs=1e-15)
-
-
 def test_ri_drawn_counts_the_different_rows_of_every_replica_and_gd_is_on_it():
     described = experiment(protocol=DRAWN, learners={"GD": gd(1 / 32)}, d=16, replicas=3)
     trace = run(described)
@@ -817,36 +810,6 @@ def test_ri_signed_scales_with_the_constant_of_every_loss_of_signs():
     for loss, c in {"hinge": 1.0, "exponential": 1.0, "mistake": 0.0}.items():
         one = drawn(experiment(d=12, loss=loss), "ri-signed")
         np.testing.assert_allclose(one.values, c * (1 - one.x / 12), rtol=0, atol=1e-15)
-
-
-def test_ri_01_is_a_quarter_or_ln_2_of_the_unseen_share():
-    for loss, c in {"square": 0.25, "entropic": math.log(2)}.items():
-        one = drawn(experiment("hadamard01", d=12, loss=loss), "ri-01")
-        assert len(one.x) == 12, "k = 0 … d − 1"
-        np.testing.assert_allclose(one.values, c * (1 - one.x / 11), rtol=0, atol=1e-15)
-
-
-@pytest.mark.parametrize("q", [1, 3])
-def test_duplicates_is_a_saw_tooth_with_teeth_of_2q_examples(q):
-    one = drawn(experiment({"kind": "hadamard", "repeat": q}, d=8), "duplicates")
-    assert len(one.x) == 16 * q + 1
-    for k in range(16 * q + 1):
-        assert one.values[k] == pytest.approx(1 - math.ceil(k / (2 * q)) / 8, abs=1e-15)
-
-
-@pytest.mark.parametrize("repeat", [None, 2])
-def test_duplicates_of_independent_draws_decay_geometrically(repeat):
-    one = drawn(experiment({"kind": "hadamard", "repeat": repeat}, d=8, protocol=DRAWN), "duplicates")
-    np.testing.assert_allclose(one.values, (7 / 8) ** one.x, rtol=1e-12)
-
-
-def test_ranks_of_one_and_of_two_layers_are_k_plus_1_and_2k_plus_1_on_hadamard():
-    for matrix, d in (("hadamard", 16), ("hadamard", 12)):
-        described = experiment(matrix, "doubled", d=d, replicas=2)
-        k = np.arange(d + 1)
-        for kind, rank in (("svd", k), ("svd-doubled", k + 1), ("svd-two-layer", 2 * k + 1)):
-            one = drawn(described, kind)
-            np.testing.assert_allclose(one.values, np.maximum(0, 1 - rank / d), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("words", [{"n": 5}, {"n": 13}])
@@ -911,13 +874,6 @@ def test_no_rank_is_above_its_lines(matrix):
     assert (by_name["EGU"] > about["rank-span"].values[: len(by_name["EGU"])]).any()
 
 
-def test_ranks_of_theory_grow_by_examples_and_end_where_there_are_no_more_dimensions():
-    k = np.arange(17)
-    described = experiment(target="all", d=16, spectrum=True)
-    for kind, growth in (("span", k), ("two-layer", 2 * k + 1), ("doubling", 2.0**k)):
-        assert (drawn(described, f"rank-{kind}").values == np.minimum(growth, 16)).all()
-
-
 def test_solvers_that_are_linear_in_the_labels_are_bound_by_svd_whatever_their_kernel():
     kernel = {"solver": {"kind": "kernel", "kernel": "xor-product"}}
     described = experiment("xor", "all", {"kernel": kernel, "VAW": {"solver": "vaw"}}, d=16)
@@ -945,22 +901,6 @@ def test_duplicates_of_orthogonal_rows_are_those_of_hadamard_rows_to_an_invarian
         assert (np.abs(values.mean(1) - line.values) / error < 4).all()
         lines.append(line.values)
     np.testing.assert_array_equal(*lines)
-
-
-def test_ri_permuted_reaches_zero_one_example_earlier():
-    one = drawn(experiment(d=16), "ri-permuted")
-    for k in range(17):
-        assert one.values[k] == pytest.approx(max(0, 1 - k / 15), abs=1e-15)
-
-
-@pytest.mark.parametrize("family", ["gaussian", "rademacher"])
-@pytest.mark.parametrize("n", [5, 8, 11])
-def test_random_matrices_have_the_product_of_unseen_rows_and_unseen_directions(family, n):
-    one = drawn(experiment({"kind": family, "d": 8, "n": n}), f"ri-{family}")
-    assert len(one.values) == n + 1
-    for k in range(n + 1):
-        assert one.values[k] == pytest.approx((1 - k / n) * max(0, 1 - k / 8), abs=1e-15)
-    assert one.direction == "lower"
 
 
 SHORT = {"kind": "sphere", "n": 12}
@@ -991,12 +931,6 @@ def test_ridge_regression_on_noisy_points_of_a_sphere_is_above_the_bound_with_no
     error = values.std(1, ddof=1) / np.sqrt(200)
     assert ((values.mean(1) - line.values) / error > -4).all()
     assert values[24].mean() < 1.25 * line.values[24], "many examples come near it"
-
-
-def test_svd_is_one_minus_k_over_d_for_all_hadamard_targets():
-    for d in (4, 32):
-        one = drawn(experiment(target="all", d=d, replicas=2), "svd")
-        np.testing.assert_allclose(one.values, 1 - one.x / d, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [5, 8, 13])

@@ -13,7 +13,9 @@ from engine.core.mirror import EUCLIDEAN
 from engine.core.parts import BadInput
 from engine.problems.instances import Dense
 from engine.results.invariance import certificate
+from engine.results.outcomes import judge
 from engine.results.results import of_one
+from engine.results.trace import Curve
 from engine.results.views import view
 from engine.runtime import memory_estimate
 from engine.runtime.run import prepare, run
@@ -459,3 +461,74 @@ def test_nets_that_a_loss_couples_need_memory_together():
         )
 
     assert needs() > 8 * MATRICES * (3 * 200) ** 2
+
+
+def exact_missing_entry(start, times):
+    """W₂₂ of W = AAᵀ with A' = −∂L/∂W A from `start` · I on the entries 0, 1, 1 of norms-diverge.
+
+    ln det W takes the place of W₂₂, so that no rounding changes the sign of the determinant.
+    """
+
+    def corner(p, q, log_det):
+        return (np.exp(log_det) + q * q) / p
+
+    def velocity(time, state):
+        p, q, log_det = state
+        by_p, by_q = 2 * p / 3, 2 * (q - 1) / 3
+        r = corner(p, q, log_det)
+        return [-2 * (by_p * p + by_q * q), -(by_p * q + by_q * (p + r)), -2 * by_p]
+
+    begin = [start**2, 0.0, 4 * np.log(start)]
+    found = solve_ivp(velocity, (0, times[-1]), begin, "Radau", times, rtol=1e-10, atol=1e-13)
+    return corner(*found.y)
+
+
+def diverging_norms(time, **words):
+    """The set-up of the preset norms-diverge with two factors from 0.3 I."""
+    net = {"kind": "factorised", "init": "identity", "scale": 0.3}
+    described = raw(
+        {"kind": "entries", "factors": [2, 2], "permute": False},
+        {"kind": "weights", "w": [0, 1, 1]},
+        learners={"it": {"architecture": net, "update": "gd"}},
+        protocol={"kind": "flow", "train": 3, "time": time, "first": 1, "records": 60, **words},
+        claims=[{"kind": "diverges", "text": "it does not", "curve": "it"}],
+    )
+    return reading.parse(described | {"pictures": [{"x": "time", "measure": {"kind": "norm", "p": "max"}}]})
+
+
+UNSTABLE = {"bdf": {"method": "bdf", "rtol": 1e-6, "atol": 1e-8}, "radau": {"method": "radau"}}
+
+
+@pytest.mark.parametrize("method", UNSTABLE)
+def test_a_flow_ends_where_it_leaves_the_exact_flow(method):
+    described = diverging_norms(20_000, **UNSTABLE[method])
+    trace = run(described)
+    (curve,) = trace.curves
+    (drawn,) = view(described.pictures[0], of_one(described, trace)).curves
+    assert curve.inaccurate.all()
+    assert 100 < curve.diverged_at < 20_000
+    assert drawn.fate == "lost accuracy"
+    there = (drawn.x > 0) & np.isfinite(drawn.y)
+    assert there.sum() > 20
+    np.testing.assert_allclose(drawn.y[there], exact_missing_entry(0.3, drawn.x[there]), rtol=0.02)
+
+
+def test_a_flow_that_stays_accurate_goes_on_to_its_end():
+    described = diverging_norms(100, method="bdf", rtol=1e-6, atol=1e-8)
+    trace = run(described)
+    (drawn,) = view(described.pictures[0], of_one(described, trace)).curves
+    assert trace.curves[0].complete
+    np.testing.assert_allclose(drawn.y[-1], exact_missing_entry(0.3, drawn.x[1:])[-1], rtol=1e-3)
+
+
+def test_a_kept_curve_that_lost_accuracy_is_no_curve_that_diverged():
+    described = diverging_norms(20_000, **UNSTABLE["bdf"])
+    trace = run(described)
+    (curve,) = trace.curves
+    restored = Curve("it", curve.capacity, 1, curve.verdict)
+    restored.restore(curve.as_arrays())
+    assert restored.fate == "lost accuracy"
+    assert restored.diverged_at == curve.diverged_at
+    (outcome,) = judge(of_one(described, trace))
+    assert outcome.holds is False
+    assert "it lost accuracy at time = " in outcome.detail

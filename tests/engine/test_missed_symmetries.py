@@ -57,11 +57,13 @@ def architectures():
 
 
 @pytest.mark.parametrize("net", architectures())
-def test_a_start_of_the_inputs_is_fixed_if_and_only_if_two_draws_are_the_same(net):
+def test_two_draws_start_inputs_alike_where_an_architecture_declares_so(net):
     d = 6
     first, second = (net.start(Streams([seed])("init"), d) for seed in (1, 2))
     of_inputs = [name for name in net.layers if net.shapes(d)[name][-1] == d] or list(net.layers[:1])
-    assert net.fixed_input_start == all(np.array_equal(first[name], second[name]) for name in of_inputs)
+    measured = all(np.array_equal(first[name], second[name]) for name in of_inputs)
+    assert measured or not net.fixed_input_start
+    assert not (measured and getattr(net, "init", "") == "gaussian"), "the measurement can tell"
 
 
 @pytest.mark.parametrize("net", [
@@ -214,7 +216,7 @@ def rules():
 
 
 @pytest.mark.parametrize("rule", rules())
-def test_a_rule_treats_entries_alike_if_and_only_if_their_exchange_exchanges_their_steps(rule):
+def test_an_exchange_of_entries_exchanges_their_steps_where_a_rule_declares_so(rule):
     rng = np.random.default_rng(5)
     names = "umv"  # one between the first and the last, of which some rules make a difference
     start = np.repeat(rng.uniform(0.5, 1, size=(1, 4)), 3, 0)
@@ -234,4 +236,6 @@ def test_a_rule_treats_entries_alike_if_and_only_if_their_exchange_exchanges_the
         return np.stack([params[name][0].numpy() for name in names])
 
     plain = exchanged(ends(lambda g: g))
-    assert np.allclose(ends(exchanged), plain, rtol=1e-9, atol=0) == rule.entries_alike
+    measured = np.allclose(ends(exchanged), plain, rtol=1e-9, atol=0)
+    assert measured or not rule.entries_alike
+    assert not (measured and rule.kind in ("lars", "coordinate", "p-norm", "adagrad-full")), "it can tell"

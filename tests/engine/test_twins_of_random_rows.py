@@ -122,6 +122,7 @@ def rows(matrix: str, n: int, d: int, **words: float) -> dict[str, Any]:
 
 TWINS = (
     *(Twin("ri-gaussian", rows("gaussian", n, d), gaussian, f"{n}x{d}") for n, d in ((6, 6), (5, 8), (9, 4))),
+    *(Twin("ri-gaussian", rows("sphere", n, d), gaussian, f"sphere {n}x{d}") for n, d in ((6, 6), (9, 4))),
     *(Twin("ri-rademacher", rows("rademacher", n, d), signs, f"{n}x{d}") for n, d in ((3, 3), (6, 3))),
     *(
         Twin("noise", rows("gaussian", n, d, noise=sigma), noisy, f"{n}x{d}")

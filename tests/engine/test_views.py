@@ -144,19 +144,39 @@ def test_a_curve_relative_to_another_leaves_out_the_same_replica_of_both(random)
     other = random[::-1] ** 2
     seen = one(curve("GD", random), curve("LLS", other), relative="LLS")
     (found,) = seen.curves
-    np.testing.assert_allclose(found.y, random.mean(0) / other.mean(0), rtol=1e-12)
-    both = np.stack([random, other], 1)
-    expected = naive_jackknife(lambda some: some[:, 0].mean(0) / some[:, 1].mean(0), both)
-    np.testing.assert_allclose(found.stderr, expected, rtol=1e-9)
+    ratios = [[random[r, s] / other[r, s] for s in range(RECORDS)] for r in range(5)]
+    np.testing.assert_allclose(found.y, [sum(column) / 5 for column in zip(*ratios, strict=True)], rtol=1e-12)
+    np.testing.assert_allclose(found.stderr, naive_jackknife(by_mean, np.array(ratios)), rtol=1e-9)
+    np.testing.assert_allclose(found.over([1, 3]), np.add(ratios[1], ratios[3]) / 2, rtol=1e-12)
+
+
+def test_every_replica_is_divided_by_its_own_before_the_mean_is_taken():
+    seen = one(curve("GD", [[3.0], [2.0]]), curve("LLS", [[4.0], [1.0]]), replicas=2, relative="LLS")
+    assert seen.curves[0].y.tolist() == [(3 / 4 + 2 / 1) / 2], "and not 5/5"
+    assert seen.curves[0].stderr.tolist() == [(2 - 3 / 4) / 2]
+
+
+def test_a_median_relative_to_another_curve_is_that_of_the_quotients(random):
+    other = random[::-1] ** 2
+    (found,) = one(curve("GD", random), curve("LLS", other), relative="LLS", summary="median").curves
+    np.testing.assert_allclose(found.y, np.sort(random / other, 0)[2], rtol=1e-12)
 
 
 def test_a_line_is_divided_by_the_curve_that_a_picture_is_relative_to(random):
-    other, values = random[::-1] ** 2, np.linspace(2, 1, RECORDS)
+    other, values = np.tile(random[:1] ** 2, (5, 1)), np.linspace(2, 1, RECORDS)
     seen = one(curve("GD", random), curve("LLS", other), lines=[line(values)], relative="LLS")
     (found,) = seen.lines
-    np.testing.assert_allclose(found.y, values / other.mean(0), rtol=1e-12)
+    np.testing.assert_allclose(found.y, values / other[0], rtol=1e-12)
     without = one(curve("GD", random), lines=[line(values)], replicas=5)
     np.testing.assert_array_equal(without.lines[0].y, values)
+
+
+def test_a_bound_on_the_mean_is_none_on_quotients_of_replicas_that_differ():
+    """E a ≥ b says nothing of E a/c: with a = c = 1/2 or 3/2 and b = 1 it is b E 1/c = 4/3 > E a/c = 1."""
+    both, bound = np.tile([[0.5], [1.5]], (1, RECORDS)), np.ones(RECORDS)
+    seen = one(curve("GD", both), curve("LLS", both), lines=[line(bound)], replicas=2, relative="LLS")
+    assert not seen.lines
+    assert "divided by its own number" in seen.absent["ri-signed"]
 
 
 def test_a_curve_is_divided_by_the_line_of_the_theory_that_a_picture_is_relative_to(random):

@@ -111,7 +111,7 @@ def learners() -> tuple[Learner, ...]:
 @cache
 def bases_of(line: Line) -> tuple[Base, ...]:
     """The bases on which a line holds."""
-    return tuple(base for base in bases() if line.holds(base.experiment).holds)
+    return tuple(base for base in bases() if line.on_problem(base.experiment).holds)
 
 
 @cache
