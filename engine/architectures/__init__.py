@@ -107,15 +107,16 @@ class Architecture(Part, frozen=True):
         """The names of the trained tensors that the penalty is on: by default all."""
         return self.layers
 
-    @property
-    def linear_layers(self) -> int | None:
-        """How many fully connected linear layers a prediction is the product of; None if it is none."""
+    def linear_layers(self, d: int) -> int | None:
+        """How many fully connected linear layers a prediction of d features is the product of.
+
+        None if it is no such product.
+        """
         return None
 
-    @property
-    def layers_on_features(self) -> int | None:
+    def layers_on_features(self, d: int) -> int | None:
         """The same of features φ(x) that are fixed beforehand and no part of the training."""
-        return self.linear_layers
+        return self.linear_layers(d)
 
     @property
     def by_inner_products(self) -> bool:

@@ -243,8 +243,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def fixed_input_start(self) -> bool:
         return self.init in ("zero", "identity")
 
-    @property
-    def linear_layers(self) -> int | None:
+    def linear_layers(self, d: int) -> int | None:
         return len(self.hidden) + 1 if self.is_linear and self.outputs == 1 else None
 
     @property

@@ -21,8 +21,7 @@ class Linear(Architecture, frozen=True, tag="linear"):
     Source: theory.md §3.
     """
 
-    @property
-    def linear_layers(self) -> int:
+    def linear_layers(self, d: int) -> int:
         return 1
 
     @property

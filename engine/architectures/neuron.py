@@ -36,8 +36,7 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
         if self.init == "zero" and self.activation in KINKED:
             raise BadField("init", kinked(self.activation))
 
-    @property
-    def linear_layers(self) -> int | None:
+    def linear_layers(self, d: int) -> int | None:
         return 1 if self.activation == "identity" else None
 
     @property

@@ -86,6 +86,9 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
             return params
         return {**params, "W1": turn(params["W1"])}
 
+    def linear_layers(self, d: int) -> int | None:
+        return 2 if self._full(d) and self.activation == "identity" else None
+
     def invariance(self, d: int) -> Verdict:
         if self._full(d):
             return Verdict(

@@ -47,8 +47,7 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
     def fixed_input_start(self) -> bool:
         return True
 
-    @property
-    def layers_on_features(self) -> int:
+    def layers_on_features(self, d: int) -> int:
         return 2
 
     @property

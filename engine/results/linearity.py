@@ -36,7 +36,7 @@ def _bends(learner: Learner, experiment: Setup) -> str | None:
     assert architecture is not None, "Learner admits no other combination"
     if experiment.protocol.of_logarithm:
         return f"steps go along the logarithm of the loss of {name}, which is not linear in the labels"
-    if architecture.linear_layers != 1:
+    if architecture.linear_layers(experiment.problem.matrix.shape()[1]) != 1:
         return f"{name} is not a single linear neuron but {architecture.kind}"
     if not update.linear_in_gradients:
         return f"the steps of {update.kind} are not linear in the gradients of {name}"

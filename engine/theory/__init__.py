@@ -395,8 +395,8 @@ def knows_unseen_labels(learner: Learner, experiment: Setup) -> Finding | None:
         return Finding(False, f"the rate of {learner.name} is chosen by its losses on all rows")
     if learner.rate_unit != "start-sharpness":
         return None
-    architecture = learner.architecture
-    linear = architecture is not None and architecture.linear_layers == 1
+    architecture, (_, d) = learner.architecture, experiment.problem.matrix.shape()
+    linear = architecture is not None and architecture.linear_layers(d) == 1
     if linear and loss_of(experiment).is_square:
         return None
     return Finding(False, f"the unit of the rate of {learner.name} is measured with the labels of all rows")
@@ -559,7 +559,7 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
     """
     name, architecture = learner.name, learner.architecture
     if architecture is not None:
-        if architecture.linear_layers != 1:
+        if architecture.linear_layers(experiment.problem.matrix.shape()[1]) != 1:
             other = described(architecture)
             return Finding(False, f"it requires a single linear neuron, and {name} is {other}")
         if not architecture.starts_at_zero and not any_start:

@@ -53,7 +53,8 @@ class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, net = learner.name, learner.architecture
-        if net is None or learner.update is None or net.linear_layers != 1 or not net.starts_at_zero:
+        _, d = experiment.problem.matrix.shape()
+        if net is None or learner.update is None or net.linear_layers(d) != 1 or not net.starts_at_zero:
             return Finding(False, f"it is about linear neurons trained from weights 0, and {name} is not one")
         return Finding(True, f"{name} can be compared with the constant prediction +1 on unseen rows")
 

@@ -12,7 +12,7 @@ from engine.theory import At, Direction, Floats, RotationInvariant, fair_signs, 
 
 
 class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
-    """c(1 − ⌈k/2q⌉/d): duplicates of Hadamard rows teach a rotation-invariant learner nothing, a saw-tooth.
+    """c(1 − ⌈k/2q⌉/d): duplicates of orthogonal rows teach a rotation-invariant learner nothing, a saw-tooth.
 
     With `repeat` q every row comes 2q times in a row, q times with each sign, and the first of them
     determines the labels of all. It needs no random signs and no random order: the rotation that flips an
@@ -26,7 +26,8 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     With examples drawn independently (`replacement`) a row is still unseen with probability (1 − 1/d)^k, and
     the bound is c(1 − 1/d)^k, in expectation over the draws, and over random row signs if rows have one sign
     only. A target of several features has labels of other sizes than 1; then either holds for square loss,
-    in expectation over the order. Least squares attains both. Source: WKA21 App. A.
+    in expectation over the order. To an invariant learner all orthogonal rows of length √d are Hadamard rows.
+    Least squares attains both. Source: WKA21 App. A.
     """
 
     title: ClassVar[str] = "bound on duplicates"
@@ -38,8 +39,8 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
 
     def holds(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
-        if not matrix.is_hadamard:
-            return Finding(False, f"requires Hadamard rows, and the matrix is {matrix.kind}")
+        if not matrix.has_orthogonal_rows:
+            return Finding(False, f"requires orthogonal rows of one length, and the matrix is {matrix.kind}")
         protocol, drawn = experiment.protocol, experiment.protocol.drawn_independently
         if matrix.repeat is None:
             if not drawn:

@@ -68,6 +68,7 @@ BOUND = {
         "net": NET,
         "decoder": gd(0.5, kind="two-layer-decoder"),
         "identity": gd(0.1, kind="dense", widths=[9], init="identity"),
+        "all edges": gd(0.1, kind="sparse-input", connectivity=8, width=9),
     },
     "multiplicative": {"EGU": {"update": {"kind": "egu", "lr": 0.5}}, "spindly": gd(0.125, kind="spindly")},
     "hebb-limit": {"Hebb": {"solver": "hebb"}},
@@ -82,7 +83,7 @@ BOUND = {
     "pieces-wide": {"net": BENT_NET},
     "zaslavsky": {"net": BENT_NET},
     "two-over-eta": {"GD": gd(0.01)},
-    "rank-two-layer": {"net": NET},
+    "rank-two-layer": {"net": NET, "all edges": gd(0.1, kind="sparse-input", connectivity=9)},
     "agd-majoriser": AUTOMATIC,
     "all-positive": {"GD": gd(0.01), "sign": {"update": "sign"}},
     "shortest-private": {"GD": gd(0.01), "LLS": LLS},
@@ -164,7 +165,7 @@ OF_K_ROWS = (
 
 NOT_K_ROWS = (
     ({"average": True}, "the mean over the hypotheses"),
-    ({"replacement": True}, "drawn independently"),
+    ({"replacement": True}, "drawn"),
 )
 """Protocols of which the loss at k is none of such a hypothesis."""
 
@@ -219,6 +220,10 @@ HOLDS = [
     ("duplicates", {"matrix": {"kind": "hadamard", "repeat": 1}, "target": "sparse", "noise": 0.1}),
     ("duplicates", {"matrix": {"kind": "xor", "repeat": 1, "features": "products"}}),
     ("duplicates", {"protocol": DRAWN}),
+    ("duplicates", {"matrix": {"kind": "orthogonal", "repeat": 2}}),
+    ("duplicates", {"matrix": {"kind": "orthogonal", "repeat": 1, "row_signs": False}, "target": "all"}),
+    ("duplicates", {"matrix": "orthogonal", "protocol": DRAWN}),
+    ("duplicates", {"matrix": {"kind": "outer", "factors": [2, 4], "repeat": 1}, "d": None}),
     ("duplicates", {"matrix": {"kind": "hadamard", "repeat": 1, "row_signs": False}, "protocol": DRAWN}),
     ("noise", {"matrix": "gaussian", "noise": 0.1}),
     ("noise", {"matrix": "sparse", "target": "sparse", "noise": 0.1}),
@@ -550,6 +555,16 @@ BINDS_NOT = [
     ),
     ("svd-two-layer", {"update": "gd"}, "two fully connected linear layers"),
     ("svd-two-layer", LLS, "is a solver"),
+    (
+        "svd-two-layer",
+        gd(0.1, kind="sparse-input", connectivity=8),
+        "two fully connected linear layers",
+    ),
+    (
+        "svd-two-layer",
+        gd(0.1, kind="sparse-input", connectivity=999, activation="relu"),
+        "sparse-input with transfer relu",
+    ),
     ("svd-two-layer", gd(0.1, kind="dense", cb=0.1), "has biases"),
     ("svd-two-layer", gd(0.1, kind="dense", widths=[4, 4]), "two fully connected linear layers"),
     ("svd-two-layer", gd(0.1, kind="dense", activation="relu"), "dense with transfer relu"),
@@ -867,6 +882,25 @@ def test_solvers_that_are_linear_in_the_labels_are_bound_by_svd_whatever_their_k
     assert one.applies_to == ["kernel", "VAW"]
     np.testing.assert_allclose(trace.curves[0].mean("loss"), one.values, rtol=0, atol=1e-9)
     assert (trace.curves[1].mean("loss") >= one.values - 1e-12).all()
+
+
+@pytest.mark.parametrize(("matrix", "protocol"), [
+    ({"repeat": 2}, "one-pass"),
+    ({}, {"kind": "one-pass", "replacement": True}),
+])  # fmt: skip
+def test_duplicates_of_orthogonal_rows_are_those_of_hadamard_rows_to_an_invariant_learner(matrix, protocol):
+    lines = []
+    for kind in ("hadamard", "orthogonal"):
+        learners = {"LLS": LLS, "EGU": EGU}
+        words = {"target": "all", "learners": learners, "protocol": protocol, "d": 8, "replicas": 200}
+        trace = run(experiment({"kind": kind, **matrix}, **words))
+        (line,) = (one for one in trace.lines if one.kind == "duplicates")
+        assert line.applies_to == ["LLS"]
+        values = trace.curves[0].values("loss")
+        error = np.maximum(values.std(1, ddof=1) / np.sqrt(200), 1e-9)
+        assert (np.abs(values.mean(1) - line.values) / error < 4).all()
+        lines.append(line.values)
+    np.testing.assert_array_equal(*lines)
 
 
 SHORT = {"kind": "sphere", "n": 12}

@@ -82,6 +82,11 @@ def test_families_have_the_structure_that_they_declare(kind):
         gram = x @ x.swapaxes(1, 2)
         if matrix.is_orthogonal:
             np.testing.assert_allclose(gram, np.tile(D * np.eye(D), (8, 1, 1)), atol=1e-6)
+        if matrix.has_orthogonal_rows:
+            rows = np.asarray(matrix.rows(Streams(range(8))), float)
+            np.testing.assert_allclose(
+                rows @ rows.swapaxes(1, 2), np.tile(D * np.eye(D), (8, 1, 1)), atol=1e-6
+            )
         if matrix.is_hadamard and not matrix.rotate:
             np.testing.assert_array_equal(abs(x), 1)
         if matrix.is_shifted_hadamard and matrix.repeat is None:
@@ -233,7 +238,14 @@ def test_rows_of_another_size_are_not_bound_as_if_they_had_entries_of_mean_squar
 
 def test_a_family_derived_from_hadamard_with_other_rows_is_no_hadamard_matrix():
     broken = Broken(d=D)
-    for claim in ("is_hadamard", "is_orthogonal", "is_sylvester", "random_signs", "random_order"):
+    for claim in (
+        "is_hadamard",
+        "is_orthogonal",
+        "has_orthogonal_rows",
+        "is_sylvester",
+        "random_signs",
+        "random_order",
+    ):
         assert not getattr(broken, claim), claim
     assert broken.entry_values == "any"
     assert broken.constant_column is None
@@ -349,7 +361,7 @@ def test_replacing_anything_that_a_net_is_made_of_takes_back_what_is_declared_of
     judged = made.invariance(D)
     assert judged.group == TRIVIAL
     assert made.kind in judged.reason
-    assert (made.signals, made.hidden_layers, made.linear_layers, made.trains_weights) == (None,) * 3 + (
+    assert (made.signals, made.hidden_layers, made.linear_layers(D), made.trains_weights) == (None,) * 3 + (
         False,
     )
     assert not made.starts_at_zero
@@ -492,7 +504,7 @@ def test_what_parts_declare_of_methods_is_not_said_of_those_that_replace_them():
     signed = Signed()
     assert (signed.along_gradients, signed.stable_up_to) == (False, None)
     assert Doubling().exponentiated_rate(Linear()) is None
-    assert (Axis().linear_layers, Axis().starts_at_zero) == (None, False)
+    assert (Axis().linear_layers(D), Axis().starts_at_zero) == (None, False)
     assert not Chosen().linear_in_labels
     assert not Cubic().is_square
     assert (Cubic().constant, Square().constant) == (None, 1.0)

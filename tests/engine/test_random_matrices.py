@@ -261,6 +261,22 @@ def test_two_linear_layers_attain_their_bound_at_the_start():
     assert bound.values[0] == pytest.approx(1 - 1 / 16, abs=1e-12)
 
 
+def test_a_sparse_input_layer_with_all_edges_is_two_linear_layers_and_bound_as_such():
+    def learners(connectivity):
+        net = {"kind": "sparse-input", "connectivity": connectivity, "width": 16}
+        return {"net": gd(0.02, **net)}
+
+    measured = {"measures": [{"kind": "rank"}], "d": 16, "replicas": 3, "target": "all"}
+    trace = run(experiment(learners=learners(16), **measured))
+    for kind, measure in (("svd-two-layer", "loss"), ("rank-two-layer", "rank")):
+        bound = bound_of(trace, kind)
+        assert bound.applies_to == ["net"]
+        gap = trace.curves[0].mean(measure) - bound.values
+        assert ((gap if measure == "loss" else -gap) > -1e-9).all()
+    fewer = run(experiment(learners=learners(2), **measured))
+    assert bound_of(fewer, "rank-two-layer").applies_to == []
+
+
 def test_gradient_descent_is_one_example_above_svd_doubled():
     trace = run(experiment(target="doubled", learners={"GD": gd(1 / 32)}, d=16))
     gap = trace.curves[0].mean("loss") - bound_of(trace, "svd-doubled").values

@@ -145,7 +145,9 @@ def _findings(experiment: Experiment, what: str | None, tally: Tally) -> Iterato
     binding = [
         line
         for line in lines_about(experiment)
-        if line.direction in SIDES and line.holds(experiment).holds and line.judged(learner, experiment).holds
+        if line.direction in SIDES
+        and line.on_problem(experiment).holds
+        and line.judged(learner, experiment).holds
     ]
     tally.tried.update(line.kind for line in binding)
     replicas = FIRST if any(line.in_expectation for line in binding) else FEW

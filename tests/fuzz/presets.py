@@ -120,7 +120,7 @@ def by_rule(some: tuple[Learner, ...]) -> tuple[tuple[Learner, ...], ...]:
 @cache
 def bases_of(line: Line) -> tuple[Base, ...]:
     """The bases on which a line holds."""
-    return tuple(base for base in bases() if line.holds(base.experiment).holds)
+    return tuple(base for base in bases() if line.on_problem(base.experiment).holds)
 
 
 @cache

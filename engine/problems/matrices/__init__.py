@@ -84,6 +84,7 @@ class Matrix(Part, frozen=True, kw_only=True):
             "entry_values",
             "feature_values",
             "is_orthogonal",
+            "has_orthogonal_rows",
             "sign_factors",
             "in_halves",
             "is_cube",
@@ -175,7 +176,12 @@ class Matrix(Part, frozen=True, kw_only=True):
     @property
     def is_orthogonal(self) -> bool:
         """Whether there are as many instances as features, orthogonal ones of length √d."""
-        return self.is_hadamard and self.repeat is None
+        return self.has_orthogonal_rows and self.repeat is None
+
+    @property
+    def has_orthogonal_rows(self) -> bool:
+        """Whether there are, before repetition, as many rows as features, orthogonal ones of length √d."""
+        return self.is_hadamard
 
     @property
     def sign_factors(self) -> tuple[int, ...]:

@@ -41,8 +41,8 @@ class Orthogonal(Matrix, frozen=True, tag="orthogonal"):
         return self.d, self.d
 
     @property
-    def is_orthogonal(self) -> bool:
-        return self.repeat is None
+    def has_orthogonal_rows(self) -> bool:
+        return True
 
     def rows(self, streams: Streams) -> Rows:
         rows = np.tile(np.sqrt(self.d) * np.eye(self.d), (len(streams.seeds), 1, 1))

@@ -68,8 +68,8 @@ class Outer(Matrix, frozen=True, tag="outer"):
         return not self.row_signs or len(self.sizes) == 1
 
     @property
-    def is_orthogonal(self) -> bool:
-        return self.repeat is None
+    def has_orthogonal_rows(self) -> bool:
+        return True
 
     @property
     def sign_factors(self) -> tuple[int, ...]:
