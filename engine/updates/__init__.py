@@ -387,27 +387,10 @@ def descended(params: Params, directions: Params, rates: Rates) -> Params:
 
 
 def rounding(sizes: Params) -> Params:
-    """Sizes up to which the entries of a layer [B, …] are only rounding, [B, 1, …].
-
-    They are so beside the largest of their layer, or beside the root mean square of another layer: that does
-    not change when the inputs of the layer are rotated.
-    """
-    largest = {name: size.flatten(1).amax(1) for name, size in sizes.items()}
-    if len(sizes) > 1:
-        typical = torch.stack([_root_mean_square(size, largest[name]) for name, size in sizes.items()]).amax(
-            0
-        )
-        largest = {name: torch.maximum(most, typical) for name, most in largest.items()}
-    return {
-        name: ROUNDING * torch.finfo(most.dtype).eps * per_member(most, sizes[name])
-        for name, most in largest.items()
-    }
-
-
-def _root_mean_square(sizes: torch.Tensor, largest: torch.Tensor) -> torch.Tensor:
-    """That of every member of the batch [B], relative to the largest [B] so that no square overflows."""
-    shares = sizes.flatten(1) / largest.clamp(min=torch.finfo(sizes.dtype).tiny)[:, None]
-    return largest * shares.square().mean(1).sqrt()
+    """Sizes up to which those of entries [B, …] are rounding beside the largest of all layers, [B, 1, …]."""
+    by_layer = [size.flatten(1).amax(1) for size in sizes.values()]
+    least = ROUNDING * torch.finfo(by_layer[0].dtype).eps * torch.stack(by_layer).amax(0)
+    return {name: per_member(least, size) for name, size in sizes.items()}
 
 
 def norms(params: Params) -> Params:
