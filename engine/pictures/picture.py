@@ -33,6 +33,10 @@ Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 
 Taken = Literal["last", "first", "max", "min", "mean"]
 
+Extreme = Literal["max", "min", "gap"]
+PLACES: dict[Extreme, str] = {"max": "largest", "min": "least", "gap": "largest gap of"}
+"""What the places of values are called."""
+
 
 class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a dimension becomes one number: what is read off along it.
@@ -42,24 +46,27 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `first_above` are the place along it at which the measure first is, of every replica, or with
     `of = "mean"` of their mean: the first of those measured, or with `between` a place before it, where a
     straight line from the one before crosses the threshold (linear), or one in the logarithms of place and
-    measure (log). Where a logarithm is missing, it is the place measured. `until` ends the records of every
-    replica where a clock or another measure first passes a value: after that it stays what it was there, and
-    a replica that never gets there has nothing to read off.
+    measure (log). Where a logarithm is missing, it is the place measured. `place_of` is the first place of
+    the largest or least value, or the one after which the largest gap is: the greatest ratio, up or down,
+    of neighbouring values. `until` ends the records of every replica where a clock or another measure first
+    passes a value: after that it stays what it was there, and a replica that never gets there has nothing
+    to read off.
     """
 
     over: Text = "record"
     take: Taken | None = None
     first_below: Number | None = None
     first_above: Number | None = None
+    place_of: Extreme | None = None
     of: Literal["replica", "mean"] = "replica"
     between: Literal["no", "linear", "log"] = "no"
     until: Until | None = None
 
     def __post_init__(self) -> None:
-        given = [self.take, self.first_below, self.first_above]
+        given = [self.take, self.first_below, self.first_above, self.place_of]
         if sum(one is not None for one in given) != 1:
-            raise BadField("take", "a read needs exactly one of take, first_below, first_above")
-        if self.between != "no" and self.take is not None:
+            raise BadField("take", "a read needs exactly one of take, first_below, first_above, place_of")
+        if self.between != "no" and not self.is_threshold:
             raise BadField("between", "it is for first_below and first_above; leave it out")
         if self.until is not None and self.over != "record":
             raise BadField("until", "it ends the evaluation points of a run; read over record")
@@ -68,6 +75,41 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def is_place(self) -> bool:
         """Whether what is read is a place along the dimension, and no value of the measure."""
         return self.take is None
+
+    @property
+    def is_threshold(self) -> bool:
+        """Whether it is the first place that is below or above a number: others change nothing of that."""
+        return self.first_below is not None or self.first_above is not None
+
+    def in_words(self, label: str, over: str) -> str:
+        """What a place is called that is read off along `over`, of a measure with this label."""
+        if self.place_of is not None:
+            return f"{over} of the {PLACES[self.place_of]} {label}"
+        sign, threshold = ("<", self.first_below) if self.first_above is None else (">", self.first_above)
+        return f"{over} until {label} {sign} {threshold:g}"
+
+
+class Share(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Of which share of the replicas something holds: that a value is below a number, above it, or between.
+
+    A replica that has diverged is none of them. With two bounds both must hold.
+    """
+
+    below: Number | None = None
+    above: Number | None = None
+
+    def __post_init__(self) -> None:
+        if self.below is None and self.above is None:
+            raise BadField("below", "a share is of values below or above a number; give one of them, or both")
+        if self.below is not None and self.above is not None and self.below <= self.above:
+            raise BadField("below", f"no value is below {self.below:g} and above {self.above:g}")
+
+    def in_words(self, label: str) -> str:
+        """What is counted, of a measure with this label."""
+        if self.below is None:
+            return f"share of replicas with {label} > {self.above:g}"
+        above = "" if self.above is None else f"{self.above:g} < "
+        return f"share of replicas with {above}{label} < {self.below:g}"
 
 
 class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -133,10 +175,11 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     of these. Every learner has a curve of its own, and `curves` may name axes to split them by. What is
     neither drawn along nor split by is set by `at`, or read off by `read`; of how far training has come the
     end is taken. In this order: `at`, then `running` along the records, `times` a factor, `read`, `relative`
-    to a learner's curve or to a line of the theory, and over replicas the `summary`. Theory lines of the
-    measure take the same steps, all of them, or those that `lines` names; `marks` are places worth a straight
-    line, and `contours` of a heat map are where a line of the theory has a level. A function over inputs has
-    with `points = "train"` the examples beside it that it was learned from, those of the first replica.
+    to a learner's curve or to a line of the theory, and over replicas the `summary`, or the `share` for which
+    something holds. Theory lines of the measure take the same steps, all of them, or those that `lines`
+    names; they say nothing of shares and of places of extremes. `marks` are places worth a straight line, and
+    `contours` of a heat map are where a line of the theory has a level. A function over inputs has with
+    `points = "train"` the examples beside it that it was learned from, those of the first replica.
     With `draw = "bars"` there is a bar at every place of x, which may be an axis of words: its values then
     stand at 1, 2, 3, …
     """
@@ -188,6 +231,10 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Literal["mean", "median", "geometric", "first", "max", "min"],
         Meta(title="summary", description="over replicas; geometric: e to the mean logarithm", extra=SELDOM),
     ] = "mean"
+    share: Annotated[
+        Share | None,
+        Meta(title="share", description="of replicas, for which it is so: {below = 0.1}", extra=SELDOM),
+    ] = None
     lines: Annotated[
         tuple[Text, ...] | None,
         Meta(title="theory", description="the lines of it; none: all of the measure", extra=SELDOM),
@@ -225,6 +272,10 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ] = None
     y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto: no")] = None
 
+    def __post_init__(self) -> None:
+        if self.share is not None and self.summary != "mean":
+            raise BadField("summary", "a share is a mean over replicas; leave summary out")
+
     @property
     def split_by(self) -> tuple[str, ...]:
         """The axes that the curves are split by, beside the learner."""
@@ -235,7 +286,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     def reads_places(self) -> bool:
         """Whether it reads off how far training had come when something was reached."""
         how = self.reading
-        return how is not None and how.is_place and how.over == "record"
+        return how is not None and how.is_threshold and how.over == "record"
 
     @property
     def reading(self) -> Read | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.pictures.picture import Read
+from engine.pictures.picture import Read, Share
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +37,8 @@ def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
     """
     if how.take is not None:
         return taken(how.take, values, axis)
+    if how.place_of is not None:
+        return _place_of(how.place_of, values, places, axis)
     if how.first_below is not None:
         threshold, reached = how.first_below, values < how.first_below
     else:
@@ -49,6 +51,34 @@ def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
     found = np.where(reached.any(axis), found, np.inf)
     unknown = ~reached.any(axis) & np.isnan(values).any(axis)
     return np.asarray(np.where(unknown, np.nan, found))
+
+
+def _place_of(how: str, values: Floats, places: Floats, axis: int) -> Floats:
+    """The first place of the largest or least value, or the one before the largest gap; NaN without any."""
+    along = np.moveaxis(values, axis, 0)
+    if how == "gap":
+        pair = np.abs(along[:-1]), np.abs(along[1:])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            along = np.maximum(*pair) / np.minimum(*pair)
+    if not len(along):
+        return np.full(along.shape[1:], np.nan)
+    known = ~np.isnan(along)
+    sign = -1 if how == "min" else 1
+    at = np.where(known, sign * along, -np.inf).argmax(0)
+    return np.asarray(np.where(known.any(0), places[at], np.nan))
+
+
+def holds(share: Share, values: Floats) -> Floats:
+    """1 where values [R, …] are as a share says, else 0; NaN where no replica has a value.
+
+    A replica without a value, such as one that has diverged, is none of those that hold.
+    """
+    holding = np.ones(values.shape, bool)
+    if share.below is not None:
+        holding &= values < share.below
+    if share.above is not None:
+        holding &= values > share.above
+    return np.where(np.isnan(values).all(0), np.nan, holding & ~np.isnan(values))
 
 
 def held(values: Floats, passed: NDArray[np.bool_]) -> Floats:

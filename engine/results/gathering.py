@@ -251,6 +251,10 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
         return line.on_problem.reason
     if picture.reading is not None and picture.reading.until is not None:
         return "the picture reads off where learners pass a value, and a line passes none"
+    if picture.share is not None:
+        return "it is about values, and the picture shows the share of replicas for which something holds"
+    if picture.reading is not None and picture.reading.place_of is not None:
+        return "it bounds values, and the picture reads off the place of one"
     if line.measure != picture.measure.name:
         return f"it is about the {line.measure}, and this is the {picture.measure.name}"
     if line.running not in (None, picture.running):

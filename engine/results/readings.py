@@ -61,7 +61,7 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
 
     The least value of all, say, is not known before the last one.
     """
-    if picture.reading is None or not picture.reading.is_place:
+    if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()
     plain = structs.replace(picture, y=None, lines=(), marks=(), contours=(), relative=None)
     steps = Steps(plain, results.plan.axes)

@@ -118,7 +118,8 @@ class Steps:
         """Whether what is drawn is something else than the measure."""
         picture = self.picture
         return any(
-            one is not None for one in (picture.running, picture.times, picture.read, picture.relative)
+            one is not None
+            for one in (picture.running, picture.times, picture.read, picture.relative, picture.share)
         )
 
     @property

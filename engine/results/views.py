@@ -219,6 +219,8 @@ def _heat(results: Results, steps: Steps, learner: str, taken: list[Stretch]) ->
         x, y, z = recorded
         return HeatView(learner, x, y, z, None, drawn(x, y))
     parts = steps.parts([(one.point, one.samples) for one in taken])
+    if (share := steps.picture.share) is not None:
+        parts = [part._replace(values=reductions.holds(share, part.values)) for part in parts]
     x = np.unique(np.concatenate([part.x for part in parts]))
     y = np.unique([part.height for part in parts])
     summary = steps.picture.summary
@@ -412,6 +414,8 @@ class _Reduction:
         x, values = self._samples.values(replicas)
         if self._picture.relative is not None:
             values = _divided(x, values, self._divisor, replicas)
+        if self._picture.share is not None:
+            values = reductions.holds(self._picture.share, values)
         return x, reductions.summary(self._picture.summary, values)
 
     def _missing(self) -> NDArray[np.int64]:
@@ -482,15 +486,15 @@ def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
     how, loss = picture.reading, results.plan.experiment.protocol.loss
     label = picture.measure.label_with(loss)
     if how is not None and how.is_place:
-        sign, threshold = ("<", how.first_below) if how.first_above is None else (">", how.first_above)
         clock = next((trace.x_label for trace in results.traces.values()), how.over)
         over = clock if how.over == "record" else symbol(how.over, words)
-        label = f"{over} until {label} {sign} {threshold:g}"
+        label = how.in_words(label, over)
     if how is not None and how.until is not None:
         label = f"{label} once {how.until.in_words(loss)}"
     if picture.times is not None and (picture.relative is None or how is not None):  # else it cancels
         label = f"{label} × {written(picture.times, words)}"
-    return label if picture.relative is None else f"{label}, relative to {_divisor(picture)}"
+    label = label if picture.relative is None else f"{label}, relative to {_divisor(picture)}"
+    return label if picture.share is None else picture.share.in_words(label)
 
 
 def _divisor(picture: Picture) -> str:

@@ -101,7 +101,7 @@ def _check_points(picture: Picture, where: str) -> None:
     if not picture.measure.of_labels:
         what = f"examples are labels at their inputs, and {picture.measure.kind} is not such a function"
         raise BadInput(f"{where}.points", f"{what}; leave it out, or take measure function")
-    for key in ("running", "times", "read", "relative", "y"):
+    for key in ("running", "times", "read", "relative", "share", "y"):
         if getattr(picture, key) is not None:
             what = f"labels are not on the scale that {key} makes"
             raise BadInput(f"{where}.points", f"{what}; leave one of them out")

@@ -61,7 +61,7 @@ def _check_until(plan: Plan) -> None:
     readings = [picture.reading for picture in plan.experiment.pictures]
     for number, axis in enumerate(plan.axes):
         there = [how for how in readings if how is not None and how.over == axis.name]
-        if axis.until is None or (there and all(how.is_place for how in there)):
+        if axis.until is None or (there and all(how.is_threshold for how in there)):
             continue
         what = "the least, say, of all values is not known before the last" if there else "there is none"
         right = f"read = {{over = {axis.name!r}, first_below = …}}".replace("'", '"')

@@ -180,7 +180,8 @@ def _is_place(view: View) -> bool:
 
 
 def _is_count(view: View) -> bool:
-    return _is_place(view) or (view.picture.measure.whole and view.as_measured)
+    counted = _is_place(view) and view.picture.share is None
+    return counted or (view.picture.measure.whole and view.as_measured)
 
 
 def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:

@@ -89,6 +89,8 @@ def heads(look: Look, rows: Sequence[Value], texts: Sequence[Mapping[str, str]])
 def measured(view: View) -> str:
     """What the numbers of a picture are, in few words: what the axis says, but of what is known by a word."""
     picture = view.picture
+    if picture.share is not None:
+        return "share"
     if (how := picture.reading) is not None and how.is_place:
         return view.clock if how.over == "record" else how.over
     name = picture.measure.name

@@ -12,7 +12,7 @@ from scipy.stats import binom
 from engine.core import catalogue
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.pictures import reductions
-from engine.pictures.picture import Picture, Read
+from engine.pictures.picture import Picture, Read, Share
 from engine.results.caption import caption
 from engine.results.results import Results, of_one
 from engine.results.trace import Curve, TheoryLine, Trace
@@ -189,6 +189,107 @@ def test_a_curve_is_divided_by_the_line_of_the_theory_that_a_picture_is_relative
         assert [list(each.y) for each in seen.lines] == ([[1.0] * RECORDS] if drawn is None else [])
     (found,) = one(curve("GD", random), lines=[line(values, holds=False)], relative="ri-signed").curves
     np.testing.assert_allclose(found.y, np.nan)
+
+
+def test_a_picture_shows_the_share_of_replicas_for_which_something_holds_with_the_binomial_error(random):
+    random[1, 4:] = np.nan
+    made = curve("GD", random, [np.nan, 4, np.nan, np.nan, np.nan])
+    seen = one(made, lines=[line(np.ones(RECORDS))], share=Share(below=1.5, above=0.8))
+    (found,) = seen.curves
+    for place in range(RECORDS):
+        holding = sum(bool(0.8 < random[r, place] < 1.5) for r in range(5))
+        p = holding / 5
+        assert found.y[place] == pytest.approx(p, abs=1e-15)
+        assert found.stderr[place] == pytest.approx((p * (1 - p) / (5 - 1)) ** 0.5, abs=1e-15)
+    assert seen.y_label == "share of replicas with 0.8 < average square loss < 1.5"
+    assert "share of replicas" in seen.absent["ri-signed"], "a bound on the mean bounds no share"
+
+
+def test_the_standard_error_of_a_share_is_that_of_many_draws():
+    """Of 4000 sets of 25 draws of which each holds with probability 0.3."""
+    share, draws = Share(below=0.3), np.random.default_rng(1).random((4000, 25, 1))
+    shares = [reductions.holds(share, values).mean() for values in draws]
+    squares = []
+    for values in draws[:400]:
+        holding = reductions.holds(share, values)
+        error = reductions.standard_error("mean", 25, lambda r, holding=holding: holding[r].mean(0))
+        squares.append(float(error[0]) ** 2)
+    assert abs(np.mean(shares) - 0.3) < 4 * np.sqrt(0.21 / 25 / 4000)
+    assert abs(np.mean(squares) - np.var(shares)) < 4 * (
+        np.std(squares) / 20 + np.var(shares) * np.sqrt(2 / 4000)
+    )
+
+
+def test_a_share_of_quotients_divides_every_replica_by_its_own(random):
+    other = random[::-1] ** 2
+    (found,) = one(curve("GD", random), curve("LLS", other), relative="LLS", share=Share(above=1)).curves
+    expected = [np.mean([random[r, s] > other[r, s] for r in range(5)]) for s in range(RECORDS)]
+    np.testing.assert_allclose(found.y, expected, rtol=0, atol=1e-15)
+
+
+PLACES_OF = {
+    "max": lambda y: max(range(RECORDS), key=lambda s: y[s]),
+    "min": lambda y: min(range(RECORDS), key=lambda s: y[s]),
+    "gap": lambda y: max(range(RECORDS - 1), key=lambda s: max(y[s] / y[s + 1], y[s + 1] / y[s])),
+}
+
+
+@pytest.mark.parametrize("which", PLACES_OF)
+def test_a_picture_reads_off_the_place_of_an_extreme_of_every_replica(which, random):
+    read, naive = Read(place_of=which), PLACES_OF[which]
+    np.testing.assert_array_equal(reductions.read(read, random, X, 1), [naive(y) for y in random])
+    (found,) = one(curve("GD", random), x="d", read=read).curves
+    places = np.array([naive(y) for y in random])
+    assert found.y.tolist() == [places.mean()]
+    np.testing.assert_allclose(found.stderr, places.std(ddof=1) / np.sqrt(5), rtol=1e-12)
+    deeper = np.moveaxis(np.stack([random[:2], random[2:4]]), 2, 1)  # [2, records, 2]
+    expected = [[naive(y) for y in random[:2]], [naive(y) for y in random[2:4]]]
+    np.testing.assert_array_equal(reductions.read(read, deeper, X, 1), expected)
+    random[2, 3:] = np.nan
+    assert np.isfinite(reductions.read(read, random, X, 1)).all(), "values that are known decide"
+    assert np.isnan(reductions.read(read, np.full((1, RECORDS), np.nan), X, 1)).all()
+
+
+def test_a_picture_shows_in_which_share_of_replicas_the_largest_gap_is_at_a_place():
+    net = {"kind": "dense", "widths": [40], "activation": "softplus", "outputs": "m"}
+    spectrum = {"measure": "jacobian-spectrum", "x": "j", "curves": "mix"}
+    gap = {"x": "C", "read": {"over": "j", "place_of": "gap"}, "share": {"below": 4.5, "above": 3.5}}
+    clusters = {"kind": "clusters", "classes": 2, "centres": "C", "d": 20, "n": 48, "sigma": 0.3}
+    learners = [{"name": "net", "architecture": net, "update": "gd"}]
+    described = {
+        "axes": [{"name": "mix", "values": [{"C": 1}, {"C": 2}]}],
+        "problem": {"matrix": clusters, "target": "classes"},
+        "protocol": "at-init",
+        "run": {"dtype": "float64", "device": "cpu", "replicas": 8},
+        "learners": learners,
+        "pictures": [spectrum, {"measure": "jacobian-spectrum", **gap}],
+    }
+    whole = plan(described)
+    results = sweep(whole)
+    spectra, shares = (view(picture, results) for picture in whole.experiment.pictures)
+    (found,) = shares.curves
+    for drawn, share in zip(spectra.curves, found.y, strict=True):
+        each = [drawn.over([replica]) for replica in range(8)]
+        largest = [drawn.x[np.maximum(y[:-1] / y[1:], y[1:] / y[:-1]).argmax()] for y in each]
+        assert share == np.mean([place == 4 for place in largest])
+    assert shares.y_label.startswith("share of replicas with 3.5 < j of the largest gap of ")
+
+
+@pytest.mark.parametrize(
+    ("words", "where", "what"),
+    [
+        ({"share": {}}, "pictures[0].share.below", "give one of them"),
+        ({"share": {"below": 1, "above": 2}}, "pictures[0].share.below", "no value is below 1 and above 2"),
+        ({"share": {"below": 1}, "summary": "max"}, "pictures[0].summary", "leave summary out"),
+        ({"read": {"place_of": "max", "take": "min"}}, "pictures[0].read.take", "exactly one of"),
+        ({"read": {"place_of": "max", "between": "log"}}, "pictures[0].read.between", "leave it out"),
+    ],
+)
+def test_shares_and_places_that_make_no_sense_are_refused_with_place_and_remedy(words, where, what):
+    with pytest.raises(BadInput) as caught:
+        reading.parse({**raw(d=4), "pictures": [{"x": "k", "measure": "loss", **words}]})
+    assert caught.value.where == where
+    assert what in caught.value.what
 
 
 def test_a_curve_of_some_replicas_is_made_of_these_alone(random):
