@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 
 from engine.theory import Line
 from tests.fuzz.checks import Finding, Tally, check
@@ -84,6 +84,7 @@ class Campaign:
             database=None,
             deadline=None,
             print_blob=False,
+            verbosity=Verbosity.quiet,
             report_multiple_bugs=False,
             suppress_health_check=list(HealthCheck),
             phases=(Phase.generate, Phase.shrink),
