@@ -205,7 +205,12 @@ class _Drawing:
             one.tag: one for one in kind.types if isinstance(one, inspect.StructType) and one.tag not in SLOW
         }
         if isinstance(base, dict) and (tag := base.get("kind")) in parts:
-            return self.of(parts[tag] if self.stays(OTHER_PART) else self.one_of([*parts.values()]), base)
+            if self.stays(OTHER_PART):
+                return self.of(parts[tag], base)
+            rarely, self.rarely = self.rarely, FREELY
+            other = self.of(self.one_of([*parts.values()]), base)
+            self.rarely = rarely
+            return other
         plain = [one for one in kind.types if not isinstance(one, inspect.NoneType | inspect.StructType)]
         if parts:
             return self.of(self.one_of([one for tag, one in parts.items() if not _reads_file(one)]), None)

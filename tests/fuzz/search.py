@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 
 from engine.theory import Line
 from tests.fuzz.checks import Finding, Tally, check
@@ -23,11 +23,16 @@ BATCH = 100
 ALIKE = 3
 """Findings of one name that are reported at most."""
 
-Check = Callable[[Raw], tuple[list[Finding], Tally]]
+SHRINKS = 120
+"""Experiments that are tried at most to shrink a finding."""
 
 
 class Shown(Exception):
     """An experiment shows what the search is about."""
+
+
+class Shrunk(BaseException):
+    """SHRINKS is used up: the shortest experiment so far is the minimal one."""
 
 
 class Over(BaseException):
@@ -84,6 +89,7 @@ class Campaign:
             database=None,
             deadline=None,
             print_blob=False,
+            verbosity=Verbosity.quiet,
             report_multiple_bugs=False,
             suppress_health_check=list(HealthCheck),
             phases=(Phase.generate, Phase.shrink),
@@ -94,7 +100,7 @@ class Campaign:
 
         try:
             draw()
-        except Shown:
+        except (Shown, Shrunk):
             pass
         finally:
             if search.least is not None:
@@ -144,11 +150,12 @@ class _Search:
     def __init__(self, campaign: Campaign) -> None:
         self._campaign = campaign
         self._key: tuple[str, str] | None = None
+        self._left = SHRINKS
         self._seen: dict[str, Finding | None] = {}
         self.least: tuple[Finding, Raw] | None = None
 
     def look(self, raw: Raw) -> None:
-        """Raises: Shown, by an experiment with a new error, and then by those with the same one; Over."""
+        """Raises: Shown, by an experiment with a new error, and then by those with it; Shrunk; Over."""
         text = key_of(raw)
         if text not in self._seen:
             self._seen[text] = self._checked(raw)
@@ -162,6 +169,10 @@ class _Search:
     def _checked(self, raw: Raw) -> Finding | None:
         if self._key is None:
             self._campaign.check_budget()
+        elif self._left == 0:
+            raise Shrunk
+        else:
+            self._left -= 1
         findings, tally = check(raw) if self._key is None else check(raw, self._key[0])
         if self._key is None:
             self._campaign.tally.add(tally)
