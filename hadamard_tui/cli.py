@@ -182,6 +182,10 @@ def run_headless(
         _flag("--bounds", help="Say of every line of theory whom it binds, or why it does not hold here."),
     ] = False,
     notes: Annotated[bool, _flag("--notes", help="Say how it was computed: backends, rates tried.")] = False,
+    by_replica: Annotated[
+        bool,
+        _flag("--by-replica", help="Put the values of every replica into the JSON of --json and --out, too."),
+    ] = False,
     fresh: Annotated[
         bool, _flag("--fresh", help="Compute all points of the axes, also those kept from earlier runs.")
     ] = False,
@@ -191,12 +195,14 @@ def run_headless(
     Claims are about the preset's own problem, protocol and learners: where --set changes these, they are not
     judged.
 
-    Exit code 0: done. 1: a claim failed, or a learner diverged that no claim expects to. 2: bad input.
-    3: the program failed. 130: stopped by Ctrl-C.
+    Exit code 0: done. 1: a claim failed, or a learner diverged or lost accuracy that no claim expects
+    to. 2: bad input. 3: the program failed. 130: stopped by Ctrl-C.
     """
     from engine.core import atomic_write
     from engine.core.parts import BadInput
 
+    if by_replica and not as_json and out is None:
+        raise BadInput("--by-replica", "it adds to JSON; give --json or --out FILE, too")
     if out is not None:
         atomic_write.check(out)
     if exports or out is not None:
@@ -214,7 +220,7 @@ def run_headless(
 
     def show() -> None:
         if as_json:
-            echo(done.as_json(), nl=False)
+            echo(done.as_json(by_replica), nl=False)
         else:
             from hadamard_tui.headless import summary
 
@@ -223,7 +229,7 @@ def run_headless(
     with Delivery() as delivery:
         delivery.attempt(show)
         if out is not None:
-            delivery.attempt(lambda: atomic_write.write(out, done.as_json()))
+            delivery.attempt(lambda: atomic_write.write(out, done.as_json(by_replica)))
         for file in exports or ():
             delivery.attempt(partial(_export, file, done))
     return 1 if done.strayed or any(outcome.holds is False for outcome in done.outcomes) else 0

@@ -85,9 +85,9 @@ ASKING = (
     "engine/test_catalogue.py",
     "engine/test_bounds.py",
     "engine/test_generated.py",
-    "engine/test_respected_lines.py",
     "engine/test_update_rules.py",
     "app/test_panels.py",
+    "test_fuzz.py",
 )
 """Tests of all members of families, and of all panels."""
 
@@ -112,7 +112,8 @@ def copy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("copy")
     for package in ("engine", "hadamard_tui"):
         shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "presets").symlink_to(ROOT / "presets")
+    for name in ("presets", "tests"):
+        (folder / name).symlink_to(ROOT / name)
     readme = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     names = []
     for example in (*EXAMPLES, *readme):

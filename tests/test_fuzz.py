@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,27 @@ import msgspec
 import numpy as np
 import pytest
 
+from engine.core import catalogue
 from engine.core.parts import Verdict
 from engine.results import invariance
+from engine.spec import reading
+from engine.theory import At, Floats, Line
+from engine.theory.ri_gaussian import RIGaussian
 from tests.fuzz import checks
 from tests.fuzz.checks import check
 from tests.fuzz.presets import bases_of, bound, lines
 from tests.fuzz.search import Campaign
+
+COUNT = 130
+"""Experiments of the run in the suite: about 20 s."""
+
+PLANTED = 400
+"""Experiments among which a planted error is found, in much less than three minutes."""
+
+SEED = 7_000_000
+
+OF_ONE_LINE = 30
+"""Experiments in which an experimental line is tried."""
 
 SMALL: dict[str, Any] = {
     "problem": {"matrix": {"kind": "gaussian", "d": 8}, "target": {"kind": "feature"}},
@@ -26,6 +42,54 @@ SMALL: dict[str, Any] = {
 
 def with_learner(**words: Any) -> dict[str, Any]:
     return {**SMALL, "learners": [{"name": "it", **words}]}
+
+
+class Planted(RIGaussian, frozen=True, tag="planted"):
+    """1.3 times the bound on Gaussian rows."""
+
+    direction = RIGaussian.direction
+    group = RIGaussian.group
+    holds = RIGaussian.holds
+    binds = RIGaussian.binds
+
+    def value(self, at: At) -> Floats:
+        return 1.3 * super().value(at)
+
+
+def test_a_bound_that_is_too_high_by_three_tenths_is_found_and_shrunk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(catalogue.members("theory"), "planted", Planted)
+    campaign = Campaign(tmp_path, count=PLANTED)
+    while not (found := [each for each in campaign.reports if each.finding.name == "planted (lower)"]):
+        campaign.search()
+    report = found[0]
+    shown = reading.parse(tomllib.loads(report.path.read_text()))
+    assert shown.run.replicas == checks.FRESH
+    assert shown.problem.matrix.shape()[0] < 10
+    assert report.line.endswith(str(report.path))
+    monkeypatch.delitem(catalogue.members("theory"), "planted")
+    assert check(report.raw)[0] == []
+
+
+def test_a_search_of_all_that_there_is_reports_nothing(tmp_path: Path) -> None:
+    campaign = Campaign(tmp_path, number=SEED, count=COUNT)
+    campaign.run()
+    assert [report.line for report in campaign.reports] == []
+    counts = campaign.tally.counts
+    assert counts["accepted"] > COUNT / 3
+    assert counts["verdicts"] > COUNT / 6
+    assert counts["backends"] > COUNT / 10
+    assert counts["stopped"] < COUNT / 20
+
+
+@pytest.mark.parametrize("line", [line for line in lines() if line.experimental], ids=lambda line: line.kind)
+def test_an_experimental_line_is_respected_by_those_that_it_binds(line: Line, tmp_path: Path) -> None:
+    campaign = Campaign(tmp_path, number=SEED, count=OF_ONE_LINE, about=[line])
+    if not any(bound(line, number) for number in range(len(bases_of(line)))):
+        pytest.skip("it binds no learner on any problem of the tests' tables and presets")
+    campaign.run()
+    assert [report.line for report in campaign.reports] == []
 
 
 def test_every_line_binds_a_learner_to_start_from() -> None:

@@ -65,8 +65,9 @@ def _own(names: Named, line: LineView) -> list[CurveView]:
 
 def _gap(curve: CurveView, line: LineView, view: View) -> Gap:
     """How far a curve is from a line that is its own."""
-    there = known(curve) & (curve.x >= line.x[0]) & (curve.x <= line.x[-1])
-    theory = np.interp(curve.x[there], line.x, line.y)
+    values = np.interp(curve.x, line.x, line.y)
+    there = known(curve) & (curve.x >= line.x[0]) & (curve.x <= line.x[-1]) & np.isfinite(values)
+    theory = values[there]
     stderr = None if curve.stderr is None else curve.stderr[there]
     gap = Gap.between(curve.y[there], theory, stderr, view.rounding, view.y_log)
     return gap._replace(end=None) if line.direction == "exact" else gap

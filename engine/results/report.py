@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from engine.claims import Outcome
-from engine.core.parts import Verdict
+from engine.core.parts import BadInput, Verdict
 from engine.measures import Measure
 from engine.pictures.fate import WHY_INACCURATE
 from engine.pictures.picture import Picture
@@ -27,30 +27,46 @@ from engine.spec.recorded import recorded_measures
 
 Series = Callable[[Floats], Any]
 
+MOST_BY_REPLICA = 4_000_000
+"""Values of single replicas in a report at most, about 80 MB of text."""
 
-def report(document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+
+def report(
+    document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome], by_replica: bool = False
+) -> dict[str, Any]:
     """The experiment as given and as resolved at every point, its pictures, and its claims.
 
     Without pictures of its own it has one of each number that was measured, against the clock.
     Learners that are skipped at a point are those whose reading along an axis is known without it.
-    Numbers that are not finite are null.
+    Numbers that are not finite are null. With `by_replica` curves have the values of every replica, too.
+
+    Raises: BadInput for more of these than MOST_BY_REPLICA.
     """
-    return _report(document, results, outcomes, numbers)
+    return _report(document, results, outcomes, numbers, by_replica)
 
 
-def encode(document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome]) -> bytes:
+def encode(
+    document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome], by_replica: bool = False
+) -> bytes:
     """The report as one line of JSON text.
 
     Series become text one by one: as objects a million numbers would take five times as much.
     """
-    return msgspec.json.encode(_report(document, results, outcomes, _text)) + b"\n"
+    return msgspec.json.encode(_report(document, results, outcomes, _text, by_replica)) + b"\n"
 
 
 def _report(
-    document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome], series: Series
+    document: Mapping[str, Any],
+    results: Results,
+    outcomes: Sequence[Outcome],
+    series: Series,
+    by_replica: bool,
 ) -> dict[str, Any]:
     """The report, with `series` for arrays of numbers."""
     plan = results.plan
+    views = [view(picture, results) for picture in _pictures(plan.experiment)]
+    if by_replica:
+        _check_size(views)
     traces = reversed(list(results.traces.values()))  # so that the reasons are those at the first point
     sources = {line.kind: line for trace in traces for line in trace.lines}
     return {
@@ -69,11 +85,19 @@ def _report(
             for place, point in enumerate(plan.points)
         ],
         "pictures": [
-            _picture(view(picture, results), divided(picture, plan.experiment, outcomes), sources, series)
-            for picture in _pictures(plan.experiment)
+            _picture(found, divided(found.picture, plan.experiment, outcomes), sources, series, by_replica)
+            for found in views
         ],
         "claims": [claim(outcome) for outcome in outcomes],
     }
+
+
+def _check_size(views: Sequence[View]) -> None:
+    """See that the values of every replica are not too many. Raises: BadInput."""
+    count = sum(curve.replicas * len(curve.x) for found in views for curve in found.curves)
+    if count > MOST_BY_REPLICA:
+        what = f"replicas have {count} values together, and {MOST_BY_REPLICA} is the limit"
+        raise BadInput("--by-replica", f"{what}; take fewer replicas, evaluation points or pictures")
 
 
 def _pictures(experiment: Experiment) -> Sequence[Picture]:
@@ -94,7 +118,7 @@ def _numbers_of(experiment: Experiment) -> Iterator[Measure]:
 
 
 def _picture(
-    found: View, outcomes: Divided, sources: Mapping[str, TheoryLine], series: Series
+    found: View, outcomes: Divided, sources: Mapping[str, TheoryLine], series: Series, by_replica: bool
 ) -> dict[str, Any]:
     picture = found.picture
     return {
@@ -106,7 +130,10 @@ def _picture(
         **({} if found.points is None else {"points": [series(one) for one in found.points]}),
         "x_label": found.x_label,
         "y_label": found.y_label,
-        "curves": [_curve(curve, series) for curve in found.curves],
+        "curves": [
+            {**_curve(curve, series), **(_by_replica(curve, series) if by_replica else {})}
+            for curve in found.curves
+        ],
         "theory": [_line(line, sources[line.kind], series) for line in found.lines],
         "absent": _absent(found, sources),
         "heat_maps": [_heat(heat, series) for heat in found.heats],
@@ -177,6 +204,11 @@ def _curve(curve: CurveView, series: Series) -> dict[str, Any]:
         "y": series(curve.y),
         "stderr": None if curve.stderr is None else series(curve.stderr),
     }
+
+
+def _by_replica(curve: CurveView, series: Series) -> dict[str, Any]:
+    """The curve of every replica by itself."""
+    return {"by_replica": [series(curve.over([replica])) for replica in range(curve.replicas)]}
 
 
 def _line(line: LineView, source: TheoryLine, series: Series) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def _own_shares(experiment: Experiment) -> Counter[str]:
     shares["protocol"] = curves * bytes_of(len(CLOCKS) + most, records, replicas)
     measured: Counter[str] = Counter()
     for place, learner in learners.items():
-        sizes, measures = _sizes(learner, experiment), recorded_measures(experiment, learner)
+        sizes, measures = sizes_of(learner, experiment), recorded_measures(experiment, learner)
         shares[place] += _trained(learner, sizes, records, experiment)
         backend = backend_of(learner, experiment)
         measured[place] = _measured(measures, sizes, backend.predicts)
@@ -97,7 +97,8 @@ def _as_matrix(experiment: Experiment) -> bool:
     return any(backend_of(learner, experiment).takes_matrix for learner in experiment.learners)
 
 
-def _sizes(learner: Learner, experiment: Experiment) -> Sizes:
+def sizes_of(learner: Learner, experiment: Experiment) -> Sizes:
+    """How large the run of a learner is."""
     n, d = experiment.problem.matrix.shape()
     sizes = Sizes(
         n=n,

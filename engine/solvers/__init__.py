@@ -111,6 +111,10 @@ class Solver(Part, frozen=True):
         """The same for a solver that draws numbers of its own; by default there are none."""
         return self.begin(data)
 
+    def operations(self, sizes: Sizes) -> float:
+        """Multiplications of a run, about, of a solver that is fitted anew with every example; 0: few."""
+        return 0.0
+
     def size(self, n: int, d: int) -> int:
         """How many float64 numbers it keeps per replica of n instances [n, d], besides d per target.
 

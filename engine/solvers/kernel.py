@@ -89,6 +89,9 @@ class Kernel(Solver, frozen=True, tag="kernel"):
     def bytes_held(self, sizes: Sizes) -> int:
         return bytes_of_fit(sizes, squares=2 if self.lam == 0 else 1)
 
+    def operations(self, sizes: Sizes) -> float:
+        return operations_of_fit(sizes)
+
     def invariance(self) -> Verdict:
         if self.kernel == "xor-product":
             return Verdict(
@@ -310,6 +313,15 @@ def bytes_of_fit(sizes: Sizes, squares: int) -> int:
     ahead = 3 * min(k, AHEAD) * n
     numbers = n * d + k * n + ahead + 2 * k * d + 2 * squares * k * k
     return DERIVED * (sizes.replicas * numbers + sizes.batch * (n + 2 * k))
+
+
+def operations_of_fit(sizes: Sizes) -> float:
+    """Multiplications of a fit to all examples in turn: n (k + d) for the k-th, and n for every target.
+
+    It has kernels with n rows, and its row of the Cholesky factor combines k rows of numbers of all n rows.
+    """
+    k, n = float(sizes.examples), float(sizes.n)
+    return sizes.replicas * k * n * (k / 2 + sizes.d) + sizes.batch * k * n
 
 
 class GrowingRows:

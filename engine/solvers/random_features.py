@@ -15,7 +15,7 @@ from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.solvers import Solver
-from engine.solvers.kernel import Fit, bytes_of_fit
+from engine.solvers.kernel import Fit, bytes_of_fit, operations_of_fit
 
 
 class RandomFeatures(Solver, frozen=True, tag="random-features"):
@@ -46,6 +46,9 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
     def bytes_held(self, sizes: Sizes) -> int:
         features = sizes.replicas * (2 * sizes.n + sizes.d + 1) * self.features
         return bytes_of_fit(sizes, squares=1) + DERIVED * features
+
+    def operations(self, sizes: Sizes) -> float:
+        return operations_of_fit(sizes._replace(d=self.features))
 
     def invariance(self) -> Verdict:
         return Verdict(True, "Gaussian frequencies ω prefer no direction")

@@ -25,15 +25,15 @@ class CoinLabels(Line, frozen=True, tag="coin-labels"):
     In expectation over the coins, for every matrix, every order of the rows and every loss with constant c (1
     for square, hinge and exponential, ln 2 for logistic). Given the instances and the labels seen, the label
     of an unseen row is +1 or −1 with probability ½ each and costs at least c on average; a seen row costs at
-    least 0. After k examples at least n − k rows are unseen. Source: the first step of the proof of WKA21
-    Thm 3, which needs no invariance here.
+    least 0. After k examples at least n − k rows are unseen. Source: WKA21 §3, whose
+    proofs need no invariance where labels are coins.
     """
 
     title: ClassVar[str] = "bound on coins"
     direction: ClassVar[Direction] = "lower"
     needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "c(1 − k/n)"
-    source: ClassVar[str] = "the proof of WKA21 Thm 3"
+    source: ClassVar[str] = "after WKA21 §3"
 
     def holds(self, experiment: Setup) -> Finding:
         problem = experiment.problem

@@ -47,9 +47,9 @@ class Done:
         """Whether it is shown by pictures, or as losses against the clock of its protocol."""
         return bool(drawn(self.experiment))
 
-    def as_json(self) -> bytes:
-        """The result as JSON."""
-        return encode(self.document, self.results, self.outcomes)
+    def as_json(self, by_replica: bool = False) -> bytes:
+        """The result as JSON, with the values of every replica if asked for; BadInput for too many."""
+        return encode(self.document, self.results, self.outcomes, by_replica)
 
 
 def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -> Done:

@@ -1,17 +1,36 @@
-"""What expensive measures of a set-up cost, in words, for before a run."""
+"""What takes long in a set-up, in words, for before a run."""
 
 from __future__ import annotations
 
 from engine.core.texts import listed
+from engine.runtime.memory_estimate import sizes_of
 from engine.spec.experiment import Experiment
+
+SECONDS = 1e10
+"""From so many multiplications on a run takes seconds."""
 
 
 def costs(experiment: Experiment) -> list[str]:
-    """A sentence for every cost of measures that pictures, claims or the set-up name, with these."""
+    """A sentence for every cost of measures that pictures, claims or the set-up name, and of solvers."""
     named = [picture.measure for picture in experiment.pictures]
     named += [claim.measure for claim in experiment.claims if claim.measure is not None]
     by_cost: dict[str, dict[str, None]] = {}
     for measure in (*named, *experiment.run.measures):
         if measure.expensive:
             by_cost.setdefault(measure.expensive, {})[measure.kind] = None
-    return [f"Expensive: {listed(list(kinds))} ({cost})." for cost, kinds in by_cost.items()]
+    measures = [f"Expensive: {listed(list(kinds))} ({cost})." for cost, kinds in by_cost.items()]
+    return [*measures, *_refitted(experiment)]
+
+
+def _refitted(experiment: Experiment) -> list[str]:
+    """A sentence for every learner whose fit to all examples, made anew with each of them, takes seconds."""
+    found = []
+    for learner in experiment.learners:
+        if learner.solver is None:
+            continue
+        sizes = sizes_of(learner, experiment)
+        count = learner.solver.operations(sizes)
+        if count >= SECONDS:
+            often = f"fitted anew with each of {sizes.examples} examples"
+            found.append(f"Expensive: {learner.name} ({often}: about {count:.1e} multiplications).")
+    return found

@@ -166,9 +166,9 @@ async def test_the_keys_of_vi_move_in_the_list_and_others_of_the_configuration_t
         await pilot.press("G")
         last = standing(options)
         await pilot.press("g", "j", "j", "f2")
-        assert (standing(options), last) == ("constant-128", options.get_option_at_index(-1).id)
+        assert (standing(options), last) == ("consistency-128", options.get_option_at_index(-1).id)
         await pilot.press("k", "up", "escape", "slash")
-        assert standing(options) == "constant-128"
+        assert standing(options) == "consistency-128"
         assert app.focused is app.screen.query_one(Input)
         await pilot.press("f3")
         await until(pilot, lambda: not isinstance(app.screen, Browser))

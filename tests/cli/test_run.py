@@ -8,10 +8,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from engine.core import atomic_write
+from engine.results import report
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.results import of_one
@@ -19,6 +21,7 @@ from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui.headless import summary
 from hadamard_tui.headless.outcome import Done, computed
+from hadamard_tui.running.costs import costs
 
 from .conftest import SMALL, Answer
 
@@ -98,6 +101,21 @@ def test_somebody_who_waits_at_a_terminal_is_told_before_what_expensive_measures
         assert ("Expensive: rank (a singular value decomposition" in errors.file.getvalue()) == said
 
 
+def test_somebody_who_waits_is_told_before_what_a_kernel_that_is_refitted_costs(small: Path) -> None:
+    errors = Console(file=io.StringIO(), force_terminal=True, width=80, highlight=False)
+    kernel = 'learners=[{name="K", solver="kernel"}]'
+    large = ["problem.matrix={kind='gaussian', n=4000, d=100}", kernel]
+    few, many = (presets.load("small.toml", [*more, "claims=[]"]) for more in ([kernel], large))
+    assert costs(few) == []
+    (sentence,) = costs(many)
+    replicas = many.run.replicas
+    naive = sum(replicas * 4000 * (100 + k) for k in range(4000))
+    assert sentence.startswith("Expensive: K (fitted anew with each of 4000 examples: about ")
+    assert 0.9 < float(re.search(r"about (\S+) mult", sentence)[1]) / naive < 1.1
+    computed("small.toml", presets.document("small.toml", [kernel, "claims=[]"]), errors)
+    assert "Expensive" not in errors.file.getvalue()
+
+
 def test_json_is_all_there_is_on_stdout(small: Path, call: Call) -> None:
     code, out, err = call("run", "small.toml", "--json", "--set", "learners.EGU.update.lr=0.2")
     result = json.loads(out)
@@ -106,6 +124,33 @@ def test_json_is_all_there_is_on_stdout(small: Path, call: Call) -> None:
     assert result["schema"] == 2
     assert result["experiment"]["resolved"]["learners"][1]["update"]["lr"] == 0.2
     assert [curve["learner"] for curve in result["pictures"][0]["curves"]] == ["GD", "EGU"]
+
+
+def test_json_by_replica_has_the_curve_of_every_replica(small: Path, call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    settings = ("--set", "run.replicas=3", "--set", 'problem.matrix.kind="gaussian"', "--set", "claims=[]")
+    code, out, _ = call("run", "small.toml", "--json", "--by-replica", "--out", str(file), *settings)
+    assert code == 0
+    assert file.read_text() == out
+    (curve, *_) = json.loads(out)["pictures"][0]["curves"]
+    losses = run(presets.load("small.toml", settings[1::2])).curves[0].values("loss")
+    assert losses is not None
+    assert curve["by_replica"] == losses.T.tolist()
+    np.testing.assert_allclose(np.mean(curve["by_replica"], 0), curve["y"], rtol=1e-12)
+    plain = json.loads(call("run", "small.toml", "--json", *settings).out)
+    assert "by_replica" not in plain["pictures"][0]["curves"][0]
+
+
+def test_by_replica_is_refused_where_it_adds_nothing_or_too_much(
+    small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, err = call("run", "small.toml", "--by-replica")
+    assert (code, out) == (2, "")
+    assert "--by-replica: it adds to JSON; give --json or --out FILE, too" in err
+    monkeypatch.setattr(report, "MOST_BY_REPLICA", 10)
+    code, out, err = call("run", "small.toml", "--json", "--by-replica", "--set", "run.replicas=2")
+    assert (code, out) == (2, "")
+    assert re.search(r"--by-replica: replicas have \d+ values together, and 10 is the limit; take fewer", err)
 
 
 def test_the_same_seed_gives_the_same_bytes(small: Path, call: Call) -> None:

@@ -175,7 +175,7 @@ def test_a_learner_of_which_a_replica_diverged_is_held_by_no_claim_on_its_mean(p
         {"kind": "order", "below": "slow"},
     ]
     learners = {"it": gd(0.1), "slow": gd(1e-6)}
-    claims = [{"text": str(form), "curve": "it", **form} for form in forms]
+    claims = [{"text": f"claim {number}", "curve": "it", **form} for number, form in enumerate(forms)]
     described = experiment("gaussian", replicas=20, claims=claims, **{**EDGE, "learners": learners})
     trace = run(described)
     count = trace.curves[0].diverged

@@ -9,6 +9,8 @@ from msgspec import structs
 from engine.core import catalogue
 from engine.core.activations import transfer
 from engine.core.streams import Streams
+from engine.results.report import encode
+from engine.results.results import of_one
 from engine.runtime.run import run
 from engine.runtime.theory_lines import curve_names
 from engine.theory import At, Drawn
@@ -138,3 +140,15 @@ def test_the_correction_is_for_homogeneous_nets():
         assert "it requires relu" in made("layer-recursion-finite").binds(other.learners[0], other).reason
     other = net(width=16, init="orthogonal")
     assert "Gaussian start" in made("layer-recursion").binds(other.learners[0], other).reason
+
+
+def test_a_line_that_is_known_at_the_start_alone_is_reported():
+    net = gd(0.1, kind="dense", widths=[4], activation="relu", cb=1.0)
+    steps = {"kind": "steps", "steps": 2, "records": 2}
+    described = experiment(
+        learners={"net": net}, d=4, protocol=steps, replicas=2, measures=[{"kind": "regions"}]
+    )
+    trace = run(described)
+    (line,) = (line for line in trace.lines if line.kind == "zaslavsky")
+    assert np.isfinite(line.of_curves["net"].values).tolist() == [[True, False, False]]
+    assert b"zaslavsky" in encode({}, of_one(described, trace), [])

@@ -27,7 +27,7 @@ from engine.core.stopping import Stopped
 from engine.measures import named
 from engine.pictures.respect import allowed_errors
 from engine.pictures.view import ROUNDING
-from engine.results.invariance import certificate, verdict
+from engine.results.invariance import certificate, change_by_rounding, is_unstable, verdict
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.results import of_one
@@ -56,7 +56,7 @@ CONFIRMED = 5.0
 TWINS = 1e-9
 """Largest difference of two backends in float64, relative to the largest value so far."""
 
-FOLLOWS = 1e-3
+FOLLOWS = 1e-4
 """Largest difference of float32 from float64, relative to the largest value so far, where rounding is not
 magnified: that of float64 is 2⁻²⁹ times as large, less than ROUNDING and TWINS."""
 
@@ -80,9 +80,17 @@ class Finding(NamedTuple):
     replicas: int = 1
     """Replicas that show it."""
 
+    seed: int = 0
+    """Seed of the first of them."""
+
     @property
     def key(self) -> tuple[str, str]:
         return self.what, self.name
+
+    @property
+    def run(self) -> Raw:
+        """The settings of a run that shows it."""
+        return {"replicas": self.replicas, "seed": self.seed}
 
 
 @dataclass
@@ -216,7 +224,8 @@ def _of_lines(experiment: Experiment, trace: Trace) -> Iterator[Finding]:
         )
         side = {"lower": "below", "upper": "above"}[one.side]
         detail = f"{one.line.measure} {one.mean:.6g} is {side} {one.expected:.6g} at {one.at}{errors}"
-        yield Finding("line", f"{one.line.kind} ({one.line.direction})", detail, replicas)
+        seed = FIRST_FRESH if replicas == FRESH else experiment.run.seed
+        yield Finding("line", f"{one.line.kind} ({one.line.direction})", detail, replicas, seed)
 
 
 def _violations(
@@ -329,7 +338,8 @@ def _of_verdicts(experiment: Experiment, trace: Trace, tally: Tally) -> Iterator
         tally.counts["verdicts"] += 1
         if change is None or change < UNCHANGED:
             continue
-        if promised.magnifies or _steady(experiment)(curve) < curve.length:
+        by_rounding = change_by_rounding(experiment, learner)
+        if promised.undecided or by_rounding is None or is_unstable(change, by_rounding):
             tally.counts["verdicts that rounding decides"] += 1
             continue
         parts = (learner.solver, learner.update, learner.architecture)
@@ -378,4 +388,4 @@ def _crash(error: Exception) -> Finding:
     ours = [call for call in calls if "/engine/" in call.filename and "/tests/" not in call.filename]
     call = (ours or calls)[-1]
     where = f"{Path(call.filename).parent.name}/{Path(call.filename).name}:{call.name}"
-    return Finding("crash", f"{type(error).__name__} in {where}", str(error).split("\n", 1)[0][:200])
+    return Finding("crash", f"{type(error).__name__} in {where}", str(error).split("\n", 1)[0][:200], FIRST)

@@ -27,6 +27,7 @@ from tests.fuzz.presets import (
     bases,
     bases_of,
     bound,
+    by_rule,
     default_of,
     fields,
     is_large,
@@ -44,8 +45,11 @@ FREELY, HARDLY = 3, 30
 NUMBERS = 6
 """One of so many numbers gets another value where an experiment varies."""
 
-OTHER_PART = 30
+OTHER_PART = 8
 """One of so many parts is replaced by one of another kind where an experiment varies."""
+
+SELDOM = 100
+"""The measure of a line is left out once in so many times, so that it is where it is not needed."""
 
 UNVARIED = ("name", "role", "where", "file", "path")
 """Fields of a learner or a part that change no number, or that name a file."""
@@ -78,13 +82,13 @@ def experiments(draw: Any, about: Sequence[Line] = ()) -> Raw:
             measures = [measure_of(line)]
         else:
             base, admitted = drawing.one_of(bases()), ()
-        learner = drawing.learner(said(drawing.one_of(admitted or learners())))
+        learner = drawing.learner(said(drawing.one_of(drawing.one_of(by_rule(admitted or learners())))))
         problem = drawing.table(Problem, base.raw["problem"])
         protocol = drawing.of(_type_of(Experiment, "protocol"), base.raw["protocol"])
     run: Raw = {"seed": 0, "dtype": "float64", "device": "cpu"}
     if drawing.happens(HARDLY):
         run["streams"] = "single"
-    if measures:
+    if measures and drawing.stays(SELDOM):
         run["measures"] = measures
     return {"problem": problem, "protocol": protocol, "run": run, "learners": [{**learner, "name": "it"}]}
 
@@ -147,7 +151,7 @@ class _Drawing:
             if name == "layer_rates":
                 value = self._layer_rates(base.get(name), layers)
             elif name in base:
-                stays = field.required or self.stays(self.rarely)
+                stays = field.required or is_large(default_of(field)) or self.stays(self.rarely)
                 value = self.of(field.type, base[name], default_of(field)) if stays else None
             elif field.required or is_large(default_of(field)) or self.happens(self.rarely):
                 value = self.of(field.type, None, default_of(field))

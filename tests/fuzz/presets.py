@@ -108,6 +108,15 @@ def learners() -> tuple[Learner, ...]:
     return tuple(sorted(found.values(), key=lambda learner: len(repr(said(learner)))))
 
 
+def by_rule(some: tuple[Learner, ...]) -> tuple[tuple[Learner, ...], ...]:
+    """Learners by their solver or update rule: most of them are nets that few rules train."""
+    groups: dict[str, list[Learner]] = {}
+    for learner in some:
+        rule = learner.solver or learner.update
+        groups.setdefault("" if rule is None else rule.kind, []).append(learner)
+    return tuple(tuple(group) for group in groups.values())
+
+
 @cache
 def bases_of(line: Line) -> tuple[Base, ...]:
     """The bases on which a line holds."""

@@ -126,7 +126,7 @@ class Campaign:
             "title": f"{finding.what} {finding.name}",
             "story": f"{finding.what} {finding.name}: {finding.detail}",
             **raw,
-            "run": {**raw["run"], "replicas": finding.replicas},
+            "run": {**raw["run"], **finding.run},
         }
         self.folder.mkdir(parents=True, exist_ok=True)
         words = "".join(each if each.isalnum() else "-" for each in f"{finding.what}-{finding.name}").strip(
@@ -167,6 +167,8 @@ class _Search:
             self._campaign.tally.add(tally)
         for finding in findings:
             if finding.key == self._key or (self._key is None and self._campaign.is_new(finding)):
+                if self._key is None:
+                    self._campaign.notify(f"shrinking {finding.what} {finding.name}: {finding.detail}")
                 self._key = finding.key
                 return finding
         return None
