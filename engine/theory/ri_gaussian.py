@@ -39,7 +39,7 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
         return (
             without_direction(experiment)
             or linear_labels(experiment)
-            or Finding(True, "instances have no preferred direction, and a new one has none in old ones")
+            or Finding(True, "instances are independent of one another, and prefer no direction")
         )
 
     def formula_in(self, experiment: Setup) -> str:
