@@ -308,8 +308,8 @@ class RotationInvariant(Line, frozen=True):
         if self.group is not None and self.group <= judged.group:
             return Finding(True, f"{learner.name} is rotation invariant: {judged.reason}")
         if experiment.problem.matrix.is_turned:
-            return bound_by_turning(learner, "is not rotation invariant")
-        return Finding(False, f"{learner.name} is not rotation invariant: {judged.reason}")
+            return bound_by_turning(learner, f"is {judged.word}")
+        return Finding(False, f"{learner.name} is {judged.word}: {judged.reason}")
 
 
 def bound_by_turning(learner: Learner, what: str) -> Finding:
