@@ -5,7 +5,7 @@ from __future__ import annotations
 DIVERGED, LOST_ACCURACY = "diverged", "lost accuracy"
 
 WHY_INACCURATE = (
-    "from there on the weights change by more than 1 % when the tolerances change, so the curve ends: "
+    "from there on the weights change by more than 0.2 % when the tolerances change, so the curve ends: "
     "take a smaller rtol, another method or an earlier end"
 )
 """What it means that a learner has lost accuracy, and what helps."""

@@ -41,7 +41,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
     together that share a net or that a loss such as cross-entropy couples, in float64, with local errors
     below rtol · |θ| + atol: explicit ones (dop853, rk45), or bdf and radau for stiff flows, in which some
     directions have long come to rest while others hardly move. A flow may magnify errors: a second solution
-    with other tolerances shows when, and the curve ends where weights are wrong by 1 %. `records` are taken
+    with other tolerances shows when, and the curve ends where weights are wrong by 0.2 %. `records` are taken
     after the start, from `first` on in equal factors or at equal distances, and at every one all is measured.
     `until` ends a run early, as in steps. Clocks: `time`; `k`, the training rows; and `evaluations` of the
     gradient, the most of any replica and target, without the second solution's; there are no more than

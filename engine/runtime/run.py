@@ -60,6 +60,10 @@ WAITING = 4 << 20
 """Bytes of weights of a curve that may wait for the end of a round to be kept in the trace."""
 
 
+BEYOND = 64
+"""Records, or updates within them, that a learner may do after it has come to an early end."""
+
+
 @dataclass(frozen=True)
 class Loaded:
     """The data is drawn; the trace exists and will grow."""
@@ -439,11 +443,15 @@ def _last_of(learner_runs: list[LearnerRun]) -> list[LearnerRun]:
 
 
 def _most_records(experiment: Experiment) -> int:
-    """How many records a learner may add in a round, so that few weights wait to be kept."""
+    """How many records a learner may add in a round, so that few weights wait to be kept.
+
+    Where a run may end early, a round has few: what a learner does beyond its end is lost.
+    """
     n, d = experiment.problem.matrix.shape()
     size = memory_estimate.vector_bytes(experiment)
     kept = kept_records(experiment.protocol.record_count(n), d, size // d)
-    return kept.stride * max(1, WAITING // size)
+    most = kept.stride * max(1, WAITING // size)
+    return most if experiment.protocol.ends_early is None else min(most, BEYOND)
 
 
 def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from engine.training.gradient_field import GradientField
 
 if TYPE_CHECKING:
     from scipy.integrate import DenseOutput, OdeSolver  # type: ignore[import-untyped]
@@ -47,6 +45,24 @@ class OutOfEvaluations(Exception):
         self.time = time
 
 
+class Field(Protocol):
+    """What dθ/dt is."""
+
+    @property
+    def start(self) -> Floats:
+        """θ at the start [P]."""
+
+    @property
+    def has_jacobian(self) -> bool:
+        """Whether `jacobian` is known."""
+
+    def velocity(self, place: Floats) -> Floats:
+        """dθ/dt [P] at θ [P]."""
+
+    def jacobian(self, place: Floats) -> Floats:
+        """The derivative [P, P] of the velocity."""
+
+
 class Trajectory:
     """The solution of dθ/dt = F(θ) from t = 0 to an end, as far as it has come.
 
@@ -54,7 +70,7 @@ class Trajectory:
     for are too small for float64. From there on it is NaN.
     """
 
-    def __init__(self, field: GradientField, end: float, accuracy: Accuracy) -> None:
+    def __init__(self, field: Field, end: float, accuracy: Accuracy) -> None:
         self._field, self._end, self._accuracy = field, end, accuracy
         self._solver: OdeSolver | None = None
         self._broken = False

@@ -337,3 +337,32 @@ def test_an_export_that_cannot_be_is_refused_before_the_run(small: Path, call: C
     assert "--export curves.xls" in err
     assert ".parquet" in err
     assert err.count("\n") == 1
+
+
+def test_a_flow_that_lost_accuracy_is_told_with_the_reason_and_exit_1(call: Call, tmp_path: Path) -> None:
+    preset = tmp_path / "left.toml"
+    preset.write_text("""
+[problem]
+matrix = { kind = "entries", factors = [2, 2], permute = false }
+target = { kind = "weights", w = [0, 1, 1] }
+[protocol]
+kind = "flow"
+train = 3
+time = 5000
+records = 20
+method = "bdf"
+rtol = 1e-6
+[run]
+dtype = "float64"
+[[learners]]
+name = "two factors"
+architecture = { kind = "factorised", init = "identity", scale = 0.3 }
+update = "gd"
+""")
+    code, out, _ = call("run", str(preset))
+    words = " ".join(out.split())
+    assert code == 1
+    assert re.search(r"✗ two factors lost accuracy at time = \S+: from there on the weights change by", words)
+    assert "diverged" not in words
+    (run_,) = json.loads(call("run", str(preset), "--json").out)["points"][0]["runs"]
+    assert run_["lost_accuracy"].startswith("from there on the weights change by more than 0.2 %")
