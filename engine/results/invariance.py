@@ -61,9 +61,10 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
 def _steps(learner: Learner, update: Update, architecture: Architecture, experiment: Setup) -> Verdict:
     """The verdict about the steps of an update rule, with nothing added, on an architecture."""
     matrix = experiment.problem.matrix
-    shapes = architecture.shapes(matrix.shape()[1])
-    if all(math.prod(shapes[name][:-1]) == 1 for name in architecture.layers):
-        return update.invariance_of_vectors or update.invariance(matrix, experiment.protocol.single)
+    if (of_vectors := update.invariance_of_vectors) is not None:
+        shapes = architecture.shapes(matrix.shape()[1])
+        if all(math.prod(shapes[name][:-1]) == 1 for name in architecture.layers):
+            return of_vectors
     return update.invariance(matrix, experiment.protocol.single)
 
 
