@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.pictures.view import ZERO, Counts, CurveView, Floats, LineView
+from engine.pictures.view import ZERO, CurveView, Floats, LineView
 
 ENOUGH = 10
 """From so many replicas on, a mean that is below a bound on the expectation says something."""
@@ -78,28 +78,28 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     beyond = errors < -allowed
     if not beyond.any():
         return found._replace(holds=True, detail=detail)
-    chances = unseen(curve, there, np.where(beyond, -gap, 0.0), sign)
-    if (chances < UNLIKELY).any():
+    if curve.summary == "mean":
+        each = np.stack([curve.over([replica])[there] for replica in range(curve.replicas)])
+        largest = float(np.nanmax(sign * (each - y), initial=0.0))
+        beyond &= unseen(-gap, largest, curve.replicas) < UNLIKELY
+    if beyond.any():
         return found._replace(holds=False, detail=detail)
     rare = f"rare replicas of which these {curve.replicas} have none may explain it"
     return found._replace(holds=None, detail=f"{detail}; {rare}")
 
 
-def unseen(curve: CurveView, places: Counts, missing: Floats, sign: int) -> Floats:
+def unseen(missing: Floats, largest: float, replicas: int) -> Floats:
     """The probability that all replicas lack the rare large values that would add `missing` to the mean [N].
 
     Student's law takes the law of a replica to be about normal, and the spread of the sample for that of the
     law. If rare large values carry the expectation, most samples have none of them, little spread, and a mean
-    below it. Let D be the most by which a replica lies beyond the mean at any place, toward the bound. Values
-    of that size with probability p = missing/D would account for the gap, and R replicas have none of them
-    with probability (1 − p)^R. Summaries other than the mean do not depend on rare values.
+    below it. Let D = `largest` be the most by which a replica lies beyond the mean at any place, toward the
+    bound. Values of that size with probability p = missing/D would account for the gap, and R replicas have
+    none of them with probability (1 − p)^R.
     """
-    if curve.summary != "mean":
-        return np.zeros(len(places))
-    each = np.stack([curve.over([replica])[places] for replica in range(curve.replicas)])
-    largest = float(np.nanmax(sign * (each - curve.y[places]), initial=0.0))
+    missing = np.maximum(missing, 0.0)
     shares = np.divide(missing, largest, out=np.ones_like(missing), where=missing < largest)
-    return np.asarray(np.where(missing > 0, (1 - shares) ** curve.replicas, 1.0))
+    return np.asarray((1 - shares) ** replicas)
 
 
 def allowed_errors(replicas: int) -> float:

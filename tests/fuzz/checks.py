@@ -25,7 +25,7 @@ from engine.core.groups import TRIVIAL, UNCHANGED
 from engine.core.parts import BadInput
 from engine.core.stopping import Stopped
 from engine.measures import named
-from engine.pictures.respect import allowed_errors
+from engine.pictures.respect import UNLIKELY, allowed_errors, unseen
 from engine.pictures.view import ROUNDING
 from engine.results.invariance import certificate, change_by_rounding, is_unstable, verdict
 from engine.results.outcomes import judge
@@ -287,7 +287,7 @@ def _beyond(
     error = np.fmax(gaps.std(0, ddof=1) / np.sqrt(count), size)
     beyond = np.where((mean < -size) & (error > 0), -mean / np.where(error > 0, error, 1.0), 0.0)
     place = np.unravel_index(beyond.argmax(), beyond.shape)
-    if beyond[place] <= allowed_errors(count):
+    if beyond[place] <= allowed_errors(count) or unseen(-mean[place], (gaps - mean).max(), count) > UNLIKELY:
         return None
     means = (float(each.mean(0)[place]) for each in (values, expected))
     return Violation(line, side, *means, float(beyond[place]), _place(samples, kept, inside, place))
