@@ -26,7 +26,7 @@ Begin = Callable[[TrainingInputs], TrainingRun]
 
 def on_instances(inputs: TrainingInputs, begin: Begin, rows: torch.Tensor) -> tuple[Data, TrainingRun]:
     """Other instances [R, n, d] with the same labels, and the training run on them from the same start."""
-    data = replace(inputs.data, instances=Dense(rows), w_star=None, teacher=None)
+    data = replace(inputs.data, instances=Dense(rows), w_star=None, teacher=None, memo={})
     return data, begin(replace(inputs, data=data, measures=()))
 
 

@@ -184,3 +184,14 @@ def test_rates_in_units_of_the_start_are_measured_at_the_start_that_is_turned_al
     learner = {"architecture": net, "update": {"kind": "gd", "lr": 0.5}, "rate_unit": unit}
     described = experiment({"kind": "gaussian", "n": 6, "d": 4}, learners={"it": learner})
     assert certificate(described, described.learners[0]) < INVARIANT
+
+
+@pytest.mark.parametrize(
+    "solver", ["max-margin", {"kind": "min-q", "alpha": 0.1}, "basis-pursuit", "min-infinity"]
+)
+def test_solutions_for_all_rows_are_not_taken_for_those_for_transformed_rows(solver):
+    """They are kept with the data, and the certificate fits the same learner to both."""
+    described = experiment(learners={"it": {"solver": solver}}, d=4, protocol="at-init", target="all")
+    (learner,) = described.learners
+    group = verdict(learner, described).group
+    assert certificate(described, learner, group=group) < INVARIANT
