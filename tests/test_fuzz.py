@@ -142,6 +142,22 @@ def test_a_backend_that_differs_from_dense_is_a_finding(monkeypatch: pytest.Monk
     assert "backend" in [finding.what for finding in check(SMALL)[0]]
 
 
+def test_rounding_that_a_rule_magnifies_is_no_difference_of_backends() -> None:
+    """Steps of online Newton at this rate overshoot, and its matrices are float64 in every run."""
+    unstable = {
+        **with_learner(architecture={"kind": "linear"}, update={"kind": "online-newton", "lr": 2.0}),
+        "problem": {
+            "matrix": {"kind": "ordered-hadamard", "d": 8},
+            "target": {"kind": "doubled"},
+            "noise": 0.5,
+        },
+        "protocol": {"kind": "erm", "steps": 16},
+    }
+    findings, tally = check(unstable)
+    assert findings == []
+    assert tally.counts["backends that rounding decides"]
+
+
 def test_a_crash_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*asked: Any) -> Any:
         raise ZeroDivisionError("there is nothing to divide by")
