@@ -19,7 +19,7 @@ from engine.theory.ri_gaussian import RIGaussian
 from tests.fuzz import checks
 from tests.fuzz.checks import check
 from tests.fuzz.draws import key_of
-from tests.fuzz.presets import bases_of, bound, lines
+from tests.fuzz.presets import bases_of, bound, corpus, lines, said
 from tests.fuzz.search import Campaign
 
 COUNT = 130
@@ -92,6 +92,19 @@ def test_an_experimental_line_is_respected_by_those_that_it_binds(line: Line, tm
         pytest.skip("it binds no learner on any problem of the tests' tables and presets")
     campaign.run()
     assert [report.line for report in campaign.reports] == []
+
+
+@pytest.mark.parametrize("name", corpus())
+def test_a_preset_that_once_showed_an_error_shows_none(name: str) -> None:
+    experiment = corpus()[name]
+    for learner in experiment.learners:
+        alone = msgspec.structs.replace(experiment, learners=(learner,))
+        raw = {part: said(getattr(alone, part)) for part in ("problem", "protocol")}
+        measures = [said(measure) for measure in experiment.run.measures]
+        run = {"dtype": "float64", "device": "cpu", "measures": measures}
+        findings, tally = check({**raw, "run": run, "learners": [said(learner)]})
+        assert findings == []
+        assert tally.counts["run"] == 1
 
 
 def test_every_line_binds_a_learner_to_start_from() -> None:

@@ -1,4 +1,4 @@
-"""Problems and learners to start from: those of the tests' tables and of the shipped presets, made small."""
+"""Problems and learners to start from: of the tests' tables, of former errors, and of the shipped presets."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ SIDES: dict[Direction, tuple[Direction, ...]] = {
     "exact": ("lower", "upper"),
 }
 """The sides on which a run can violate a line, by the direction of the line."""
+
+CORPUS = Path(__file__).parent / "corpus"
 
 LARGEST = 64
 """Largest whole number in an experiment."""
@@ -82,7 +84,7 @@ def _said(value: Any) -> Any:
 def bases() -> tuple[Base, ...]:
     """Problems with protocols from the tests' tables and from the presets, the shortest first."""
     found: dict[str, Base] = {}
-    for experiment in (*_of_tables(), *_of_presets()):
+    for experiment in (*_of_tables(), *corpus().values(), *_of_presets()):
         base: Raw = {"problem": said(experiment.problem), "protocol": said(experiment.protocol)}
         found.setdefault(repr(base), Base(base, experiment))
     return tuple(sorted(found.values(), key=lambda base: len(repr(base.raw))))
@@ -101,7 +103,7 @@ def learners() -> tuple[Learner, ...]:
             (learner,) = written(learners={"it": words})["learners"]
             made = msgspec.convert(learner, Learner)
             found.setdefault(repr(said(made)), made)
-    for experiment in _of_presets():
+    for experiment in (*corpus().values(), *_of_presets()):
         for learner in experiment.learners:
             made = msgspec.structs.replace(learner, name="it", role="learner", where=None)
             found.setdefault(repr(said(made)), made)
@@ -152,6 +154,12 @@ def _of_tables() -> Iterator[Experiment]:
                 changed["matrix"] = {**({"kind": matrix} if isinstance(matrix, str) else matrix), **change}
             with suppress(BadInput):
                 yield reading.parse(written(**changed))
+
+
+@cache
+def corpus() -> dict[str, Experiment]:
+    """Minimal presets that once showed an error, by name: errors like these are likely to come back."""
+    return {path.stem: presets.load(str(path)) for path in sorted(CORPUS.glob("*.toml"))}
 
 
 @cache
