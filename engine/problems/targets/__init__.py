@@ -100,8 +100,8 @@ class Target(Part, frozen=True):
         return False
 
     def is_odd(self, matrix: Matrix) -> bool:
-        """Whether the label changes sign when all features of the instance do."""
-        return False
+        """Whether the label changes sign when all features of the instance do, as combinations do."""
+        return self.has_w_star
 
     def is_never_zero(self, matrix: Matrix) -> bool:
         """Whether no label is 0, whose sign counts as +1."""

@@ -25,9 +25,6 @@ class All(Target, frozen=True, tag="all"):
     def unit(self) -> bool:
         return True
 
-    def is_odd(self, matrix: Matrix) -> bool:
-        return True
-
     def are_features(self, matrix: Matrix) -> bool:
         return True
 

@@ -27,9 +27,6 @@ class Doubled(Target, frozen=True, tag="doubled"):
     def unit(self) -> bool:
         return True
 
-    def is_odd(self, matrix: Matrix) -> bool:
-        return True
-
     def columns(self, matrix: Matrix) -> int:
         return 2 * matrix.feature_count()
 

@@ -37,9 +37,6 @@ class Feature(Target, frozen=True, tag="feature"):
     def unit(self) -> bool:
         return True
 
-    def is_odd(self, matrix: Matrix) -> bool:
-        return True
-
     def are_features(self, matrix: Matrix) -> bool:
         return True
 

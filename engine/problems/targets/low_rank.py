@@ -34,9 +34,6 @@ class LowRank(Target, frozen=True, tag="low-rank"):
     def unit(self) -> bool:
         return self.norm == 1
 
-    def is_odd(self, matrix: Matrix) -> bool:
-        return True
-
     def check(self, matrix: Matrix) -> None:
         d = matrix.feature_count()
         if (why := no_pair(self.factors, d)) is not None:

@@ -34,9 +34,6 @@ class Sparse(Target, frozen=True, tag="sparse"):
     def is_random_feature(self) -> bool:
         return self.r == 1 and not self.signs
 
-    def is_odd(self, matrix: Matrix) -> bool:
-        return True
-
     def is_never_zero(self, matrix: Matrix) -> bool:
         """A sum of oddly many ±1/√r is not 0."""
         return matrix.feature_values == "signs" and self.r % 2 == 1

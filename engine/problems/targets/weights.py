@@ -53,9 +53,6 @@ class Weights(Target, frozen=True, tag="weights"):
         places = [place for place, weight in enumerate(self._all) if weight != 0]
         return places[0] if len(places) == 1 and self._all[places[0]] == 1 else None
 
-    def is_odd(self, matrix: Matrix) -> bool:
-        return True
-
     def is_never_zero(self, matrix: Matrix) -> bool:
         """One weight exceeds the sum of all others, or there are oddly many of one size."""
         sizes = [abs(weight) for weight in self._all if weight != 0]
@@ -80,7 +77,7 @@ class Weights(Target, frozen=True, tag="weights"):
         return Combination(np.tile(np.arange(len(self._all)), copies), np.tile(self._all, copies))
 
     def values(self, matrix: Matrix) -> Values:
-        weights = [weight for weight in self._all if weight != 0]
-        if weights == [1.0]:
+        if self.fixed_feature is not None:
             return matrix.feature_values
-        return "signs" if weights == [-1.0] and matrix.feature_values == "signs" else "any"
+        negative = [weight for weight in self._all if weight != 0] == [-1.0]
+        return "signs" if negative and matrix.feature_values == "signs" else "any"
