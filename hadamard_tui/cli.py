@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 DEFAULT_PRESET = "hadamard-128"
 
+STANDARD_OUTPUT = Path("-")
+"""What names standard output where a file is to be written."""
+
 GARBAGE, TIMES = 50_000, 1
 """How many objects are made between two looks at the young ones for garbage; every fourth looks at all.
 
@@ -166,7 +169,12 @@ def run_headless(
     path: ComputedBy = None,
     as_json: Annotated[bool, _flag("--json", help="Print nothing but the result as JSON.")] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the result as JSON to a file, too.")
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Write the result as JSON to a file, too; - is standard output, with nothing else on it.",
+        ),
     ] = None,
     exports: Annotated[
         list[Path] | None,
@@ -201,6 +209,8 @@ def run_headless(
     from engine.core import atomic_write
     from engine.core.parts import BadInput
 
+    if out == STANDARD_OUTPUT:
+        out, as_json = None, True
     if by_replica and not as_json and out is None:
         raise BadInput("--by-replica", "it adds to JSON; give --json or --out FILE, too")
     if out is not None:
@@ -242,26 +252,39 @@ def verify_presets(
     ] = None,
     as_json: Annotated[bool, _flag("--json", help="Print nothing but the result as JSON.")] = False,
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE.md", help="Write a report that people can read.")
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE.md",
+            help="Write a report that people can read; - is standard output, with nothing else on it.",
+        ),
     ] = None,
 ) -> int:
     """Run presets and judge their claims. Exit code 1 if one fails."""
     from engine.core import atomic_write
+    from engine.core.parts import BadInput
     from engine.spec import presets
     from hadamard_tui.headless import console, verifying
 
-    if report is not None:
+    prints_report = report == STANDARD_OUTPUT
+    if prints_report and as_json:
+        raise BadInput("--report -", "standard output has the JSON of --json; name a file")
+    if prints_report:
+        report = None
+    elif report is not None:
         atomic_write.check(report, "--report")
     done = []
     with Delivery() as delivery:
         for verified in verifying.verify(names or presets.names(), console.errors()):
             done.append(verified)
-            if not as_json:
+            if not as_json and not prints_report:
                 delivery.attempt(lambda: console.output().print(verifying.shown(done[-1])))
             if delivery.hindered and report is None:
                 return 0  # nobody is left to run the others for
         if as_json:
             delivery.attempt(lambda: echo(json.dumps(verifying.as_json(done), ensure_ascii=False)))
+        elif prints_report:
+            delivery.attempt(lambda: echo(verifying.as_markdown(done), nl=False))
         else:
             delivery.attempt(lambda: console.output().print(verifying.total(done)))
         if report is not None:

@@ -12,6 +12,7 @@ from engine.core.parts import Values
 from engine.core.streams import GENERATORS
 
 if TYPE_CHECKING:
+    from engine.problems.data_report import DataReport
     from engine.problems.matrices import Matrix as AnyMatrix
     from engine.problems.targets import Target as AnyTarget
 else:
@@ -63,6 +64,17 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return True
         return self.target.are_coins(self.matrix)
 
+    @property
+    def data_reports(self) -> tuple[DataReport, ...]:
+        """How instances and labels were read from files. Raises: BadInput for an unusable file."""
+        reports = self.matrix.data_report(), self.target.data_report(self.matrix)
+        return tuple(report for report in reports if report is not None)
+
+    @property
+    def data_sentence(self) -> str:
+        """The same in one line; empty if nothing comes from files."""
+        return "; ".join(report.sentence for report in self.data_reports)
+
     def bytes_drawn(self, replicas: int, item: int, as_matrix: bool) -> int:
         """Bytes that instances and labels take while they are drawn, with `item` bytes a number.
 
@@ -71,15 +83,10 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * (8 + item)
-        return self._read + replicas * (self.matrix.bytes_drawn(item, as_matrix) + GENERATORS + labels)
+        return replicas * (self.matrix.bytes_drawn(item, as_matrix) + GENERATORS + labels)
 
     def bytes_kept(self, replicas: int, item: int, as_matrix: bool) -> int:
         """Bytes that they take once they are drawn."""
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * item
-        return self._read + replicas * (self.matrix.bytes_kept(item, as_matrix) + GENERATORS + labels)
-
-    @property
-    def _read(self) -> int:
-        """Bytes of tables in files that are not held yet."""
-        return self.matrix.unread_bytes() + self.target.unread_bytes()
+        return replicas * (self.matrix.bytes_kept(item, as_matrix) + GENERATORS + labels)

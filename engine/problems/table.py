@@ -1,229 +1,133 @@
-"""Tables of numbers from the user's files: .npy, .npz, .csv and .parquet."""
+"""Tables of numbers from the user's files."""
 
 from __future__ import annotations
 
 import math
 import re
-import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from functools import lru_cache
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from msgspec import Meta
-from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
-from engine.core import files, texts
+from engine.core import files
 from engine.core.free_memory import free_bytes, in_words
-from engine.core.parts import MOST, BadField, BadInput, Part, Values
-from engine.problems.formats import Found, NotATable, arrays, columns, commas
-
-MOST_PATH = 4096
-"""Letters of a path at most: Linux opens none that is longer."""
-
-DataPath = Annotated[
-    str,
-    Meta(min_length=1, max_length=MOST_PATH, title="path", description=".npy, .npz, .csv or .parquet"),
-]
+from engine.core.parts import MOST, BadField, BadInput, Values
+from engine.problems.class_labels import Labels, labels_of
+from engine.problems.data_files import Version, version_of
+from engine.problems.data_report import DataReport
+from engine.problems.formats import (
+    LEAST,
+    PIECE,
+    Content,
+    Format,
+    NotATable,
+    TooLarge,
+    arrays,
+    packed,
+    parquet,
+    refuse_settings,
+    svmlight,
+    text,
+)
+from engine.problems.layout import Layout, layout_of, name_of
+from engine.problems.table_settings import TableSettings
 
 FORMATS = {
     ".npy": arrays.NPY,
     ".npz": arrays.NPZ,
-    ".csv": commas.CSV,
-    ".parquet": columns.PARQUET,
+    ".parquet": parquet.PARQUET,
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".data", ".dat"), text.TEXT),
+    **dict.fromkeys((".svm", ".libsvm", ".svmlight"), svmlight.SVMLIGHT),
 }
 
-PIECE = 1 << 20
-"""Numbers that are looked at at once."""
+MAGIC = {b"\x93NUMPY": arrays.NPY, b"PK": arrays.NPZ, b"PAR1": parquet.PARQUET}
+"""Formats by the bytes with which files begin, for names that say nothing."""
 
-SMALL = 1 << 20
-"""A table of so many numbers is read as soon as it is named, and what is wrong with it is said at once."""
-
-ITEM = np.dtype(np.float64).itemsize
-
-LEAST = 2 * ITEM + 4
-"""Bytes for every number in any run: the table, its rows as they are drawn, and those in float32."""
+BEGINNING = 1 << 12
+"""Bytes at the beginning of a file that are looked at where its name says nothing."""
 
 HELD = 4
-"""So many tables are held, those that were read last."""
+"""Number of tables that are held, those that were read last."""
+
+MOST_REPORTS = 256
+"""Number of reports that are held."""
+
+
+class Request(NamedTuple):
+    """A table as a preset asks for it."""
+
+    path: str
+    settings: TableSettings = TableSettings()
+    label: int | str | None = None
+    """The column of labels; None if the preset names none."""
+
+    is_target: bool = False
+    """Whether all columns are labels."""
+
+    rows_wanted: int | None = None
+    """Number of instances for which there must be labels."""
 
 
 class Table(NamedTuple):
-    """A table [rows, columns], and what every number of it is."""
+    """What a file holds, as a preset asks for it."""
 
     numbers: NDArray[np.float64]
+    """Features [n, d]."""
+
     values: Values
+    """What every feature is."""
+
+    labels: Labels | None
+    report: DataReport
 
 
-class Version(NamedTuple):
-    """A file that was modified then, and has so many bytes."""
+Key = tuple[Version, Request]
 
-    file: Path
-    modified: int
-    size: int
+_held: dict[Key, Table | BadInput] = {}
+_reports: dict[Key, DataReport] = {}
 
 
-_held: dict[Version, Table] = {}
+def read(request: Request, where: str) -> Table:
+    """The table that a preset asks for.
 
+    The beginning of the file says what it holds: what is no table, or does not fit into memory, is refused
+    before the numbers are read.
 
-def make_absolute(part: Part) -> None:
-    """Have a part, while it is made, name its files by paths that mean the same in any folder."""
-    for name in part.file_fields:
-        if (given := getattr(part, name)) is None:
-            continue
-        try:
-            path = str(Path(given).absolute())
-        except OSError as error:  # the working folder is gone
-            raise BadField(name, f"cannot be found: {files.reason(error)}") from error
-        if fault := texts.fault(path):
-            raise BadField(name, f"its folder {fault}")
-        force_setattr(part, name, path)
+    Args:
+        where: the place of the matrix or the target in the preset.
 
-
-def read_table(path: str, where: str) -> NDArray[np.float64]:
-    """The numbers in a file as a table [rows, columns]; a single column counts as one column.
-
-    Its header is read first: what holds no such table, or does not fit into memory, is refused before the
-    numbers are read.
-
-    Raises: BadInput, naming `where`, for a file that is missing, no regular file, unreadable, empty, not
-    numeric, not finite, too large or of another format.
+    Raises: BadInput, at the field that is at fault, for a file that is missing, no regular file, unreadable,
+    empty, too large or without a table of finite numbers, and for one that cannot be read without a guess.
     """
-    with version_of(path, where) as version:
-        return _read(version).numbers
-
-
-def shape_of(path: str, where: str) -> tuple[int, int]:
-    """Rows and columns of the table in a file. Raises: BadInput as `read_table` does.
-
-    What is wrong with the numbers of a large table is found when it is read.
-    """
-    with version_of(path, where) as version:
-        if (shape := _large(version)) is not None:
-            return shape
-        rows, columns = _read(version).numbers.shape
-        return rows, columns
-
-
-def values_of(path: str, where: str) -> Values:
-    """What every number in a file is. Raises: BadInput as `shape_of` does.
-
-    A large table is looked through in pieces, until one of them decides.
-    """
-    with version_of(path, where) as version:
-        if _large(version) is not None:
-            return _looked_through(version)
-        return _read(version).values
-
-
-def look(path: str) -> None:
-    """Find out of a file what any set-up needs, so that it is known at once then. It may take seconds."""
-    with suppress(BadInput):
-        values_of(str(Path(path).absolute()), "")
-
-
-def unread_bytes(path: str, where: str) -> int:
-    """Bytes that a file's table takes once it is read; 0 if it is held. Raises: BadInput as `shape_of`."""
-    with version_of(path, where) as version:
-        shape = _large(version)
-        return 0 if shape is None else ITEM * math.prod(shape)
-
-
-@contextmanager
-def version_of(path: str, where: str, holding: str = "a table of numbers") -> Iterator[Version]:
-    """A regular file as it is at the moment; what is wrong with it is said of `where`.
-
-    `holding` says what it should hold.
-    """
-    file = Path(path)
-    with files.faults(where, f"{file.name} cannot be read"):
-        try:
-            status = file.stat()
-        except (FileNotFoundError, NotADirectoryError):
-            raise BadInput(where, f"there is no file {file.absolute()}") from None
-    if not stat.S_ISREG(status.st_mode):
-        what = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-        raise BadInput(where, f"{file.absolute()} is {what}; it must be a file with {holding}")
-    if not status.st_size:
-        raise BadInput(where, f"{file.name} is empty; it must be a file with {holding}")
-    try:
-        yield Version(file, status.st_mtime_ns, status.st_size)
-    except BadInput as error:
-        raise BadInput(where, error.what) from error
-
-
-@contextmanager
-def _faults(file: Path) -> Iterator[None]:
-    """Turn what is raised of a file by what reads its format into one line."""
-    try:
-        yield
-    except BadInput:
-        raise
-    except Exception as error:
-        if not isinstance(error, (OSError, MemoryError, *FORMATS[file.suffix.lower()].faults())):
-            raise
-        raise BadInput("", f"{file.name} cannot be read as a table of numbers{_reason(error)}") from error
-
-
-def _large(version: Version) -> tuple[int, int] | None:
-    """The shape of a table that is large and not held, by its header; None for any other."""
-    if version in _held:
-        return None
-    found = _found(version)
-    _check(version.file, found)
-    if found.shape is None or math.prod(found.shape) <= SMALL:
-        return None
-    return found.shape[0], math.prod(found.shape[1:])
-
-
-@lru_cache(maxsize=16)
-def _found(version: Version) -> Found:
-    """What a file holds, by its header."""
-    file = version.file
-    how = FORMATS.get(file.suffix.lower())
-    if how is None:
-        raise BadInput("", f"{file.name} is none of the formats that can be read: {', '.join(FORMATS)}")
-    with _faults(file):
-        return how.found(file)
-
-
-def _read(version: Version) -> Table:
-    """The table of a file, which is held then."""
-    if (held := _held.get(version)) is not None:
-        return held
-    file, found = version.file, _found(version)
-    _check(file, found)
-    with _faults(file):
-        table = np.asarray(found.read()).astype(np.float64, copy=False)
-    if table.ndim == 1:
-        table = table[:, None]
-    _check_shape(file, table.shape)
-    if found.shape is not None and math.prod(found.shape) > SMALL and table.size != math.prod(found.shape):
-        raise BadInput("", f"{file.name} has lines that are neither empty nor a row of numbers")
-    _check_finite(file, table)
-    table.setflags(write=False)
-    rows = max(1, PIECE // table.shape[1])
-    held = Table(table, _kind(table[first : first + rows] for first in range(0, len(table), rows)))
-    _held[version] = held
-    for oldest in list(_held)[:-HELD]:
-        _held.pop(oldest, None)
+    key = version_of(request.path, f"{where}.path", "a table of numbers"), request
+    if (held := _held.get(key)) is None:
+        held = _read_or_refused(key, where)
+        _held[key] = held
+        for oldest in list(_held)[:-HELD]:
+            _held.pop(oldest, None)
+    if isinstance(held, BadInput):
+        raise held
     return held
 
 
-@lru_cache(maxsize=16)
-def _looked_through(version: Version) -> Values:
-    """What every number in a file is, which is not held for that."""
-    with _faults(version.file):
-        return _kind(_found(version).pieces())
+def report(request: Request, where: str) -> DataReport:
+    """How a table was read. Raises: BadInput as `read` does."""
+    key = version_of(request.path, f"{where}.path", "a table of numbers"), request
+    if key not in _reports:
+        _reports[key] = read(request, where).report
+        for oldest in list(_reports)[:-MOST_REPORTS]:
+            _reports.pop(oldest, None)
+    return _reports[key]
 
 
-def _kind(pieces: Iterable[NDArray[Any]]) -> Values:
-    """What every number is in pieces of a table; no more of them are read than needed."""
+def values_of(numbers: NDArray[np.float64]) -> Values:
+    """What every number of a table is."""
     signs = bits = True
-    for piece in pieces:
+    for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
+        piece = numbers[first : first + rows]
         signs = signs and bool((np.abs(piece) == 1).all())
         bits = bits and bool(((piece == 0) | (piece == 1)).all())
         if not (signs or bits):
@@ -231,39 +135,120 @@ def _kind(pieces: Iterable[NDArray[Any]]) -> Values:
     return "signs" if signs else "bits"
 
 
-def _check(file: Path, found: Found) -> None:
-    """Raises: BadInput for what is no table, or too large for any run, as far as is known unread."""
-    least = found.needed
-    if found.shape is not None:
-        _check_shape(file, found.shape if len(found.shape) != 1 else (*found.shape, 1))
-        least = max(least, LEAST * math.prod(found.shape))
-    if least > (free := free_bytes()):
-        what = f"{file.name} needs {in_words(least)} of memory in any run, and {in_words(free)} are free"
-        raise BadInput("", f"{what}; take fewer rows")
+def _read_or_refused(key: Key, where: str) -> Table | BadInput:
+    """The table, or why there is none. Raises: BadInput for one that may fit into memory another time."""
+    (file, *_), request = key
+    prefix = f"{file.name} cannot be read as a table of numbers"
+    try:
+        return _read(file, request, where)
+    except TooLarge as error:
+        raise BadInput(f"{where}.path", f"{file.name} {error}") from error
+    except NotATable as error:
+        return BadInput(f"{where}.path", f"{prefix}: {error}" if str(error) else prefix)
+    except BadField as error:
+        return BadInput(f"{where}.{error.field}", error.what)
 
 
-def _check_shape(file: Path, shape: tuple[int, ...]) -> None:
-    if len(shape) != 2 or min(shape) < 1:
-        raise BadInput("", f"{file.name} has shape {shape}; it must be a table with rows and columns")
-    if max(shape) > MOST:
-        raise BadInput("", f"{file.name} has shape {shape}; take at most {MOST} rows and columns")
+def _read(file: Path, request: Request, where: str) -> Table:
+    """Raises: NotATable, BadField."""
+    with _faults(format := _format_of(file)):
+        refuse_settings(request.settings, format, file.name)
+        content = format.content(file, request.settings, request.rows_wanted)
+        layout = layout_of(content, request.settings, request.label, request.is_target)
+        _check_size(content)
+        numbers, column = content.read(layout.features, layout.label)
+    if max(numbers.shape) > MOST:
+        raise NotATable(f"it has shape {numbers.shape}; take at most {MOST} rows and columns")
+    labels = None
+    if column is not None:
+        labels = labels_of(column, "columns" if request.is_target else "label")
+    elif request.is_target:
+        labels = labels_of(numbers, "columns")
+    numbers.setflags(write=False)
+    in_report = labels.numbers if request.is_target and labels is not None else numbers
+    report = _report(file, request, content, layout, in_report, labels, where)
+    return Table(numbers, values_of(numbers), labels, report)
 
 
-def _check_finite(file: Path, table: NDArray[np.float64]) -> None:
-    """Raises: BadInput, with its place, for a number that is not finite."""
-    for first in range(0, len(table), rows := max(1, PIECE // table.shape[1])):
-        finite = np.isfinite(piece := table[first : first + rows])
-        if not finite.all():
-            row, column = np.unravel_index(finite.argmin(), finite.shape)
-            what = f"{file.name} holds {piece[row, column]} at row {first + row}, column {column}"
-            raise BadInput("", f"{what}, both counted from 0; every number must be finite")
+def _report(
+    file: Path,
+    request: Request,
+    content: Content,
+    layout: Layout,
+    numbers: NDArray[np.float64],
+    labels: Labels | None,
+    where: str,
+) -> DataReport:
+    """How a table was read. `numbers` are its labels if that is all it has."""
+    in_table = layout.features or (() if layout.label is None else (layout.label,))
+    names = [name for column in in_table if content.names and (name := content.names[column])]
+    label = classes = ""
+    if labels is not None and not request.is_target:
+        label = "first in every line" if layout.label is None else name_of(layout.label, content)
+    elif labels is not None and labels.are_words and labels.classes is not None:
+        classes = labels.classes.in_words
+    return DataReport(
+        where,
+        str(file),
+        rows=numbers.shape[0],
+        columns=numbers.shape[1],
+        header=content.has_header,
+        names=" … ".join(dict.fromkeys([names[0], names[-1]])) if names else "",
+        label=label,
+        classes=classes,
+        left_out=layout.left_out,
+        notes=content.notes,
+    )
+
+
+def _format_of(file: Path) -> Format:
+    """The format of a file by its name, or else by its first bytes. Raises: NotATable, OSError."""
+    format = FORMATS.get(Path(file.name.removesuffix(".gz")).suffix.lower())
+    with file.open("rb") as stream:
+        beginning = stream.read(BEGINNING)
+    if format is None:
+        format = next((one for magic, one in MAGIC.items() if beginning.startswith(magic)), text.TEXT)
+        is_text = beginning.startswith((*text.MARKS, packed.MAGIC)) or b"\0" not in beginning
+        if format is text.TEXT and not is_text:
+            raise NotATable(f"it has none of the formats that can be read: {', '.join(FORMATS)}")
+    elif beginning.startswith(packed.MAGIC) and format not in (text.TEXT, svmlight.SVMLIGHT):
+        raise NotATable("gzip has packed it; unpack it first")
+    return format
+
+
+@contextmanager
+def _faults(format: Format) -> Iterator[None]:
+    """Turn what the reader of a format raises into NotATable."""
+    try:
+        yield
+    except (NotATable, BadField):
+        raise
+    except Exception as error:
+        if not isinstance(error, (OSError, MemoryError, *format.faults())):
+            raise
+        raise NotATable(_reason(error)) from error
+
+
+def _check_size(content: Content) -> None:
+    """Raises: NotATable for what is no table, TooLarge for what fits into no run, if that is known unread."""
+    needed = content.needed
+    if content.rows is not None:
+        shape = content.rows, content.width
+        if min(shape) < 1:
+            raise NotATable(f"it has shape {shape}; a table has rows and columns")
+        if max(shape) > MOST:
+            raise NotATable(f"it has shape {shape}; take at most {MOST} rows and columns")
+        needed = max(needed, LEAST * math.prod(shape))
+    if needed > (free := free_bytes()):
+        raise TooLarge(
+            f"needs {in_words(needed)} of memory in any run, and {in_words(free)} are free; take fewer rows"
+        )
 
 
 def _reason(error: Exception) -> str:
     """What a library says of a file, without its advice to programmers."""
-    if isinstance(error, OSError | NotATable):
-        return f": {files.reason(error)}"
+    if isinstance(error, OSError):
+        return files.reason(error)
     if "pickle" in str(error):
         return ""
-    words = re.split(r"[\n;]|\. ", str(error), maxsplit=1)[0].rstrip(".")
-    return f": {words}" if words else ""
+    return re.split(r"[\n;]|\. ", str(error), maxsplit=1)[0].rstrip(".")

@@ -34,7 +34,7 @@ MOST_BY_REPLICA = 4_000_000
 def report(
     document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome], by_replica: bool = False
 ) -> dict[str, Any]:
-    """The experiment as given and as resolved at every point, its pictures, and its claims.
+    """The experiment as given and as resolved at every point, its data files, its pictures, and its claims.
 
     Without pictures of its own it has one of each number that was measured, against the clock.
     Learners that are skipped at a point are those whose reading along an axis is known without it.
@@ -73,6 +73,7 @@ def _report(
         "schema": 2,
         "experiment": {"given": document, "resolved": msgspec.to_builtins(plan.experiment)},
         "environment": next((trace.environment for trace in results.traces.values()), {}),
+        "data": [report.as_json() for report in plan.data_reports],
         "axes": [{"name": axis.name, "values": axis.grid, "log": axis.log} for axis in plan.axes],
         "points": [
             {

@@ -29,12 +29,14 @@ FieldKind = Literal[
     "numbers",
     "rates",
     "words",
+    "column",
     "items",
     "table",
     "part",
 ]
-"""What stands in a field: among others several words, or one alone; a list of numbers, words and tables; a
-table of names and values, in place of which there may be a word; or a table with fields of its own."""
+"""What stands in a field: among others several words, or one alone; the name or position of a column; a list
+of numbers, words and tables; a table of names and values, in place of which there may be a word; or a table
+with fields of its own."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,8 @@ def _kind_of_union(members: tuple[Any, ...]) -> FieldKind | None:
     kinds = tuple(map(type, members))
     if inspect.FloatType in kinds:
         return "rates" if inspect.LiteralType in kinds else "numbers"
+    if {inspect.IntType, inspect.StrType} <= set(kinds):
+        return "column"
     if inspect.StrType in kinds and inspect.VarTupleType in kinds:
         return "words"
     if set(kinds) == {inspect.StructType}:

@@ -11,6 +11,7 @@ from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.pictures.picture import RATE, Picture
 from engine.pictures.view import NEAR
+from engine.problems.data_report import DataReport
 from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment
 
@@ -93,6 +94,18 @@ class Plan:
         axes = [self.axes[self.number_of(axis)] for axis in picture.split_by]
         labels = (axis.label(axis.grid[place]) for axis, place in zip(axes, apart, strict=True))
         return ", ".join([name, *labels])
+
+    @property
+    def data_sentences(self) -> tuple[str, ...]:
+        """How the data of the points were read from files, a line for each pair of instances and labels."""
+        sentences = (point.experiment.problem.data_sentence for point in self.points)
+        return tuple(sentence for sentence in dict.fromkeys(sentences) if sentence)
+
+    @property
+    def data_reports(self) -> tuple[DataReport, ...]:
+        """How the data of the points were read from files, for each file."""
+        reports = (point.experiment.problem.data_reports for point in self.points)
+        return tuple(dict.fromkeys(report for of_point in reports for report in of_point))
 
     @cached_property
     def symbols(self) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from msgspec import inspect
 from engine.core import catalogue, files
 from engine.core.parts import BadField, BadInput
 from engine.core.texts import LONGEST_QUOTE, cut, listed, nearest, quoted
+from engine.problems.data_files import beside
 from engine.problems.problem import Problem
 from engine.spec import raw_values
 from engine.spec.axis import Axis
@@ -45,15 +46,33 @@ def read_raw(path: Path) -> Raw:
     with files.faults(""):
         content = files.read(path, MOST_BYTES)
     raw = raw_values.document(content)
+    for name, part, fields in _data_files(raw):
+        for field in fields:
+            if isinstance(part.get(field), str):
+                part[field] = beside(path.parent, part[field])
+            _set_beside(path.parent, raw.get("axes"), f"problem.{name}.{field}")
+    return raw
+
+
+def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:
+    """The matrix and the target that are tables, each with its name and the fields that name files."""
     problem = raw.get("problem")
     for name, family in (("matrix", "matrices"), ("target", "targets")):
         part = problem.get(name) if isinstance(problem, dict) else None
         if isinstance(part, dict) and isinstance(kind := part.get("kind"), str):
             member = catalogue.members(family).get(kind)
-            for field in () if member is None else member.file_fields:
-                if isinstance(part.get(field), str):
-                    part[field] = str(path.parent / part[field])
-    return raw
+            yield name, part, () if member is None else member.file_fields
+
+
+def _set_beside(folder: Path, axes: Any, place: str) -> None:
+    """Have axes that set a data file name files of the folder; charts call them as they are written."""
+    for axis in axes if isinstance(axes, list) else ():
+        if not isinstance(axis, dict) or axis.get("set") != place or not isinstance(axis.get("values"), list):
+            continue
+        axis.setdefault("names", [str(value) for value in axis["values"]])
+        axis["values"] = [
+            beside(folder, value) if isinstance(value, str) else value for value in axis["values"]
+        ]
 
 
 def apply(raw: Raw, override: str) -> None:
@@ -177,9 +196,15 @@ def axes(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
 
 
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
-    """The experiment that `raw` describes with its defaults, as TOML or JSON would say it, and with the
-    expressions of `raw` as they are written there."""
-    numbers: Raw = with_expressions(msgspec.json.decode(msgspec.json.encode(experiment)), upgraded(raw))
+    """The experiment that `raw` describes with its defaults, as TOML or JSON would say it.
+
+    Expressions of `raw` stay as they are written there; paths of data files are absolute.
+    """
+    resolved: Raw = msgspec.json.decode(msgspec.json.encode(experiment))
+    numbers: Raw = with_expressions(resolved, upgraded(raw))
+    for name, part, fields in _data_files(resolved):
+        for field in fields:  # as they are written, they mean another file in another folder
+            numbers["problem"][name][field] = part[field]
     return numbers
 
 

@@ -6,11 +6,13 @@ import copy
 import itertools
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 
+from engine.core import catalogue
 from engine.core.filled_text import has_braces, plain
 from engine.core.parts import BadInput
 from engine.pictures.bound_class import BoundClass
@@ -27,6 +29,9 @@ from hadamard_tui.editing import additions
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.fitting_claims import Fitting, LeftOut, fitting
 from hadamard_tui.editing.names import Names
+
+FAMILIES = {"problem.matrix": "matrices", "problem.target": "targets"}
+"""Families of the parts that may name data files, by their places."""
 
 
 class EditableExperiment:
@@ -183,6 +188,22 @@ class EditableExperiment:
         except KeyError:
             return None
         return found if any(isinstance(one, int | float) for one in _items(found)) else None
+
+    def read_files(self, place: str, value: Any) -> None:
+        """Read the data files of the set-up with a value at a place, so that `put` finds their tables held.
+
+        It may take seconds.
+        """
+        part = place.rpartition(".")[0]
+        if part not in FAMILIES:
+            return
+        member = catalogue.members(FAMILIES[part]).get(self.value(f"{part}.kind"))
+        if member is None or not member.file_fields:
+            return
+        changed = copy.deepcopy(self.raw)
+        with suppress(BadInput):
+            reading.put(changed, place, value)
+            reading.sizes(changed)
 
     def put(self, place: str, value: Any) -> None:
         """Set the value at a place. What refers to a name that is put there follows it."""

@@ -9,17 +9,24 @@ from typing import Any
 
 from engine.core.parts import BadInput
 from engine.spec import raw_values
-from engine.spec.fields import Field
+from engine.spec.fields import Field, FieldKind
 from hadamard_tui.editing.inline_toml import inline
 
 OPENING, CLOSING = "[{", "]}"
 
 
-def text_of(value: Any, digits: int | None = None) -> str:
-    """A value as a person would type it, exact unless `digits` says how many are enough."""
+def text_of(value: Any, digits: int | None = None, kind: FieldKind | None = None) -> str:
+    """A value as a person would type it in a field of a kind, exact unless `digits` says how many are enough.
+
+    The name of a column is quoted where it would be read as a position.
+    """
     if value is None:
         return ""
+    if kind == "column":
+        return inline(value) if not isinstance(value, str) or _column(value) != value else value
     if isinstance(value, list | tuple):
+        if kind == "items" and all(isinstance(item, str | int) for item in value):
+            return ", ".join(inline(item) if _of_toml(str(item)) != item else str(item) for item in value)
         return ", ".join(_item(item, digits) for item in value)
     if isinstance(value, dict):
         return inline(value)[1:-1]
@@ -51,6 +58,8 @@ def value_of(field: Field, text: str) -> Any:
             return [_number(item.strip(), int) for item in (text.split() if plain else text.split(","))]
         case "floats":
             return [_number(item, float) for item in _split(text)]
+        case "column":
+            return _column(text)
         case "words":
             words = list(_split(text))
             return words[0] if len(words) == 1 and isinstance(field.default, str) else words
@@ -61,6 +70,13 @@ def value_of(field: Field, text: str) -> Any:
         case "numbers" | "rates" if "," in text:
             return [_number(item.strip(), float) for item in text.split(",") if item.strip()]
     return _number(text, int if kind == "whole" else float)
+
+
+def _column(text: str) -> Any:
+    """A column: its position, true or false, or its name, which may be quoted."""
+    if re.fullmatch(r"[+-]?\d+|true|false|\".*\"|'.*'", text):
+        return _of_toml(text)
+    return text
 
 
 def _split(text: str) -> Iterator[str]:

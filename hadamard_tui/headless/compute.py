@@ -35,10 +35,14 @@ def compute_all(
 ) -> Results:
     """Run every point of a plan to its end; progress is shown on `errors` if that is a terminal.
 
+    How data files were read is said there in any case.
+
     torch uses at most `threads` threads, by default as many as it likes.
 
     Raises: BadInput for an experiment that cannot be run here, and whatever else the engine raises.
     """
+    for sentence in plan.data_sentences:
+        errors.print(f"data: {sentence}", soft_wrap=True)
     outcome: Future[Results] = Future()
     begun: list[Results] = []
 

@@ -38,6 +38,7 @@ from hadamard_tui.terminal.alarm import after
 from hadamard_tui.terminal.fps import Frames
 from hadamard_tui.terminal.terminal_io import FrameRate, line_of
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.data_line import DataLine
 from hadamard_tui.widgets.entry import NumberEntry
 from hadamard_tui.widgets.keys import Keys
 from hadamard_tui.widgets.scoreboard import Scoreboard
@@ -95,6 +96,7 @@ class Laboratory(StyledOnce, Predicting, Comparing):
             yield Stage(id="stage", ascii_only=self._ascii_only)
             yield Side(self.runs, id="side")
         yield Static(id="too-small", markup=False)
+        yield DataLine(id="data")
         yield Status(id="status")
         yield Keys(id="keys")
 
@@ -281,6 +283,8 @@ class Laboratory(StyledOnce, Predicting, Comparing):
         look, learner = self.look, self._editable.learners[self._selected]["name"]
         facts = session, self._editable, self._pace, self._frames.rate, look, learner
         self.query_one(Status).show(*facts, in_field=self.query_one(Setup).has_focus_within)
+        described = self._editable if session is None else session
+        self.query_one(DataLine).show(described.experiment.problem)
         for watch in self.watchers:
             watch()
 

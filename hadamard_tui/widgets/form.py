@@ -194,7 +194,7 @@ class FieldRow(Row):
             return Choice(options, value=_word(value))
         hint = "none" if field.optional else "" if field.default is None else text_of(field.default)
         entry = NumberEntry if field.kind in NUMBERS else Entry
-        return compact(entry(text_of(value), placeholder=hint))
+        return compact(entry(text_of(value, kind=field.kind), placeholder=hint))
 
     @property
     def is_whole(self) -> bool:
@@ -212,7 +212,7 @@ class FieldRow(Row):
         A choice does not follow a value that it does not offer: this is of another part, whose rows are
         still to be made in place of this one.
         """
-        text, control = text_of(value), self._control
+        text, control = text_of(value, kind=self._field.kind), self._control
         if isinstance(control, Entry):
             if control.value != text and not (typed and control.has_focus):
                 self._value = self._read(text)

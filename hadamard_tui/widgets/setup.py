@@ -18,7 +18,6 @@ from textual.widgets import Button, Select, Static
 
 from engine.core.parts import BadInput
 from engine.learners.learner import Learner
-from engine.problems import table
 from engine.problems.problem import Problem
 from engine.spec import presets
 from engine.spec.fields import fields_of
@@ -340,8 +339,7 @@ class Setup(VerticalScroll, can_focus=False):
         elif self.editable.value(event.place) == event.value:
             return
         else:
-            if event.place.endswith(".path") and event.value:
-                await asyncio.to_thread(table.look, str(event.value))
+            await asyncio.to_thread(self.editable.read_files, event.place, event.value)
             self.editable.put(event.place, event.value)
         if event.place.endswith("].name"):
             self._follow()

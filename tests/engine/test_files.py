@@ -14,11 +14,16 @@ from pyarrow import parquet
 
 from engine.core.parts import BadInput
 from engine.problems import table
-from engine.problems.formats import arrays, commas
-from engine.problems.table import read_table
+from engine.problems.formats import arrays
+from engine.problems.table import Request, read
 from engine.runtime import memory_estimate
 from engine.runtime.run import run
 from engine.spec import reading
+
+
+def read_table(path, where="problem.matrix", **more):
+    return read(Request(path, **more), where).numbers
+
 
 X = np.array([[1.0, -2.0, 3.0], [0.5, 0.25, -1e-3], [4.0, 5.0, 6.0], [1e5, 0.0, 7.0]])
 Y = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0], [4.0, 40.0]])

@@ -1,13 +1,18 @@
-"""Formats of tables: what a file holds is said by its header, before any number is read."""
+"""Formats of tables: the beginning of a file says what it holds, before any number is read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from engine.core.parts import BadField
+from engine.problems.table_settings import TableSettings
 
 NOT_NUMBERS = {
     "c": "complex numbers",
@@ -18,44 +23,124 @@ NOT_NUMBERS = {
     "O": "objects",
     "V": "records of several fields",
 }
-"""What arrays hold that are none of numbers, by the kind of their type. Truth values are 0 and 1."""
+"""Content of arrays that hold no real numbers, by the kind of their type. Truth values are 0 and 1."""
 
+PIECE = 1 << 20
+"""Numbers that are read or checked at once."""
 
-PIECE = 1 << 16
-"""Numbers that are held at once while a file is looked through."""
+FLOAT = np.dtype(np.float64).itemsize
+
+LEAST = 2 * FLOAT + 4
+"""Bytes for every number in any run: the table, its rows as they are drawn, and those in float32."""
 
 
 class NotATable(ValueError):
     """A file that holds no table of numbers. Its text is the reason, in one line without a full stop."""
 
 
-class Found(NamedTuple):
-    """What a file holds, as far as is known without reading it."""
+class TooLarge(NotATable):
+    """A table that does not fit into the memory that is free. Its text begins behind the name of the file."""
 
-    needed: int
-    """Bytes that are held while it is read, the numbers in float64 among them, at most."""
 
-    read: Callable[[], NDArray[Any]]
-    """The numbers. Raises: NotATable, or what a library raises."""
+class IndexFinding(NamedTuple):
+    """Columns that only count or name the rows."""
 
-    pieces: Callable[[], Iterator[NDArray[Any]]]
-    """The numbers in pieces of about `PIECE`, in any order, none of which is held. Raises: as `read`."""
+    columns: Mapping[int, str] = MappingProxyType({})
+    """Position of each index column, and why it is one."""
 
-    shape: tuple[int, ...] | None = None
-    """The shape of the numbers; None if the file must be read to know it."""
+    doubt: str = ""
+    """Why the file alone does not say whether its first column is an index; empty if it does."""
+
+
+NO_INDEX = IndexFinding()
+
+
+class Cells(NamedTuple):
+    """Numbers and labels as they stand in a file."""
+
+    numbers: NDArray[np.float64]
+    """[n, d]."""
+
+    labels: NDArray[np.float64] | Sequence[str] | None = None
+    """Numbers [n] or [n, m], or n words; None if no label is read."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a file holds, as far as its beginning says."""
+
+    width: int
+    """Number of columns."""
+
+    read: Callable[[Sequence[int], int | None], Cells]
+    """Numbers of these columns, and the label column. Raises: NotATable, or what a library raises."""
+
+    rows: int | None = None
+    """Number of rows; None if the file must be read to know it."""
+
+    needed: int = 0
+    """Bytes that are held while the file is read, the numbers in float64 among them, at most."""
+
+    names: tuple[str, ...] = ()
+    """Names of the columns; empty if they have none."""
+
+    has_header: bool | None = None
+    """Whether a text file has a header; None in formats where that is no question."""
+
+    index: IndexFinding = NO_INDEX
+    empty: tuple[int, ...] = ()
+    """Columns at the end without a name and without a value."""
+
+    words: Mapping[int, str] = field(default_factory=dict)
+    """Columns that hold words, each with a word and its place as a message quotes it."""
+
+    notes: tuple[str, ...] = ()
+    """How the file is read, where that is not the usual way."""
+
+    has_labels: bool = False
+    """Whether the format has labels beside the columns."""
 
 
 class Format(NamedTuple):
     """How files of one kind are read."""
 
-    found: Callable[[Path], Found]
-    """What a file holds. Raises: NotATable, OSError, or what `faults` says."""
+    content: Callable[[Path, TableSettings, int | None], Content]
+    """What a file holds, given the number of rows that it must have, if that is known.
+
+    Raises: NotATable, BadField, OSError, or what `faults` says.
+    """
 
     faults: Callable[[], tuple[type[Exception], ...]] = lambda: (ValueError,)
     """What libraries raise of a file that is none of this kind, or is damaged."""
 
+    settings: frozenset[str] = frozenset({"columns", "index"})
+    """Settings that mean something for this kind of file."""
+
 
 def check_type(kind: np.dtype[Any]) -> None:
     """Raises: NotATable for a type that is none of real numbers."""
-    if (what := NOT_NUMBERS.get(kind.kind)) is not None:
-        raise NotATable(f"it holds {what}, and every entry must be a real number")
+    if (content := NOT_NUMBERS.get(kind.kind)) is not None:
+        raise NotATable(f"it holds {content}, and every entry must be a real number")
+
+
+def check_finite(numbers: NDArray[np.float64], place: Callable[[int, int], str]) -> None:
+    """Raises: NotATable for a number that is missing or infinite; `place` names its row and column."""
+    for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
+        finite = np.isfinite(piece := numbers[first : first + rows])
+        if not finite.all():
+            row, column = (int(number) for number in np.unravel_index(finite.argmin(), finite.shape))
+            raise no_number(piece[row, column], place(first + row, column))
+
+
+def no_number(value: float, place: str) -> NotATable:
+    """What to raise for a number that is missing or infinite."""
+    if np.isnan(value):
+        return NotATable(f"{place} has no value (empty, NA or nan); every cell must be a finite number")
+    return NotATable(f"{place} holds {value}; every cell must be a finite number")
+
+
+def refuse_settings(settings: TableSettings, format: Format, name: str) -> None:
+    """Raises: BadField for a setting that means nothing for the format of the file with this name."""
+    for name_of_setting, value in asdict(settings).items():
+        if value is not None and name_of_setting not in format.settings:
+            raise BadField(name_of_setting, f"this means nothing for the format of {name}; leave it out")

@@ -1,29 +1,31 @@
-"""Arrays as numpy writes them: .npy, and .npz with a single array."""
+"""Arrays as numpy writes them: .npy, and one array of an .npz."""
 
 from __future__ import annotations
 
 import io
 import lzma
 import math
-import os
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
-from numpy.typing import NDArray
 
-from engine.problems.formats import PIECE, Format, Found, NotATable, check_type
+from engine.core.parts import BadField
+from engine.core.texts import listed
+from engine.problems.formats import FLOAT, Cells, Content, Format, NotATable, check_finite, check_type
+from engine.problems.table_settings import TableSettings
 
 HEADER = 1 << 14
 """A header ends within so many bytes: numpy refuses to read one of more than 10 000 letters."""
 
-NAMED = 3
-"""So many arrays of an archive are named where one is wanted."""
+Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
 
 class Header(NamedTuple):
@@ -34,56 +36,28 @@ class Header(NamedTuple):
     end: int
     """Where the numbers begin."""
 
-    def found_in(self, size: int) -> int:
-        """Bytes that are held while the numbers are read from a file of so many bytes.
 
-        Raises: NotATable if they are no numbers, or are not all there.
-        """
-        check_type(self.kind)
-        cells = math.prod(self.shape)
-        if min(self.shape, default=0) >= 0 and size - self.end < cells * self.kind.itemsize:
-            raise NotATable("it is cut off before its last number")
-        copied = 0 if self.kind == np.float64 else self.kind.itemsize
-        return cells * (np.dtype(np.float64).itemsize + copied)
-
-
-def found_npy(file: Path) -> Found:
+def npy_content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
     """What a .npy file holds. Raises: NotATable."""
-    with file.open("rb") as stream:
-        header = _header(stream)
-        size = os.fstat(stream.fileno()).st_size
-
-    def read() -> NDArray[Any]:
-        with file.open("rb") as stream:
-            return npy.read_array(stream, allow_pickle=False)
-
-    def pieces() -> Iterator[NDArray[Any]]:
-        with file.open("rb") as stream:
-            yield from _pieces(stream, header)
-
-    return Found(header.found_in(size), read, pieces, header.shape)
+    return _content(lambda: file.open("rb"), file.stat().st_size)
 
 
-def found_npz(file: Path) -> Found:
-    """What a .npz file holds that has one array. Raises: NotATable, zipfile.BadZipFile."""
+def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
+    """What an array of an .npz file holds. Raises: NotATable, BadField, zipfile.BadZipFile."""
     with zipfile.ZipFile(file) as archive:
-        members = archive.infolist()
-        if len(members) != 1:
-            names = ", ".join(member.filename.removesuffix(".npy") for member in members[:NAMED])
-            others = f" and {len(members) - NAMED} more" if len(members) > NAMED else ""
-            raise NotATable(f"it holds the arrays {names}{others}; it must hold one")
-        with archive.open(members[0]) as stream:
-            header = _header(stream)
+        members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+    names = listed(members)
+    if settings.array is None and len(members) != 1:
+        raise BadField("array", f"{file.name} holds the arrays {names}; array chooses one of them")
+    name = settings.array or next(iter(members))
+    if name not in members:
+        raise BadField("array", f"{file.name} holds no array {name!r}; it holds {names}")
 
-    def read() -> NDArray[Any]:
-        with zipfile.ZipFile(file) as archive, archive.open(members[0]) as stream:
-            return npy.read_array(stream, allow_pickle=False)
+    def opened() -> AbstractContextManager[IO[bytes]]:
+        return _Member(file, members[name])
 
-    def pieces() -> Iterator[NDArray[Any]]:
-        with zipfile.ZipFile(file) as archive, archive.open(members[0]) as stream:
-            yield from _pieces(stream, header)
-
-    return Found(header.found_in(members[0].file_size), read, pieces, header.shape)
+    content = _content(opened, members[name].file_size)
+    return content if settings.array is None else replace(content, notes=(f"array {name}",))
 
 
 def faults() -> tuple[type[Exception], ...]:
@@ -91,17 +65,56 @@ def faults() -> tuple[type[Exception], ...]:
     return ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError
 
 
-NPY, NPZ = Format(found_npy, faults), Format(found_npz, faults)
+NPY = Format(npy_content, faults)
+NPZ = Format(npz_content, faults, frozenset({"columns", "index", "array"}))
 
 
-def _pieces(stream: IO[bytes], header: Header) -> Iterator[NDArray[Any]]:
-    """The numbers of an array in a stream, as they lie there."""
-    stream.read(header.end)
-    size = header.kind.itemsize
-    left = math.prod(header.shape) * size
-    while left and (piece := stream.read(min(left, PIECE * size))):
-        yield np.frombuffer(piece, header.kind)
-        left -= len(piece)
+class _Member(AbstractContextManager[IO[bytes]]):
+    """A member of an archive, which is closed with it."""
+
+    def __init__(self, file: Path, member: zipfile.ZipInfo) -> None:
+        self._archive = zipfile.ZipFile(file)
+        self._member = member
+
+    def __enter__(self) -> IO[bytes]:
+        self._stream = self._archive.open(self._member)
+        return self._stream
+
+    def __exit__(self, *error: object) -> None:
+        self._stream.close()
+        self._archive.close()
+
+
+def _content(opened: Opener, size: int) -> Content:
+    """What an array in a stream of `size` bytes holds. Raises: NotATable."""
+    with opened() as stream:
+        header = _header(stream)
+    check_type(header.kind)
+    shape = header.shape if len(header.shape) != 1 else (*header.shape, 1)
+    if len(shape) != 2:
+        raise NotATable(f"it has shape {header.shape}; a table has rows and columns")
+    count = math.prod(shape)
+    if size - header.end < count * header.kind.itemsize:
+        raise NotATable("it is cut off before its last number")
+
+    def read(columns: Sequence[int], label: int | None) -> Cells:
+        with opened() as stream:
+            array = npy.read_array(stream, allow_pickle=False)
+        table = array.reshape(shape).astype(np.float64, copy=False)
+        numbers = table if [*columns] == [*range(shape[1])] else table[:, columns]
+        check_finite(numbers, lambda row, column: _place(row, columns[column]))
+        if label is None:
+            return Cells(numbers)
+        labels = table[:, [label]]
+        check_finite(labels, lambda row, _: _place(row, label))
+        return Cells(numbers, labels[:, 0])
+
+    copied = 0 if header.kind == np.float64 else header.kind.itemsize
+    return Content(shape[1], read, shape[0], count * (FLOAT + copied))
+
+
+def _place(row: int, column: int) -> str:
+    return f"row {row}, column {column}, both counted from 0,"
 
 
 def _header(stream: IO[bytes]) -> Header:

@@ -1,18 +1,25 @@
-"""Images of ten classes: IDX files as MNIST has them, and CIFAR-10 in binary; packed by gzip or not."""
+"""Images of ten classes: IDX files as MNIST has them, CIFAR-10 in binary, or mnist.npz.
+
+IDX and CIFAR-10 files may be packed by gzip.
+"""
 
 from __future__ import annotations
 
-import gzip
 import math
-import zlib
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.core import files
 from engine.core.free_memory import free_bytes, in_words
-from engine.problems.formats import NotATable
+from engine.core.parts import BadField
+from engine.core.texts import listed
+from engine.problems.formats import NotATable, packed
 
 IMAGES, LABELS = 0x803, 0x801
 """What IDX files of images and of labels begin with, big-endian: bytes in three dimensions, or in one."""
@@ -25,11 +32,14 @@ CLASSES = 10
 PIECE = 1 << 24
 """Bytes that are read at once where no header says how many there are."""
 
-PACKED = b"\x1f\x8b"
-"""What gzip begins its files with."""
+ARCHIVE = b"PK\x03\x04"
+"""What .npz files begin with."""
 
-FAULTS = (EOFError, zlib.error, gzip.BadGzipFile)
-"""What is raised of a file that gzip has not packed, or not to its end."""
+NPZ_IMAGES, NPZ_LABELS = "x_train", "y_train"
+"""The arrays of mnist.npz that are read."""
+
+TAR = slice(257, 262), b"ustar"
+"""Where a .tar archive has a mark, and which."""
 
 
 class Images(NamedTuple):
@@ -43,79 +53,36 @@ class Images(NamedTuple):
 
 
 def read(images: Path, labels: Path | None) -> Images:
-    """The images of one file: of IDX, whose labels are another file, or of CIFAR-10, which has them itself.
+    """The images of one file: of IDX, whose labels are another file, or with labels of their own.
 
-    Raises: NotATable, OSError, or one of FAULTS; `labels` is at fault where its name is in the text.
+    Raises: BadField, which names the field `images` or `labels` whose file is at fault.
     """
-    with _opened(images) as stream:
-        beginning = stream.read(4)
-        if int.from_bytes(beginning) == IMAGES:
-            pixels = _idx(stream, 3, images.name)
-            if labels is None:
-                raise NotATable("an IDX file has no labels; give the file of its labels, too")
-        else:
-            if labels is not None:
-                raise NotATable(f"it does not begin as an IDX file of images does, with {IMAGES:#x}")
-            return _cifar(beginning, stream)
-    with _opened(labels) as stream:
-        if int.from_bytes(stream.read(4)) != LABELS:
-            raise NotATable(f"{labels.name} does not begin as an IDX file of labels does, with {LABELS:#x}")
-        classes = _idx(stream, 1, labels.name)
-    if len(classes) != len(pixels):
-        raise NotATable(f"{labels.name} has {len(classes)} labels for {len(pixels)} images")
-    if classes.max() >= CLASSES:
-        raise NotATable(f"{labels.name} has the label {classes.max()}; labels are 0 … {CLASSES - 1}")
+    with _at_fault(images, "images"):
+        beginning = _beginning(images)
+        magic = int.from_bytes(beginning)
+        if magic == LABELS:
+            raise NotATable(
+                f"begins as an IDX file of labels does ({LABELS:#x}); images begin with {IMAGES:#x}"
+            )
+        has_own_labels = magic != IMAGES
+        if has_own_labels and labels is None:
+            return _of_archive(images) if beginning == ARCHIVE else _of_cifar(images)
+        if has_own_labels:
+            raise NotATable(
+                f"does not begin as an IDX file of images does ({IMAGES:#x}), which have labels apart"
+            )
+        if labels is None:
+            raise BadField(
+                "labels", f"missing: {images.name} is an IDX file of images, whose labels are a file apart"
+            )
+        pixels = _of_idx(images, 3)
+    with _at_fault(labels, "labels"):
+        if (magic := int.from_bytes(_beginning(labels))) != LABELS:
+            which = ", as images do" if magic == IMAGES else ""
+            raise NotATable(f"begins with {magic:#x}{which}; IDX files of labels begin with {LABELS:#x}")
+        classes = _of_idx(labels, 1)
+        _check_classes(classes, len(pixels), images.name)
     return Images(pixels.reshape(len(pixels), -1), classes.astype(np.int64))
-
-
-def _opened(file: Path) -> IO[bytes]:
-    """A file, unpacked where gzip has packed it."""
-    with file.open("rb") as stream:
-        packed = stream.read(len(PACKED)) == PACKED
-    return cast("IO[bytes]", gzip.open(file)) if packed else file.open("rb")
-
-
-def _idx(stream: IO[bytes], dimensions: int, name: str) -> NDArray[np.uint8]:
-    """The bytes of an IDX file after its first number."""
-    header = stream.read(4 * dimensions)
-    if len(header) < 4 * dimensions:
-        raise NotATable(f"{name} is cut off in its header")
-    shape = tuple(int(size) for size in np.frombuffer(header, ">u4"))
-    if not all(shape):
-        raise NotATable(f"{name} holds nothing: its header says {' × '.join(map(str, shape))}")
-    size = math.prod(shape)
-    _check_memory(size, name)
-    content = stream.read(size + 1)
-    if len(content) != size:
-        what = "is cut off" if len(content) < size else "goes on after its end"
-        raise NotATable(f"{name} {what}: its header says {' × '.join(map(str, shape))} bytes")
-    return np.frombuffer(content, np.uint8).reshape(shape)
-
-
-def _cifar(beginning: bytes, stream: IO[bytes]) -> Images:
-    """Records of a label and an image."""
-    content = bytearray(beginning)
-    while piece := stream.read(PIECE):
-        _check_memory(len(content) + len(piece), "what it holds")
-        content += piece
-    records, left = divmod(len(content), 1 + CIFAR_PIXELS)
-    if left or not records:
-        raise NotATable(
-            f"it is neither an IDX file of images, which begins with {IMAGES:#x}, nor CIFAR-10 in binary, "
-            f"records of {1 + CIFAR_PIXELS} bytes"
-        )
-    table = np.frombuffer(content, np.uint8).reshape(records, -1)
-    classes = table[:, 0].astype(np.int64)
-    if (wrong := np.flatnonzero(classes >= CLASSES)).size:
-        first = int(wrong[0])
-        what = f"record {first} begins with {classes[first]}"
-        raise NotATable(f"{what}, and CIFAR-10 has the labels 0 … {CLASSES - 1}")
-    return Images(table[:, 1:], classes)
-
-
-def _check_memory(size: int, name: str) -> None:
-    if size > (free := free_bytes()):
-        raise NotATable(f"{name} has {in_words(size)} of pixels, and {in_words(free)} are free")
 
 
 def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np.float64]:
@@ -124,5 +91,111 @@ def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np
     values = np.arange(256.0)
     mean = float(counts @ values / counts.sum())
     deviation = float(np.sqrt(counts @ (values - mean) ** 2 / counts.sum()))
-    found: NDArray[Any] = (pixels - mean) / (deviation or 1.0)
-    return found
+    return np.asarray((pixels - mean) / (deviation or 1.0))
+
+
+@contextmanager
+def _at_fault(file: Path, field: str) -> Iterator[None]:
+    """Turn faults of a file into BadField at the field that names it."""
+    try:
+        yield
+    except NotATable as error:
+        raise BadField(field, f"{file.name} {error}") from error
+    except (OSError, zipfile.BadZipFile, ValueError, *packed.FAULTS) as error:
+        if isinstance(error, BadField):
+            raise
+        raise BadField(field, f"{file.name} cannot be read as {field}: {files.reason(error)}") from error
+
+
+def _beginning(file: Path) -> bytes:
+    with packed.opened(file) as stream:
+        return stream.read(4)
+
+
+def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
+    """The bytes of an IDX file. Raises: NotATable."""
+    with packed.opened(file) as stream:
+        header = stream.read(4 + 4 * dimensions)[4:]
+        if len(header) < 4 * dimensions:
+            raise NotATable("is cut off in its header")
+        shape = tuple(int(size) for size in np.frombuffer(header, ">u4"))
+        in_header = " × ".join(map(str, shape))
+        if not all(shape):
+            raise NotATable(f"holds nothing: its header says {in_header}")
+        size = math.prod(shape)
+        _check_memory(size)
+        content = stream.read(size + 1)
+    if len(content) != size:
+        fault = "is cut off" if len(content) < size else "goes on after its end"
+        raise NotATable(f"{fault}: its header says {in_header} bytes")
+    return np.frombuffer(content, np.uint8).reshape(shape)
+
+
+def _of_cifar(file: Path) -> Images:
+    """Records of a label and an image. Raises: NotATable."""
+    with packed.opened(file) as stream:
+        content = _all_of(stream)
+    place, mark = TAR
+    if content[place] == mark:
+        raise NotATable("is a .tar archive; unpack it and give one of its files")
+    records, rest = divmod(len(content), 1 + CIFAR_PIXELS)
+    if rest and not len(content) % (2 + CIFAR_PIXELS):
+        raise NotATable(
+            f"has records of {2 + CIFAR_PIXELS} bytes, as CIFAR-100 has; give CIFAR-10, ten classes"
+        )
+    if rest or not records:
+        raise NotATable(
+            f"is neither an IDX file of images, which begins with {IMAGES:#x}, nor CIFAR-10 in binary, "
+            f"records of {1 + CIFAR_PIXELS} bytes, nor mnist.npz"
+        )
+    table = np.frombuffer(content, np.uint8).reshape(records, -1)
+    classes = table[:, 0].astype(np.int64)
+    if (wrong := np.flatnonzero(classes >= CLASSES)).size:
+        first = int(wrong[0])
+        fault = f"has a record {first} that begins with {classes[first]}"
+        raise NotATable(f"{fault}; CIFAR-10 has the labels 0 … {CLASSES - 1}")
+    return Images(table[:, 1:], classes)
+
+
+def _of_archive(file: Path) -> Images:
+    """The images for training of mnist.npz. Raises: NotATable, or what numpy raises."""
+    with np.load(file, allow_pickle=False) as archive:
+        for name in (NPZ_IMAGES, NPZ_LABELS):
+            if name not in archive:
+                raise NotATable(f"has no array {name}; it holds {listed(archive) or 'nothing'}")
+        _check_memory(file.stat().st_size)
+        pixels, classes = archive[NPZ_IMAGES], archive[NPZ_LABELS]
+    if pixels.dtype != np.uint8 or pixels.ndim < 2 or not pixels.size:
+        raise NotATable(
+            f"has an array {NPZ_IMAGES} of {pixels.dtype} {pixels.shape}; it must be bytes [n, …]"
+        )
+    if classes.dtype.kind not in "iu" or classes.ndim != 1:
+        raise NotATable(
+            f"has an array {NPZ_LABELS} of {classes.dtype} {classes.shape}; it must be classes [n]"
+        )
+    _check_classes(classes, len(pixels), NPZ_IMAGES)
+    return Images(pixels.reshape(len(pixels), -1), classes.astype(np.int64))
+
+
+def _all_of(stream: IO[bytes]) -> bytearray:
+    """All bytes of a stream, as far as memory goes. Raises: NotATable."""
+    content = bytearray()
+    while piece := stream.read(PIECE):
+        _check_memory(len(content) + len(piece))
+        content += piece
+    return content
+
+
+def _check_classes(classes: NDArray[np.integer], count: int, images: str) -> None:
+    """Raises: NotATable for labels that are not one of the ten for every image."""
+    if len(classes) != count:
+        raise NotATable(f"has {len(classes)} labels for the {count} images of {images}")
+    if not 0 <= int(classes.min()) <= int(classes.max()) < CLASSES:
+        wrong = next(int(label) for label in classes if not 0 <= label < CLASSES)
+        raise NotATable(f"has the label {wrong}; labels are 0 … {CLASSES - 1}")
+
+
+def _check_memory(size: int) -> None:
+    """Raises: NotATable where there is less memory than so many bytes."""
+    if size > (free := free_bytes()):
+        raise NotATable(f"has {in_words(size)} of pixels, and {in_words(free)} are free")

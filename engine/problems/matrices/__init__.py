@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -13,6 +13,10 @@ from engine.core.parts import Count, Part, Values
 from engine.core.stopping import go_on
 from engine.core.streams import Streams
 from engine.problems.rotation import haar
+
+if TYPE_CHECKING:
+    from engine.problems.class_labels import Labels
+    from engine.problems.data_report import DataReport
 
 Rows = NDArray[np.floating[Any]]
 Floats = NDArray[np.float64]
@@ -258,10 +262,6 @@ class Matrix(Part, frozen=True, kw_only=True):
         """Rows, before repetition, and the entries of each. Raises BadInput for an unusable file."""
         raise NotImplementedError
 
-    def unread_bytes(self) -> int:
-        """Bytes of what is yet to be read from a file, and is held then."""
-        return 0
-
     def bytes_drawn(self, item: int, as_matrix: bool) -> int:
         """Bytes that the instances of a replica take while they are drawn, with `item` bytes a number.
 
@@ -337,6 +337,14 @@ class Matrix(Part, frozen=True, kw_only=True):
     def class_numbers(self, streams: Streams) -> NDArray[np.int64]:
         """The class 0 … K−1 of every row, before repetition, in the order in which they are seen: [R, n]."""
         raise NotImplementedError
+
+    def given_labels(self) -> Labels | None:
+        """The labels that the file of the rows has, in its order; None without such."""
+        return None
+
+    def data_report(self) -> DataReport | None:
+        """How the rows were read from a file; None if they come from no file."""
+        return None
 
     def cluster_numbers(self, streams: Streams) -> NDArray[np.int64]:
         """The cluster of every row, before repetition: [R, n]; its class where families know of no others."""

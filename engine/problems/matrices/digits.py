@@ -12,21 +12,22 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.core import files
 from engine.core.parts import SELDOM, BadField, BadInput, Count
 from engine.core.streams import Streams
-from engine.problems.formats import NotATable
-from engine.problems.formats.images import FAULTS, Images, read, standardised
+from engine.problems.data_files import Version, make_absolute, version_of
+from engine.problems.data_report import DataReport
+from engine.problems.formats.images import Images, read, standardised
 from engine.problems.matrices import Matrix, PermuteRows, Rows
-from engine.problems.table import MOST_PATH, Version, make_absolute, version_of
+from engine.problems.table_settings import FilePath
 
 COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 """How many images there are of every digit; 1797 in all."""
 
 PIXELS = 64
 
+PLACE = "problem.matrix"
+
 Digit = Annotated[int, Meta(ge=0, le=9)]
-ImagePath = Annotated[str, Meta(min_length=1, max_length=MOST_PATH)]
 
 
 class Digits(Matrix, frozen=True, tag="digits"):
@@ -39,8 +40,9 @@ class Digits(Matrix, frozen=True, tag="digits"):
     target `classes` names them, in the order in which `digits` does.
 
     In place of these they may be your own images of ten classes: `images` names an IDX file, as MNIST has
-    them, and `labels` the one of its labels; or `images` alone a batch of CIFAR-10 in its binary form. Files
-    may be packed by gzip; paths are relative to the preset file. Source: Alpaydin, Kaynak 1998; LeCun et al.
+    them, and `labels` the one of its labels; or `images` alone a batch of CIFAR-10 in its binary form, or
+    mnist.npz, of which x_train and y_train are taken. IDX and CIFAR-10 files may be packed by gzip; paths are
+    relative to the preset file. Source: Alpaydin, Kaynak 1998; LeCun et al.
     1998; Krizhevsky 2009; theory-symmetry.md §23, theory-bias.md §45.
     """
 
@@ -60,11 +62,15 @@ class Digits(Matrix, frozen=True, tag="digits"):
         bool, Meta(title="in turns", description="digits take turns as long as there are", extra=SELDOM)
     ] = False
     images: Annotated[
-        ImagePath | None,
-        Meta(title="images", description="IDX or CIFAR-10 file; none: scikit-learn's digits", extra=SELDOM),
+        FilePath | None,
+        Meta(
+            title="images",
+            description="IDX or CIFAR-10 file, or mnist.npz; none: scikit-learn's digits",
+            extra=SELDOM,
+        ),
     ] = None
     labels: Annotated[
-        ImagePath | None,
+        FilePath | None,
         Meta(title="labels", description="IDX file of those of IDX images", extra=SELDOM),
     ] = None
 
@@ -89,12 +95,12 @@ class Digits(Matrix, frozen=True, tag="digits"):
             return tuple(COUNTS[digit] for digit in self._digits)
         counts = np.bincount(self._collection().classes, minlength=len(COUNTS))
         found = tuple(int(counts[digit]) for digit in self._digits)
-        where, name = "problem.matrix", Path(self.images).name
+        name = Path(self.images).name
         if not all(found):
             missing = next(digit for digit, count in zip(self._digits, found, strict=True) if not count)
-            raise BadInput(f"{where}.digits", f"{name} has no image of {missing}; leave it out")
+            raise BadInput(f"{PLACE}.digits", f"{name} has no image of {missing}; leave it out")
         if self.n is not None and self.n > sum(found):
-            raise BadInput(f"{where}.n", f"{self.n} is more than the {sum(found)} images; take that or fewer")
+            raise BadInput(f"{PLACE}.n", f"{self.n} is more than the {sum(found)} images; take that or fewer")
         return found
 
     @property
@@ -104,6 +110,12 @@ class Digits(Matrix, frozen=True, tag="digits"):
     def size(self) -> tuple[int, int]:
         count = sum(self._counts)
         return self.n or count, PIXELS if self.images is None else self._collection().pixels.shape[1]
+
+    def data_report(self) -> DataReport | None:
+        if self.images is None:
+            return None
+        labels = "" if self.labels is None else f"labels in {Path(self.labels).name}"
+        return DataReport(PLACE, self.images, *self.size(), notes=(labels,))
 
     def class_count(self) -> int:
         return len(self._digits)
@@ -152,12 +164,9 @@ class Digits(Matrix, frozen=True, tag="digits"):
         """All images there are, and their classes. Raises: BadInput for an unusable file."""
         if self.images is None:
             return _bundled()
-        holding, where = "images", "problem.matrix"
-        with version_of(self.images, f"{where}.images", holding) as version:
-            if self.labels is None:
-                return _read(version, None)
-            with version_of(self.labels, f"{where}.labels", "labels") as labels:
-                return _read(version, labels)
+        images = version_of(self.images, f"{PLACE}.images", "images")
+        labels = None if self.labels is None else version_of(self.labels, f"{PLACE}.labels", "labels")
+        return _read(images, labels)
 
 
 @lru_cache(maxsize=2)
@@ -165,8 +174,8 @@ def _read(file: Version, labels: Version | None) -> Images:
     """The images of a user's file, which are held then. Raises: BadInput."""
     try:
         return read(file.file, None if labels is None else labels.file)
-    except (NotATable, OSError, *FAULTS) as error:
-        raise BadInput("", f"{file.file.name} cannot be read as images: {files.reason(error)}") from error
+    except BadField as error:
+        raise BadInput(f"{PLACE}.{error.field}", error.what) from error
 
 
 @cache

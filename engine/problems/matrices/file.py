@@ -10,21 +10,51 @@ from numpy.typing import NDArray
 
 from engine.core.parts import Values
 from engine.core.streams import Streams
+from engine.problems import table
+from engine.problems.class_labels import Labels
+from engine.problems.data_files import make_absolute
+from engine.problems.data_report import DataReport
 from engine.problems.matrices import Matrix, Rows
-from engine.problems.table import DataPath, make_absolute, read_table, shape_of, unread_bytes, values_of
+from engine.problems.table_settings import (
+    Array,
+    Column,
+    Columns,
+    DataPath,
+    Decimal,
+    Header,
+    Index,
+    Separator,
+    TableSettings,
+)
+
+PLACE = "problem.matrix"
 
 
 class File(Matrix, frozen=True, tag="file"):
-    """Your own instances: one row each, from a .npy, .npz, .csv or .parquet file.
+    """Your own instances, one row each: .csv, .tsv, .txt, .parquet, .npy, .npz or .svm (SVMlight, LIBSVM).
 
-    A path is relative to the preset file. With `permute` the rows come in a random order, each with its
-    label. Every replica sees the same rows.
+    A path is relative to the preset file. Text may be packed by gzip. Separator, decimal sign, header and
+    index are detected, and every run says how the file was read; a file that is not clear is refused with the
+    setting that decides. `label` names the column of labels, which is no feature then: the target `file`
+    without a path learns it, where two words are −1 and +1 and more words are a target each, and the target
+    `classes` takes its words or whole numbers for classes. With `permute` the rows come in a random order,
+    each with its label. Every replica sees the same rows.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)
 
     path: DataPath
+    label: Annotated[
+        Column | None,
+        Meta(title="label", description="column of labels: its name, or its position from 0"),
+    ] = None
     permute: Annotated[bool, Meta(title="permute rows", description="rows in random order")] = False
+    header: Header = None
+    index: Index = None
+    columns: Columns = None
+    array: Array = None
+    separator: Separator = None
+    decimal: Decimal = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -32,7 +62,7 @@ class File(Matrix, frozen=True, tag="file"):
 
     @property
     def feature_values(self) -> Values:
-        values = values_of(self.path, "problem.matrix.path")
+        values = self._table().values
         return "any" if values == "bits" and self.repeat is not None else values
 
     @property
@@ -48,16 +78,39 @@ class File(Matrix, frozen=True, tag="file"):
         return self.permute
 
     def size(self) -> tuple[int, int]:
-        return shape_of(self.path, "problem.matrix.path")
+        n, d = self._table().numbers.shape
+        return n, d
 
-    def unread_bytes(self) -> int:
-        return unread_bytes(self.path, "problem.matrix.path")
+    def given_labels(self) -> Labels | None:
+        return self._table().labels
+
+    def class_count(self) -> int | None:
+        labels = self.given_labels()
+        return None if labels is None or labels.classes is None else len(labels.classes.names)
+
+    def class_numbers(self, streams: Streams) -> NDArray[np.int64]:
+        labels = self.given_labels()
+        assert labels is not None, "there are classes"
+        assert labels.classes is not None, "there are classes"
+        return labels.classes.numbers[self.order(streams)]
+
+    def data_report(self) -> DataReport:
+        return table.report(self._request(), PLACE)
 
     def rows(self, streams: Streams) -> Rows:
-        return read_table(self.path, "problem.matrix.path")[self.order(streams)]
+        return self._table().numbers[self.order(streams)]
 
     def order(self, streams: Streams) -> NDArray[np.int64]:
         n, _ = self.size()
         if self.permute:
             return streams("order").permutation(n)
         return np.tile(np.arange(n), (len(streams.seeds), 1))
+
+    def _request(self) -> table.Request:
+        settings = TableSettings(
+            self.header, self.index, self.columns, self.array, self.separator, self.decimal
+        )
+        return table.Request(self.path, settings, self.label)
+
+    def _table(self) -> table.Table:
+        return table.read(self._request(), PLACE)

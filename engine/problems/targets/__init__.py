@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from engine.core.parts import Part, Values
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
+
+if TYPE_CHECKING:
+    from engine.problems.data_report import DataReport
 
 
 class Combination(NamedTuple):
@@ -119,10 +122,6 @@ class Target(Part, frozen=True):
         """m: how many targets are learned at once."""
         return 1
 
-    def unread_bytes(self) -> int:
-        """Bytes of what is yet to be read from a file, and is held then."""
-        return 0
-
     def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:
         """The targets as weights of the features, or None if they are no such thing."""
         return None
@@ -144,6 +143,16 @@ class Target(Part, frozen=True):
     def values(self, matrix: Matrix) -> Values:
         """What every label is before noise."""
         return "any"
+
+    def data_report(self, matrix: Matrix) -> DataReport | None:
+        """How labels were read from a file, or that those of the instances' file are not learned.
+
+        None if no file has labels.
+        """
+        report = matrix.data_report()
+        if report is None or not report.label:
+            return None
+        return report.of_labels(0, f"not learned, as the target is {self.kind}")
 
     def one_hot(self, matrix: Matrix) -> bool:
         """Whether every instance has a label above 0 for one target, its class, and 0 for the others."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from engine.core.parts import SELDOM, BadInput, Values
 from engine.core.streams import Streams
+from engine.problems.data_report import DataReport
 from engine.problems.matrices import Matrix, Rows
 from engine.problems.targets import Target
 
@@ -52,8 +53,8 @@ class Classes(Target, frozen=True, tag="classes"):
         if matrix.class_count() is None:
             raise BadInput(
                 "problem.target.kind",
-                f"the instances of {matrix.kind} have no classes; "
-                'take [problem.matrix] kind = "clusters" or "digits"',
+                f"the instances of {matrix.kind} have no classes; take [problem.matrix] kind = "
+                '"clusters" or "digits", or of a file name the column `label` of words or whole numbers',
             )
         if matrix.repeat is not None:
             raise BadInput("problem.matrix.repeat", "the negative of an instance has no class; leave it out")
@@ -66,6 +67,13 @@ class Classes(Target, frozen=True, tag="classes"):
 
     def true_labels(self, matrix: Matrix, streams: Streams) -> Rows | None:
         return None if self.corrupted == 0 else self._labels(matrix.class_numbers(streams), matrix)
+
+    def data_report(self, matrix: Matrix) -> DataReport | None:
+        report, labels = matrix.data_report(), matrix.given_labels()
+        if report is None or labels is None or labels.classes is None:
+            return super().data_report(matrix)
+        classes = labels.classes.with_a_target_each if self.each else labels.classes.in_words
+        return report.of_labels(self.columns(matrix), classes, classes)
 
     def _labels(self, numbers: Numbers, matrix: Matrix) -> Rows:
         """Labels [R, m, n] of classes [R, n]."""

@@ -3,58 +3,116 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import ClassVar
 
-from engine.core.parts import BadInput, Values
+import msgspec
+
+from engine.core.parts import BadField, BadInput, Values
 from engine.core.streams import Streams
+from engine.problems import table
+from engine.problems.class_labels import Labels
+from engine.problems.data_files import make_absolute
+from engine.problems.data_report import DataReport
 from engine.problems.matrices import Matrix, Rows
-from engine.problems.table import DataPath, make_absolute, read_table, shape_of, unread_bytes, values_of
+from engine.problems.table_settings import (
+    Array,
+    Columns,
+    Decimal,
+    Header,
+    Index,
+    LabelPath,
+    Separator,
+    TableSettings,
+)
 from engine.problems.targets import Target
+
+PLACE = "problem.target"
 
 
 class File(Target, frozen=True, tag="file"):
-    """Your own labels: one row per instance, one column per target, from .npy, .npz, .csv or .parquet.
+    """Your own labels: one row per instance, one column per target, of a file or the file of the instances.
 
-    A path is relative to the preset file. Labels belong to the rows of a matrix file, in the order of that
-    file; the other matrix families draw their own rows and refuse labels from outside.
+    Without a path they are the column `label` of the matrix `file`. A path is relative to the preset file,
+    and its file is read as that of a matrix. Of two words the first in sorted order is −1 and the other +1;
+    more words are a target each, 1 for their own instances and 0 for the rest. Labels belong to the rows of a
+    matrix file, in the order of that file; the other matrix families draw their own rows and refuse labels
+    from outside.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)
 
-    path: DataPath
+    path: LabelPath = None
+    header: Header = None
+    index: Index = None
+    label_columns: Columns = msgspec.field(default=None, name="columns")
+    array: Array = None
+    separator: Separator = None
+    decimal: Decimal = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         make_absolute(self)
+        if self.path is not None:
+            return
+        for name, value in asdict(self._settings()).items():
+            if value is not None:
+                raise BadField(name, "this is about a file of labels; give its path, too, or leave this out")
 
     def columns(self, matrix: Matrix) -> int:
-        return self._shape()[1]
-
-    def unread_bytes(self) -> int:
-        return unread_bytes(self.path, "problem.target.path")
+        _, targets = self._labels(matrix).numbers.shape
+        return int(targets)
 
     def check(self, matrix: Matrix) -> None:
         if not matrix.rows_are_given:
             raise BadInput(
-                "problem.target.kind",
+                f"{PLACE}.kind",
                 f"labels from a file need instances from a file, and the matrix is {matrix.kind}; "
                 'take [problem.matrix] kind = "file"',
             )
         if matrix.repeat is not None:
             raise BadInput("problem.matrix.repeat", "labels from a file cannot be repeated; leave it out")
         n, _ = matrix.shape()
-        rows, _ = self._shape()
-        if rows != n:
-            raise BadInput(
-                "problem.target.path", f"{self.path} has {rows} rows of labels, the matrix has {n} instances"
-            )
+        if (rows := len(self._labels(matrix).numbers)) != n:
+            what = f"{self.path} has {rows} rows of labels, the matrix has {n} instances"
+            raise BadInput(f"{PLACE}.path", what)
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
-        table = read_table(self.path, "problem.target.path")
-        return table[matrix.order(streams)].swapaxes(1, 2)
+        return self._labels(matrix).numbers[matrix.order(streams)].swapaxes(1, 2)
 
     def values(self, matrix: Matrix) -> Values:
-        return values_of(self.path, "problem.target.path")
+        return table.values_of(self._labels(matrix).numbers)
 
-    def _shape(self) -> tuple[int, int]:
-        return shape_of(self.path, "problem.target.path")
+    def one_hot(self, matrix: Matrix) -> bool:
+        return self._labels(matrix).one_hot
+
+    def data_report(self, matrix: Matrix) -> DataReport | None:
+        if self.path is not None:
+            return table.report(self._request(matrix), PLACE)
+        report, labels = matrix.data_report(), self._labels(matrix)
+        assert report is not None, "labels of the matrix come from a file"
+        classes = labels.classes.in_words if labels.classes is not None and labels.are_words else ""
+        return report.of_labels(labels.numbers.shape[1], classes or "numbers as they are", classes)
+
+    def _labels(self, matrix: Matrix) -> Labels:
+        """Raises: BadInput for an unusable file, or where there is none."""
+        if self.path is not None:
+            labels = table.read(self._request(matrix), PLACE).labels
+            assert labels is not None, "all columns are labels"
+            return labels
+        if (labels := matrix.given_labels()) is None:
+            raise BadInput(
+                f"{PLACE}.path",
+                "missing; give a file of labels here, or name the column of labels by problem.matrix.label",
+            )
+        return labels
+
+    def _request(self, matrix: Matrix) -> table.Request:
+        assert self.path is not None, "a file is named"
+        n = matrix.shape()[0] if matrix.rows_are_given else None
+        return table.Request(self.path, self._settings(), is_target=True, rows_wanted=n)
+
+    def _settings(self) -> TableSettings:
+        return TableSettings(
+            self.header, self.index, self.label_columns, self.array, self.separator, self.decimal
+        )

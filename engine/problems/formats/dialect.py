@@ -1,0 +1,433 @@
+"""How a text file writes its table: separator, decimal sign, header and index, decided by its first lines.
+
+What these lines do not decide is refused, with the setting that does.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from engine.core.parts import BadField
+from engine.problems.formats import IndexFinding, NotATable
+from engine.problems.formats.frames import is_number, quoted_cell
+from engine.problems.table_settings import TableSettings
+
+SEPARATORS = {",": ",", "tab": "\t", ";": ";", "|": "|", "space": " "}
+"""The separators by their names in presets, in the order in which they are tried."""
+
+SEPARATORS_IN_WORDS = {"\t": "tabs", ";": "semicolons", "|": "bars", " ": "spaces", ",": "commas"}
+
+DECIMALS = (".", ",")
+
+MISSING = frozenset(
+    ["", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "nan", "NaN", "-nan", "NULL", "null", "None"]
+)
+"""Cells without a value: those that pandas takes for it by default."""
+
+COMMENTS = ("#", "%")
+"""Signs that begin a line of comment before the table."""
+
+INDEX_NAMES = re.compile(r"(unnamed: \d+(\.\d+)*|__index_level_\d+__|level_\d+|index|id|)", re.IGNORECASE)
+"""Names of a first column that holds an index: those that pandas writes, or a plain id."""
+
+FEW = 3
+"""From so many rows on, values that repeat show that another one is no further value."""
+
+PRECISE = 6
+"""So many digits behind a comma may well be the fraction of a number."""
+
+WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+
+Row = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a table is written."""
+
+    separator: str
+    decimal: str
+    names: tuple[str, ...] | None
+    """Names of the columns; None without a header. An empty name is that of a column without one."""
+
+    has_header: bool
+    """Whether the first line of the table has names. Names may stand in a comment instead."""
+
+    lines: int
+    """Number of lines before the first row."""
+
+    comments: int
+    """Number of these that are comments."""
+
+    rows: tuple[Row, ...]
+    """The first rows of the table."""
+
+    index: IndexFinding
+    empty: tuple[int, ...]
+    """Columns at the end without a name and without a value."""
+
+    @property
+    def width(self) -> int:
+        """Number of columns, empty ones too."""
+        return len(self.rows[0])
+
+    def name(self, column: int) -> str:
+        """A column as a message names it."""
+        position = f"column {column}"
+        named = self.names is not None and self.names[column]
+        return f"{position} ({quoted_cell(self.names[column])})" if self.names and named else position
+
+
+class _Records(NamedTuple):
+    """Lines of a file as cells."""
+
+    cells: tuple[Row, ...]
+    ends: tuple[int, ...]
+    """The number of the last line of each record, counted from 1."""
+
+
+def dialect_of(
+    lines: Sequence[str], settings: TableSettings, suffix: str, has_extra_record: Callable[[], bool | None]
+) -> Dialect:
+    """The dialect of a file that begins with these lines.
+
+    Args:
+        suffix: of the name of the file.
+        has_extra_record: whether the file has one record more than it must have rows, so that the first is a
+            header; None where that is not known.
+
+    Raises: NotATable, BadField.
+    """
+    comments, separator = _comments(lines)
+    records, separator, decimal = _written(lines[comments:], settings, separator, suffix)
+    first, rows = records.cells[0], records.cells[1:]
+    has_header = settings.header
+    if has_header is None:
+        has_header = _is_header(first, rows, decimal, has_extra_record)
+    rows = rows if has_header else records.cells
+    if not rows:
+        raise NotATable("it has a header and no rows")
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    full = tuple(row for row in rows if len(row) == width)
+    names = _fitting_names(first, full, comments + records.ends[0], separator) if has_header else None
+    if names is None:
+        names = _names_in_comment(lines[:comments], separator, width)
+    empty = _empty_columns(names, full)
+    before = comments + (records.ends[0] if has_header else 0)
+    index = _index_of(names, full, width - len(empty), decimal, has_header and len(first) < width)
+    marked = sum(bool(line.strip()) for line in lines[:comments])
+    return Dialect(separator, decimal, names, has_header, before, marked, full, index, empty)
+
+
+def words_in(dialect: Dialect) -> Iterator[tuple[int, str]]:
+    """Columns of which most cells are no numbers, with a word."""
+    for column in range(dialect.width):
+        cells = [row[column] for row in dialect.rows]
+        words = [cell for cell in cells if cell not in MISSING and not is_number(cell, dialect.decimal)]
+        if 2 * len(words) > len(cells) and not _are_truth_values(words):
+            yield column, words[0]
+
+
+def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]]:
+    """Records that hold anything, with the number of their last line, counted from 1.
+
+    Raises: NotATable.
+    """
+    if separator == " ":
+        lines = (" ".join(line.split()) for line in lines)
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+    try:
+        for record in reader:
+            cells = tuple(cell.strip() for cell in record)
+            if len(cells) > 1 or any(cells):
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise NotATable(f"line {reader.line_num} cannot be cut into cells: {error}") from error
+
+
+def _comments(lines: Sequence[str]) -> tuple[int, str]:
+    """Number of lines of comment before the table, and the separator that one of them declares."""
+    separator, count = "", 0
+    for line in lines:
+        text = line.strip()
+        declared = re.fullmatch(r"sep=([,;|\t])", text)  # for spreadsheets
+        if text and not text.startswith(COMMENTS) and declared is None:
+            break
+        separator = declared[1] if declared else separator
+        count += 1
+    if count == len(lines):
+        raise NotATable("it holds nothing but comments and empty lines")
+    return count, separator
+
+
+def _written(
+    lines: Sequence[str], settings: TableSettings, declared: str, suffix: str
+) -> tuple[_Records, str, str]:
+    """Records, separator and decimal sign by which most cells are numbers, in rows of one length.
+
+    Raises: NotATable; BadField where a comma may be a decimal sign or something else.
+    """
+    if settings.separator is not None:
+        separators = [SEPARATORS[settings.separator]]
+    elif declared:
+        separators = [declared]
+    else:
+        separators = sorted(SEPARATORS.values(), key=lambda sign: sign != {".tsv": "\t"}.get(suffix, ","))
+    decimals = DECIMALS if settings.decimal is None else (settings.decimal,)
+    best, best_score = None, -1.0
+    pairs = [(decimal, separator) for decimal in decimals for separator in separators]
+    for decimal, separator in sorted(pairs, key=lambda pair: pair == (",", ",")):  # in quotes, if at all
+        try:
+            numbered = list(records_of(lines, separator))
+        except NotATable:
+            continue
+        if not numbered:
+            continue
+        records = _Records(tuple(row for _, row in numbered), tuple(number for number, _ in numbered))
+        if decimal == "," and _are_cut_words(records.cells):
+            continue
+        if (score := _score(records.cells, decimal)) > best_score:
+            best, best_score = (records, separator, decimal), score
+    if best is None:
+        raise NotATable("its first lines cannot be cut into cells")
+    records, separator, decimal = best
+    if settings.decimal is None and decimal != ".":
+        _check_thousands(records.cells)
+    is_one_cell = decimal != "." and all(len(row) == 1 for row in records.cells)
+    may_be_one_cell = separator == "," and _have_fractions(records.cells)
+    if settings.separator is None and settings.decimal is None and (is_one_cell or may_be_one_cell):
+        raise _one_or_two(records.cells[-1], separator)
+    return best
+
+
+def _are_cut_words(records: Sequence[Row]) -> bool:
+    """Whether lines without a separator are no column of numbers with decimal commas."""
+    if any(len(row) > 1 for row in records):
+        return False
+    (first,), *rows = records
+    is_name_or_number = "," not in first or is_number(first, ",")
+    return not (is_name_or_number and all(is_number(cell, ",") for (cell,) in rows))
+
+
+def _score(records: Sequence[Row], decimal: str) -> float:
+    """Share of cells that are numbers, times the share of rows of the usual length.
+
+    A header of another length counts against it.
+    """
+    rows = records[1:] or records
+    width, count = Counter(map(len, rows)).most_common(1)[0]
+    cells = [cell for row in rows for cell in row]
+    numbers = sum(cell in MISSING or is_number(cell, decimal) for cell in cells)
+    fits = 1.0 if len(records[0]) == width else 0.9
+    return fits * count / len(rows) * numbers / len(cells)
+
+
+def _check_thousands(records: Sequence[Row]) -> None:
+    """Raises: BadField where commas may be decimal signs or group thousands."""
+    cells = [cell for row in records for cell in row if "," in cell and is_number(cell, ",")]
+    if cells and all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in cells):
+        value = float(cells[0].replace(",", "."))
+        raise BadField(
+            "decimal",
+            f'{cells[0]!r} may be {value:g} or {1000 * value:g}; set decimal = "," if it is {value:g}, or '
+            "write numbers without commas between thousands",
+        )
+
+
+def _have_fractions(records: Sequence[Row]) -> bool:
+    """Whether pairs of whole numbers look like one number with a decimal comma, as -0,5 or 3,14159265."""
+    pairs = records[1:] or records
+    if not all(len(row) == 2 and all(map(WHOLE.fullmatch, row)) and row[1].isdigit() for row in pairs):
+        return False
+    has_sign_of_zero = any(whole in ("-0", "+0") for whole, _ in pairs)
+    has_zero_first = any(digits[0] == "0" and len(digits) > 1 for _, digits in pairs)
+    is_precise = max(len(digits) for _, digits in pairs) >= PRECISE > max(len(whole) for whole, _ in pairs)
+    return has_sign_of_zero or has_zero_first or is_precise
+
+
+def _one_or_two(row: Row, separator: str) -> BadField:
+    cells = quoted_cell(separator.join(row))
+    return BadField(
+        "decimal",
+        f'{cells} may be one number or two cells; set decimal = "," or separator = "," to decide',
+    )
+
+
+def _is_header(
+    first: Row, rows: Sequence[Row], decimal: str, has_extra_record: Callable[[], bool | None]
+) -> bool:
+    """Whether the first record has names. Raises: BadField where that is not decided."""
+    columns = [[row[column] for row in rows if column < len(row)] for column in range(len(first))]
+    are_numbers = [is_number(cell, decimal) for cell in first]
+    numbers = [column for column, is_one in enumerate(are_numbers) if is_one]
+    names = [column for column, cell in enumerate(first) if cell not in MISSING and not are_numbers[column]]
+    if not rows:
+        return len(names) == len(first)
+    if any(first[column] in columns[column] for column in names):
+        return False  # a word that comes again is a value
+    over_numbers = [column for column in names if _are_numbers(columns[column], decimal)]
+    if not numbers:
+        if not names or over_numbers or all(_repeat(columns[column]) for column in names):
+            return bool(names)
+        return _by_count(has_extra_record, f"{quoted_cell(first[names[0]])} may be a name or a value")
+    values = [first[column] for column in numbers]
+    counted_from = next((start for start in (0, 1) if values == _counting(start, len(values))), None)
+    if counted_from is None:
+        if over_numbers:
+            name = quoted_cell(first[over_numbers[0]])
+            return _by_count(has_extra_record, f"{name} may be a name, and {quoted_cell(values[0])} a value")
+        if len(values) == len(first) > 1 and _are_unlike_reals(values, columns):
+            return _by_count(has_extra_record, "its whole numbers stand over numbers with decimals")
+        return False
+    if over_numbers or (counted_from == 0 and (names or (not first[0] and _counts(columns[0])))):
+        return True
+    unlike = [column for column in numbers if _is_unlike(first[column], columns[column], len(first))]
+    if counted_from == 1:
+        return len(values) >= FEW and len(unlike) == len(values)
+    if (by_count := has_extra_record()) is not None or unlike:
+        return bool(unlike) if by_count is None else by_count
+    last = f" … {values[-1]}" if len(values) > 1 else ""
+    raise _undecided(f"0{last} may be names, as pandas writes them, or a row of numbers")
+
+
+def _by_count(has_extra_record: Callable[[], bool | None], doubt: str) -> bool:
+    """Whether the first record is one more than there must be rows. Raises: BadField where nobody knows."""
+    if (by_count := has_extra_record()) is None:
+        raise _undecided(doubt)
+    return by_count
+
+
+def _counting(start: int, count: int) -> list[str]:
+    return [str(number) for number in range(start, start + count)]
+
+
+def _undecided(doubt: str) -> BadField:
+    return BadField("header", f"the first line is not clear: {doubt}; set header = true or header = false")
+
+
+def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
+    """Whether a whole number on top of a column is unlike all numbers below it.
+
+    So it is where all of these are written with a decimal sign or an exponent, or are −1 and 1, or bits.
+    """
+    if cell in column:
+        return False
+    if width > 1 and not any(map(WHOLE.fullmatch, column)):
+        return True
+    values = set(column)
+    return len(column) >= FEW and (values == {"-1", "1"} or (values <= {"0", "1"} and cell not in ("0", "1")))
+
+
+def _are_unlike_reals(values: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:
+    """Whether whole numbers that differ, as the names of columns do, stand over numbers with decimals."""
+    differ = len(set(values)) == len(values) and all(map(WHOLE.fullmatch, values))
+    return differ and all(len(column) >= FEW and not any(map(WHOLE.fullmatch, column)) for column in columns)
+
+
+def _are_numbers(column: Sequence[str], decimal: str) -> bool:
+    """Whether most cells of a column are numbers or truth values."""
+    values = [cell for cell in column if cell not in MISSING]
+    return 2 * sum(is_number(cell, decimal) for cell in values) > len(values) or _are_truth_values(values)
+
+
+def _are_truth_values(cells: Sequence[str]) -> bool:
+    return bool(cells) and all(cell.lower() in ("true", "false") for cell in cells)
+
+
+def _repeat(column: Sequence[str]) -> bool:
+    """Whether words come again, as classes do."""
+    return 2 * len(set(column)) <= len(column)
+
+
+def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -> tuple[str, ...]:
+    """Names for the columns of rows, empty for one without a name. Raises: NotATable."""
+    names, width = list(first), len(rows[0])
+    while len(names) > width and not names[-1]:
+        names.pop()
+    if len(names) == width - 1:  # as R writes the names of rows, unless all rows end in a separator
+        names.insert(0 if any(row[-1] for row in rows) else width, "")
+    if len(names) != width:
+        counted = "1 name" if len(names) == 1 else f"{len(names)} names"
+        cells = f"{width} cells separated by {SEPARATORS_IN_WORDS[separator]}"
+        raise NotATable(f"line {line} has {counted}, and rows have {cells}")
+    return tuple(names)
+
+
+def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tuple[str, ...] | None:
+    """Names in the last comment before the table, as `numpy.savetxt` writes them. Raises: NotATable."""
+    marked = [(number, line) for number, line in enumerate(comments, 1) if line.strip()]
+    if not marked:
+        return None
+    number, line = marked[-1]
+    _, cells = next(records_of([line.strip().lstrip("".join(COMMENTS)) + "\n"], separator), (0, ()))
+    if len(cells) != width:
+        return None
+    if all(is_number(cell) for cell in cells):
+        raise NotATable(
+            f"line {number} is a row of numbers behind a {line.strip()[0]}; take one of them away"
+        )
+    return tuple(cells) if not any(is_number(cell) for cell in cells) and width > 1 else None
+
+
+def _empty_columns(names: Sequence[str] | None, rows: Sequence[Row]) -> tuple[int, ...]:
+    """Columns at the end without a name and without a value: lines end in separators."""
+    columns: list[int] = []
+    for column in reversed(range(1, len(rows[0]))):
+        if (names is not None and names[column]) or any(row[column] for row in rows):
+            break
+        columns.insert(0, column)
+    return tuple(columns)
+
+
+def _index_of(
+    names: Sequence[str] | None, rows: Sequence[Row], width: int, decimal: str, is_short: bool
+) -> IndexFinding:
+    """Columns at the beginning that only count or name the rows.
+
+    Args:
+        width: number of columns that are not empty.
+        is_short: whether the header has a name less than there are columns.
+    """
+    if width < 2:
+        return IndexFinding()
+    if names is None:
+        counted = _counts([row[0] for row in rows])
+        doubt = f"column 0 counts the rows ({counted}) and has no name" if counted else ""
+        return IndexFinding(doubt=doubt)
+    columns: dict[int, str] = {}
+    for column in range(width - 1):
+        name = names[column]
+        if INDEX_NAMES.fullmatch(name) is None:
+            break
+        cells = [row[column] for row in rows]
+        if counted := _counts(cells):
+            columns[column] = f"counts the rows: {counted}"
+            continue
+        differ = len(set(cells)) == len(cells) and not any(_has_decimals(cell, decimal) for cell in cells)
+        is_plain_id = name.lower() in ("index", "id")
+        is_number_id = is_short and all(is_number(cell, decimal) for cell in cells)
+        if differ and not is_plain_id and not is_number_id:
+            columns[column] = "names the rows"
+            continue
+        if differ or not is_plain_id:
+            called = f"is called {quoted_cell(name)}" if name else "has no name"
+            return IndexFinding(columns, f"column {column} {called} and does not count the rows")
+        break
+    return IndexFinding(columns)
+
+
+def _counts(cells: Sequence[str]) -> str:
+    """0 … n − 1 or 1 … n in words, if that is what cells hold; nothing for fewer than three."""
+    for start in (0, 1):
+        if len(cells) >= FEW and [*cells] == _counting(start, len(cells)):
+            return f"{start}, {start + 1}, {start + 2} …"
+    return ""
+
+
+def _has_decimals(cell: str, decimal: str) -> bool:
+    return is_number(cell, decimal) and WHOLE.fullmatch(cell) is None

@@ -1,0 +1,88 @@
+"""Tables by columns as Arrow writes them: .parquet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.problems.formats import FLOAT, Cells, Content, Format, IndexFinding
+from engine.problems.formats.frames import numbers_of, quoted_cell, words_of
+from engine.problems.table_settings import TableSettings
+
+COPIES = 3
+"""How often the numbers are held: as columns of Arrow, of pandas, and as a table."""
+
+NAMELESS_INDEX = re.compile(r"__index_level_\d+__")
+"""Names that pandas gives to an index without a name."""
+
+
+def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
+    """What a .parquet file holds. Raises: NotATable, or what Arrow raises."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(file) as table:
+        rows, schema = table.metadata.num_rows, table.schema_arrow
+
+    def read(columns: Sequence[int], label: int | None) -> Cells:
+        with parquet.ParquetFile(file) as table:
+            arrow = table.read().select([*columns, *([] if label is None else [label])])
+        arrow = arrow.rename_columns([str(number) for number in range(arrow.num_columns)])
+        frame = arrow.to_pandas(ignore_metadata=True)
+        labels = None if label is None else _labels(frame.pop(str(len(columns))), label, schema.names)
+        frame.columns = [*columns]
+        return Cells(numbers_of(frame, lambda row, column: _place(row, schema.names[column])), labels)
+
+    return Content(
+        len(schema),
+        read,
+        rows,
+        COPIES * FLOAT * rows * len(schema),
+        names=tuple(schema.names),
+        index=IndexFinding(dict(_index(schema))),
+        words=dict(_words(schema)),
+    )
+
+
+def faults() -> tuple[type[Exception], ...]:
+    """What Arrow raises."""
+    import pyarrow
+
+    return ValueError, pyarrow.ArrowException
+
+
+PARQUET = Format(content, faults)
+
+
+def _labels(cells: Any, column: int, names: Sequence[str]) -> Any:
+    """A column of labels, as numbers or as words. Raises: NotATable."""
+    if cells.dtype.kind in "iuf":
+        frame = cells.to_frame(column)
+        return numbers_of(frame, lambda row, _: _place(row, names[column]))[:, 0]
+    return words_of(cells, column, lambda row, _: _place(row, names[column]))
+
+
+def _index(schema: Any) -> Iterator[tuple[int, str]]:
+    """Columns that hold the index of the DataFrame that was written, and why."""
+    metadata = schema.pandas_metadata or {}
+    declared = [name for name in metadata.get("index_columns", ()) if isinstance(name, str)]
+    for position, name in enumerate(schema.names):
+        if name in declared or NAMELESS_INDEX.fullmatch(name):
+            yield position, "the index of the pandas DataFrame"
+
+
+def _words(schema: Any) -> Iterator[tuple[int, str]]:
+    """Columns that hold no numbers, with their type."""
+    import pyarrow
+
+    types = pyarrow.types
+    numeric = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+    for position, column in enumerate(schema):
+        kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+        if not any(admits(kind) for admits in numeric):
+            yield position, str(column.type)
+
+
+def _place(row: int, name: str) -> str:
+    return f"row {row + 1}, column {quoted_cell(name)},"

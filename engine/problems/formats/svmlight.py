@@ -1,0 +1,51 @@
+"""Sparse rows behind their labels, `label index:value …`, as SVMlight and LIBSVM write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from engine.problems.formats import LEAST, Cells, Content, Format, check_finite, packed
+from engine.problems.table_settings import TableSettings
+
+ROW = re.compile(r"[^\s:,;]+([ \t]+(qid|\d+):\S+)*\s*(#.*)?")
+"""A line: a label, then pairs. A row of zeros has none."""
+
+
+def has_its_form(lines: Sequence[str]) -> bool:
+    """Whether all lines are rows in this format, and one has pairs."""
+    rows = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    return any(":" in row for row in rows) and all(ROW.fullmatch(row) for row in rows)
+
+
+def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
+    """What a file holds; its sparse rows are read for that. Raises: what scikit-learn raises."""
+    from sklearn.datasets import load_svmlight_file  # type: ignore[import-untyped]
+
+    with packed.opened(file) as stream:
+        sparse, labels, queries = load_svmlight_file(stream, query_id=True)
+        stream.seek(0)
+        counts_from_0 = re.search(rb"[ \t]0:", stream.read()) is not None
+    rows, width = sparse.shape
+
+    def read(columns: Sequence[int], label: int | None) -> Cells:
+        numbers = sparse[:, [*columns]].toarray().astype(np.float64, copy=False)
+        check_finite(numbers, lambda row, column: f"row {row + 1}, feature {columns[column]},")
+        check_finite(labels[:, None], lambda row, _: f"the label of row {row + 1}")
+        return Cells(numbers, labels)
+
+    notes = ["SVMlight format", "indices from 0" if counts_from_0 else "indices from 1"]
+    if len(queries) and len(set(queries)) > 1:
+        notes.append("query ids left out")
+    return Content(width, read, rows, LEAST * rows * width, notes=tuple(notes), has_labels=True)
+
+
+def faults() -> tuple[type[Exception], ...]:
+    """What scikit-learn and gzip raise."""
+    return ValueError, *packed.FAULTS
+
+
+SVMLIGHT = Format(content, faults, frozenset({"columns"}))

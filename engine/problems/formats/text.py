@@ -1,0 +1,267 @@
+"""Tables as text, read by pandas: .csv, .tsv and their like, packed by gzip or not."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.core.free_memory import free_bytes, in_words
+from engine.problems.formats import (
+    LEAST,
+    PIECE,
+    Cells,
+    Content,
+    Format,
+    NotATable,
+    TooLarge,
+    check_finite,
+    packed,
+    svmlight,
+)
+from engine.problems.formats.dialect import (
+    COMMENTS,
+    MISSING,
+    SEPARATORS_IN_WORDS,
+    Dialect,
+    dialect_of,
+    records_of,
+    words_in,
+)
+from engine.problems.formats.frames import numbers_in, numbers_of, quoted_cell, words_of
+from engine.problems.table_settings import TableSettings
+
+SAMPLE, FEWEST_LINES, MOST_LINES = 1 << 16, 5, 1000
+"""Letters and lines at the beginning of a file that decide how it is written."""
+
+LONGEST_LINE = 1 << 29
+"""Letters of a line at most: a row of 2^24 numbers of full precision is shorter."""
+
+FEWEST_ROWS = 64
+"""Rows of a piece at least: for every piece pandas takes some time for every column."""
+
+MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+"""Encodings by the bytes with which such files begin."""
+
+
+def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
+    """What a text file holds, from its first lines. Raises: NotATable, BadField."""
+    with _opened(file) as stream:
+        lines = list(_first_lines(stream))
+    if svmlight.has_its_form(lines):
+        return svmlight.content(file, settings)
+
+    def has_extra_record() -> bool | None:
+        if rows_wanted is None:
+            return None
+        return {rows_wanted: False, rows_wanted + 1: True}.get(_count_records(file))
+
+    suffix = Path(file.name.removesuffix(".gz")).suffix.lower()
+    dialect = dialect_of(lines, settings, suffix, has_extra_record)
+
+    def read(columns: Sequence[int], label: int | None) -> Cells:
+        return _read(file, dialect, columns, label)
+
+    return Content(
+        dialect.width,
+        read,
+        needed=LEAST * dialect.width * _estimated_rows(file, dialect, lines),
+        names=dialect.names or (),
+        has_header=dialect.has_header,
+        index=dialect.index,
+        empty=dialect.empty,
+        words={column: f"words such as {quoted_cell(word)}" for column, word in words_in(dialect)},
+        notes=tuple(_notes(dialect, lines, suffix)),
+    )
+
+
+def faults() -> tuple[type[Exception], ...]:
+    """What pandas, scikit-learn and gzip raise."""
+    return ValueError, *packed.FAULTS
+
+
+TEXT = Format(content, faults, frozenset({"header", "index", "columns", "separator", "decimal"}))
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[IO[str]]:
+    """The text of a file, unpacked and decoded; lines keep their ends. Raises: NotATable."""
+    with packed.opened(file) as stream:
+        beginning = stream.peek(4)[:4]
+        encoding = next((name for mark, name in MARKS.items() if beginning.startswith(mark)), "utf-8")
+        try:
+            yield io.TextIOWrapper(stream, encoding, newline="")
+        except UnicodeDecodeError as error:
+            raise NotATable("it is not text in UTF-8; save it in UTF-8") from error
+
+
+def _first_lines(stream: IO[str]) -> Iterator[str]:
+    """Lines that decide how a file is written. Raises: NotATable."""
+    letters = 0
+    for number in range(MOST_LINES):
+        line = stream.readline(LONGEST_LINE)
+        letters += len(line)
+        if "\0" in line:
+            raise NotATable("it is not text in UTF-8")
+        if len(line) == LONGEST_LINE:
+            raise NotATable(f"line {number + 1} has more than {LONGEST_LINE} letters")
+        if not line:
+            return
+        yield line
+        if letters > SAMPLE and number + 1 >= FEWEST_LINES:
+            return
+
+
+def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
+    """Rows of a file that begins with these lines, by the length of its first rows.
+
+    If the file is packed, the first rows alone count.
+    """
+    letters, before = (sum(map(len, part)) for part in (lines[dialect.lines :], lines[: dialect.lines]))
+    rows = len(lines) - dialect.lines
+    if packed.is_packed(file):
+        return rows
+    return round(rows * max(1.0, (file.stat().st_size - before) / letters))
+
+
+def _count_records(file: Path) -> int:
+    """Lines of a file that hold anything and are no comments."""
+    with _opened(file) as stream:
+        return sum(bool(line.strip()) and not line.startswith(COMMENTS) for line in stream)
+
+
+def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | None) -> Cells:
+    """Numbers and labels of a file. Raises: NotATable, or what pandas raises."""
+    import pandas as pd
+
+    if dialect.width == 1:
+        _check_no_gaps(file, dialect)
+    blocks: list[NDArray[np.float64]] = []
+    words: list[str] = []
+    count, free = 0, free_bytes()
+    with _table(file, dialect) as stream:
+        try:
+            for frame in pd.read_csv(
+                stream,
+                sep=r"\s+" if dialect.separator == " " else dialect.separator,
+                decimal=dialect.decimal,
+                header=None,
+                skipinitialspace=True,
+                keep_default_na=False,
+                na_values=[*MISSING],
+                low_memory=False,
+                chunksize=max(FEWEST_ROWS, PIECE // dialect.width),
+                dtype=None if label is None else {label: str},
+            ):
+                if frame.shape[1] != dialect.width:
+                    raise _ragged(file, dialect)
+                place = _Place(file, dialect, count)
+                _check_empty(frame, dialect, place)
+                features = frame if [*columns] == [*frame.columns] else frame[[*columns]]
+                blocks.append(numbers_of(features, place))
+                if label is not None:
+                    words += words_of(frame[label], label, place)
+                count += len(frame)
+                if (least := LEAST * count * max(1, len(columns))) > free:
+                    raise TooLarge(
+                        f"needs more than {in_words(least)} of memory in any run, and {in_words(free)} are "
+                        "free; take fewer rows"
+                    )
+        except pd.errors.ParserError as error:
+            if "EOF inside string" in str(error):
+                raise NotATable("a quotation mark has no partner") from error
+            raise _ragged(file, dialect) from error
+        except pd.errors.EmptyDataError as error:
+            raise NotATable("it has no rows") from error
+    numbers = np.concatenate(blocks)
+    if label is None:
+        return Cells(numbers)
+    if (labels := numbers_in(words, dialect.decimal)) is None:
+        return Cells(numbers, words)
+    check_finite(labels[:, None], lambda row, _: _Place(file, dialect, 0)(row, label))
+    return Cells(numbers, labels)
+
+
+@contextmanager
+def _table(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
+    """The text of a file from its first row on."""
+    with _opened(file) as stream:
+        for _ in range(dialect.lines):
+            stream.readline()
+        yield stream
+
+
+class _Place:
+    """Names the line and the column of a cell, which takes another look at the file."""
+
+    def __init__(self, file: Path, dialect: Dialect, first: int) -> None:
+        """`first` is the number of the first row of a piece."""
+        self._file, self._dialect, self._first = file, dialect, first
+
+    def __call__(self, row: int, column: int) -> str:
+        """Raises: NotATable if the row has another number of cells than the table."""
+        with _table(self._file, self._dialect) as stream:
+            records = records_of(stream, self._dialect.separator)
+            line, cells = next(itertools.islice(records, self._first + row, None))
+        if len(cells) != self._dialect.width:
+            raise _other_width(line, cells, self._dialect)
+        return f"line {self._dialect.lines + line}, {self._dialect.name(column)},"
+
+
+def _ragged(file: Path, dialect: Dialect) -> NotATable:
+    """What to raise for a file in which a row has another number of cells than the table."""
+    with _table(file, dialect) as stream:
+        for line, cells in records_of(stream, dialect.separator):
+            if len(cells) != dialect.width:
+                return _other_width(line, cells, dialect)
+    return NotATable("its rows cannot be cut into cells")
+
+
+def _other_width(line: int, cells: Sequence[str], dialect: Dialect) -> NotATable:
+    return NotATable(
+        f"line {dialect.lines + line} has {_cells(len(cells))}, and other rows have {dialect.width}"
+    )
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"
+
+
+def _check_empty(frame: Any, dialect: Dialect, place: _Place) -> None:
+    """Raises: NotATable for a value in a column that was taken for empty."""
+    for column in dialect.empty:
+        if (filled := frame[column].notna().to_numpy()).any():
+            where = place(int(filled.argmax()), column)
+            raise NotATable(f"{where} holds a value, and this column is empty in the first rows")
+
+
+def _check_no_gaps(file: Path, dialect: Dialect) -> None:
+    """Raises: NotATable for an empty line between others: in a single column a value is missing there."""
+    gap = 0
+    with _table(file, dialect) as stream:
+        for number, line in enumerate(stream, dialect.lines + 1):
+            if not line.strip():
+                gap = gap or number
+            elif gap:
+                raise NotATable(f"line {gap} is empty, and a single column needs a value in every line")
+
+
+def _notes(dialect: Dialect, lines: Sequence[str], suffix: str) -> Iterator[str]:
+    """How a file is read, where that is not the usual way."""
+    if dialect.width > 1 and dialect.separator != ("\t" if suffix == ".tsv" else ","):
+        yield f"separated by {SEPARATORS_IN_WORDS[dialect.separator]}"
+    if dialect.decimal != ".":
+        yield "decimal commas"
+    if any('"' in line for line in lines[dialect.lines :]):
+        yield "cells in quotes"
+    if dialect.comments:
+        counted = "1 line" if dialect.comments == 1 else f"{dialect.comments} lines"
+        in_comment = ", with the names of the columns" if dialect.names and not dialect.has_header else ""
+        yield f"{counted} of comment before it{in_comment}"

@@ -1,0 +1,32 @@
+"""The line above the status that says how the user's data files were read."""
+
+from __future__ import annotations
+
+from textual.widgets import Static
+
+from engine.core.parts import BadInput
+from engine.problems.problem import Problem
+
+
+class DataLine(Static):
+    """How instances and labels were read from files; it takes no room where they come from none."""
+
+    DEFAULT_CSS = """
+    DataLine { display: none; height: auto; max-height: 2; padding: 0 1; color: $text-muted; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+        self._problem: Problem | None = None
+
+    def show(self, problem: Problem) -> None:
+        """Say how the data of a problem were read, if it is another one than before."""
+        if problem is self._problem:
+            return
+        self._problem = problem
+        try:
+            sentence = problem.data_sentence
+        except BadInput:  # a file is gone meanwhile, which the set-up says
+            sentence = ""
+        self.display = bool(sentence)
+        self.update(f"data: {sentence}")
