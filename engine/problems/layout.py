@@ -54,8 +54,9 @@ def layout_of(content: Content, settings: TableSettings, label: int | str | None
     elif is_target and len(features) == 1 and features[0] in content.words:
         features, place = [], features[0]
     _check_words(features, content, is_target)
-    if not features and not is_target:
-        raise BadField("columns", "no column is a feature; choose some")
+    if not features and not (is_target and (place is not None or content.has_labels)):
+        rest = "the index" if index else "the label"
+        raise BadField("index" if index else "label", f"no column is left beside {rest}")
     return Layout(tuple(features), place, tuple(left_out))
 
 

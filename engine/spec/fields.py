@@ -30,13 +30,14 @@ FieldKind = Literal[
     "rates",
     "words",
     "column",
+    "columns",
     "items",
     "table",
     "part",
 ]
-"""What stands in a field: among others several words, or one alone; the name or position of a column; a list
-of numbers, words and tables; a table of names and values, in place of which there may be a word; or a table
-with fields of its own."""
+"""What stands in a field: among others several words, or one alone; the name or position of a column, or of
+several; a list of numbers, words and tables; a table of names and values, in place of which there may be a
+word; or a table with fields of its own."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,8 @@ def _kind_of_list(item: Any) -> FieldKind:
             return "floats"
         case inspect.StrType():
             return "words"
+        case inspect.UnionType(types=members) if _kind_of_union(members) == "column":
+            return "columns"
         case _:
             return "items"
 

@@ -24,9 +24,12 @@ def text_of(value: Any, digits: int | None = None, kind: FieldKind | None = None
         return ""
     if kind == "column":
         return inline(value) if not isinstance(value, str) or _column(value) != value else value
+    if kind == "columns":
+        return ", ".join(
+            inline(item) if isinstance(item, str) and "," in item else text_of(item, kind="column")
+            for item in value
+        )
     if isinstance(value, list | tuple):
-        if kind == "items" and all(isinstance(item, str | int) for item in value):
-            return ", ".join(inline(item) if _of_toml(str(item)) != item else str(item) for item in value)
         return ", ".join(_item(item, digits) for item in value)
     if isinstance(value, dict):
         return inline(value)[1:-1]
@@ -60,6 +63,8 @@ def value_of(field: Field, text: str) -> Any:
             return [_number(item, float) for item in _split(text)]
         case "column":
             return _column(text)
+        case "columns":
+            return [_column(item) for item in _split(text)]
         case "words":
             words = list(_split(text))
             return words[0] if len(words) == 1 and isinstance(field.default, str) else words

@@ -35,6 +35,8 @@ ALLOWED = {
     "numbers": "number, or list of them;",
     "floats": "list of numbers",
     "items": "list of lists of numbers",
+    "column": "column",
+    "columns": "list of columns",
     "rates": "number, list of them, or best;",
     "part": "table",
 }

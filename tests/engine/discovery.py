@@ -69,7 +69,7 @@ def variants(member: type[Part]) -> list[dict[str, Any]]:
             choices = (False, True)
         elif isinstance(of, inspect.LiteralType):
             choices = of.values
-        changes += [{field.name: choice} for choice in choices if choice != field.default]
+        changes += [{field.encode_name: choice} for choice in choices if choice != field.default]
     found: list[dict[str, Any]] = [{"kind": kind}]
     for change in changes:
         ways = (
@@ -286,7 +286,8 @@ def targets_of(matrix: dict[str, Any], path: str) -> list[dict[str, Any]]:
     for kind, member in catalogue.members("targets").items():
         words = ready("targets", kind, path)
         few = {"index": min(3, made.feature_count() - 1), "r": min(5, made.feature_count())}
-        words |= {name: value for name, value in few.items() if name in member.__struct_fields__}
+        if kind != "file":  # whose `index` is that of a table
+            words |= {name: value for name, value in few.items() if name in member.__struct_fields__}
         with suppress(BadInput):
             catalogue.make("targets", **words).check(made)
             found.append(words)

@@ -51,7 +51,8 @@ def measured(request):
 def test_the_keys_are_those_of_schema_2(measured):
     found = told(*measured)
     assert found["schema"] == 2
-    assert found.keys() == {*("schema", "experiment", "environment", "axes", "points", "pictures", "claims")}
+    keys = ("schema", "experiment", "environment", "data", "axes", "points", "pictures", "claims")
+    assert found.keys() == {*keys}
     assert found["environment"].keys() >= {"version", "torch", "device", "dtype"}
     for curve in found["pictures"][0]["curves"]:
         assert curve.keys() >= {"learner", "x", "y", "stderr", "diverged_at", "verdict", "path"}

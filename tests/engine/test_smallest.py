@@ -43,6 +43,8 @@ def problems(folder):
 
 def smallest(kind, member, words, folder):
     """A matrix in its smallest sizes, with what to call them."""
+    if kind == "file" and words.keys() & {"header", "separator", "decimal"}:
+        return []  # these are about texts
     if kind == "file":
         return [({**words, "path": str(folder / f"{n}x{d}.npy")}, (n, d)) for n, d in SHAPES]
     matrix = {**ready("matrices", kind, "", 2), **words}

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from engine.core.parts import BadField, BadInput, Values
+from engine.core.parts import BadInput, Values
 from engine.core.streams import Streams
 from engine.problems import table
 from engine.problems.class_labels import Labels
@@ -53,11 +53,6 @@ class File(Target, frozen=True, tag="file"):
     def __post_init__(self) -> None:
         super().__post_init__()
         make_absolute(self)
-        if self.path is not None:
-            return
-        for name, value in asdict(self._settings()).items():
-            if value is not None:
-                raise BadField(name, "this is about a file of labels; give its path, too, or leave this out")
 
     def columns(self, matrix: Matrix) -> int:
         _, targets = self._labels(matrix).numbers.shape
@@ -72,6 +67,10 @@ class File(Target, frozen=True, tag="file"):
             )
         if matrix.repeat is not None:
             raise BadInput("problem.matrix.repeat", "labels from a file cannot be repeated; leave it out")
+        for name, value in asdict(self._settings()).items():
+            if self.path is None and value is not None:
+                what = "this is about a file of labels; give its path, too, or leave this out"
+                raise BadInput(f"{PLACE}.{name}", what)
         n, _ = matrix.shape()
         if (rows := len(self._labels(matrix).numbers)) != n:
             what = f"{self.path} has {rows} rows of labels, the matrix has {n} instances"
