@@ -338,7 +338,7 @@ def _of_verdicts(experiment: Experiment, trace: Trace, tally: Tally) -> Iterator
         tally.counts["verdicts"] += 1
         if change is None or change < UNCHANGED:
             continue
-        by_rounding = change_by_rounding(experiment, learner)
+        by_rounding = change_by_rounding(experiment, learner, to_explain=change)
         if promised.undecided or by_rounding is None or is_unstable(change, by_rounding):
             tally.counts["verdicts that rounding decides"] += 1
             continue
@@ -388,10 +388,10 @@ def _by_rounding(experiment: Experiment, values: Floats, others: Floats) -> bool
     Rules that hold their matrices in float64 magnify it whatever the numbers of the run are.
     """
     (learner,) = experiment.learners
-    change = np.nanmax(np.abs(values - others)) / max(np.nanmax(np.abs(others)), TINY)
+    change = float(np.nanmax(np.abs(values - others)) / max(np.nanmax(np.abs(others)), TINY))
     with np.errstate(all="ignore"):
-        by_rounding = change_by_rounding(experiment, learner)
-    return by_rounding is None or bool(change <= MAGNIFIED * by_rounding)
+        by_rounding = change_by_rounding(experiment, learner, to_explain=change)
+    return by_rounding is None or change <= MAGNIFIED * by_rounding
 
 
 def _crash(error: Exception) -> Finding:
