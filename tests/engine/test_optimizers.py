@@ -357,7 +357,7 @@ def test_scalar_steps_on_orthogonal_rows_have_their_exact_loss():
 
 
 def test_perturbations_are_tried_until_they_explain_the_change_that_rotations_make():
-    """In this run of SOAP two of three perturbations pass a tipping point; which ones depends on the processor."""
+    """In this run of SOAP two of three perturbations pass a tipping point."""
     net = {"kind": "dense", "widths": [7, 7], "activation": "tanh"}
     learners = {"it": {"update": {"kind": "soap", "lr": 0.512289474253923}, "architecture": net}}
     matrix = {"kind": "rademacher", "n": 7, "d": 2}
