@@ -57,6 +57,18 @@ def test_ctrl_c_ends_it_while_the_engine_loads(terminal: Terminal) -> None:
     assert terminal.end() == 0
 
 
+def test_keys_within_a_paste_are_text(terminal: Terminal) -> None:
+    pasted = b"\x1b[200~abc \x1b[31mX \x1b[q\x03 hadamard\x1b[201~"
+    terminal.shows("r runs it")
+    terminal.press(pasted)
+    terminal.press(b"p")
+    terminal.shows("esc closes")
+    terminal.press(pasted)
+    terminal.shows("abc [31mX [q hadamard")
+    terminal.press(b"\x03")
+    assert terminal.end() == 0
+
+
 def test_what_was_left_comes_back_and_no_run_begins(terminal: Terminal) -> None:
     terminal.shows("r runs it")
     terminal.press(b"t")

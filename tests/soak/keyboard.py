@@ -118,5 +118,9 @@ class Keyboard:
         return Press(sent.encode(), "mouse")
 
     def _paste(self) -> Press:
+        """A text in the brackets of a paste, half of the time with escape sequences and keys within it."""
         text = self._random.choice(PASTES)
+        if self._random.random() < 0.5:
+            for _ in range(self._random.randint(1, 6)):
+                text += self._random.choice(self._random.choice((STRAY, PASTES, [*NAMED.values(), "\x1b[q"])))
         return Press(f"\x1b[200~{text}\x1b[201~".encode(), "paste")

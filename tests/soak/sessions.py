@@ -55,6 +55,11 @@ STACKS_EVERY, MOST_STACKS = 3.0, 5
 FRAMES = 12
 """How many of the innermost calls of every thread are told."""
 
+ESCAPE_PAUSE = 0.12
+"""Seconds after which a lone escape is taken for the key."""
+
+PASTE_BRACKET = len(b"\x1b[200~")
+
 SIZES = (*[(80, 24)] * 4, (120, 40), (100, 30), (60, 20), (60, 20), (40, 12), (200, 60))
 BURSTS = (1, 2, 5, 20, 60, 120)
 TALLER = 12
@@ -152,16 +157,25 @@ class Session:
             self.unrested = min(self.unrested + len(burst), MOST_UNRESTED)
             for press in burst:
                 self.sent_at.append(time.monotonic())
-                self._send(press.sent)
+                self._press(press)
                 if self.random.random() < 0.15:
                     time.sleep(self.random.uniform(0, 0.03))
             if burst[-1].kind in ("stray", "move", "broken"):
-                time.sleep(0.12)  # until a lone escape is taken for the key
+                time.sleep(ESCAPE_PAUSE)
             limit = LAG + (0.0 if self.unrested <= FEW else WORK_PER_KEY * self.unrested)
             status = self._probe(limit, repr([press.sent for press in burst]))
             if status is None:  # of a burst that ended it nobody knows which keys it was there for
                 self.outcome.count("keys", len(burst))
         return status
+
+    def _press(self, press: Press) -> None:
+        """Send it; half of the pastes in two pieces, so late that a cut escape would be taken for the key."""
+        cut = 0
+        if press.kind == "paste" and self.random.random() < 0.5:
+            cut = self.random.randrange(PASTE_BRACKET, len(press.sent) - 1)
+            self._send(press.sent[:cut])
+            time.sleep(ESCAPE_PAUSE)
+        self._send(press.sent[cut:])
 
     def _send(self, sent: bytes) -> None:
         with suppress(OSError):  # it has just ended, as the next probe will see
