@@ -42,22 +42,20 @@ def commands() -> list[Command]:
 
 
 PROGRAM = "hadamard-tui"
-SLOW = ("bench", "verdict")
-"""Subcommands that take more than a second or two, as `run` does along axes."""
-
-OPENS_THE_APP = ("demo",)
+SLOW = ("bench", "demo", "serve", "verdict")
+"""Subcommands that take seconds, as `run` does along axes, and as the app does until it ends."""
 
 ELSEWHERE = ("curl", "git", "pip", "pipx", "ssh", "uv", "uvx")
 """Programs that need the network: their lines are read and not run."""
 
 
 def is_of_the_app(words: list[str]) -> bool:
-    return words[0] == PROGRAM and (words[1].startswith("-") or words[1] in OPENS_THE_APP)
+    return words[1].startswith("-") or words[1] == "demo"
 
 
 def is_slow(words: list[str]) -> bool:
     along_axes = words[2:] and words[2] in presets.names() and "axes" in presets.document(words[2])
-    return words[1] in SLOW or (words[1] == "run" and bool(along_axes))
+    return words[1] in SLOW or is_of_the_app(words) or (words[1] == "run" and bool(along_axes))
 
 
 def of_program(is_wanted: Callable[[list[str]], bool]) -> list[object]:
