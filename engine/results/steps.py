@@ -46,7 +46,13 @@ class Steps:
         self._reading = picture.reading
 
     def parts(self, taken: list[tuple[Point, Samples]]) -> list[AtPoint]:
-        """What every point contributes, once all is read off. Raises: BadInput."""
+        """What every point contributes, once all is read off.
+
+        Raises: BadInput, also for samples of which the values of most replicas are missing.
+        """
+        for _, samples in taken:
+            if samples.why_first_only:
+                raise BadInput("pictures", samples.why_first_only)
         parts = [part for point, samples in taken for part in self._rows(point, samples)]
         reading = self._reading
         if reading is not None and reading.over in self._along:

@@ -16,6 +16,7 @@ from engine.results.outcomes import judge, unexpected_divergence
 from engine.spec import presets
 from engine.spec.experiment import Experiment
 from hadamard_tui.headless.compute import compute_all
+from hadamard_tui.headless.progress_lines import ProgressLines
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,11 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
     Raises: BadInput for one that cannot be run, before any is.
     """
     plans = [(name, presets.planned(name, presets.document(name))) for name in names]
-    for name, whole in plans:
+    lines = ProgressLines(errors)
+    for number, (name, whole) in enumerate(plans, start=1):
+        lines.label = f"{name} ({number} of {len(plans)}): "
         began = time.perf_counter()
-        results = compute_all(whole, errors, threads=1)
+        results = compute_all(whole, errors, threads=1, lines=lines)
         yield Verified(
             name,
             whole.experiment,

@@ -107,8 +107,8 @@ def test_ctrl_c_ends_a_long_run_within_a_second(tmp_path: Path) -> None:
 BAR = """
 import time
 from hadamard_tui.headless import console
-with console.progress(console.errors()) as bar:
-    bar.add_task("running")
+with console.progress(console.errors()) as show:
+    show("running", 0.5)
     for _ in range(6000):
         time.sleep(0.01)  # a signal that another thread got is handled when this one goes on
 """
