@@ -63,4 +63,4 @@ def test_the_texts_are_those_of_the_docstrings(as_usual: dict[str, str]) -> None
     assert "A problem, a protocol, the learners" in as_usual["schema"]
     assert "Run a preset without the app" in as_usual["run --help"]
     assert "Source: " in as_usual["page of adafactor"]
-    assert "    " not in json.loads(as_usual["schema"])["$defs"]["clusters"]["description"]
+    assert "    " not in json.loads(as_usual["schema"])["$defs"]["Clusters"]["description"]
