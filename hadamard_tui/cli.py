@@ -416,7 +416,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. Bad input of any kind becomes one line on stderr and exit 2."""
     gc.set_threshold(GARBAGE, TIMES, TIMES)
     prepare()
+    from engine.core.docstrings import restore
     from engine.core.parts import BadInput
+
+    for registered in (app.registered_callback, *app.registered_commands):
+        if registered is not None and registered.callback is not None:
+            restore(registered.callback)  # typer prints it as help
 
     try:
         code = typer.main.get_command(app).main(arguments, prog_name=NAME, standalone_mode=False)

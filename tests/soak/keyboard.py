@@ -122,5 +122,6 @@ class Keyboard:
         text = self._random.choice(PASTES)
         if self._random.random() < 0.5:
             for _ in range(self._random.randint(1, 6)):
-                text += self._random.choice(self._random.choice((STRAY, PASTES, [*NAMED.values(), "\x1b[q"])))
+                key = self._random.choice(("q", "\x03", "\x11", self._random.choice(self._actions)))
+                text += self._random.choice((f"\x1b[{key}", *self._random.sample(STRAY + PASTES, 2)))
         return Press(f"\x1b[200~{text}\x1b[201~".encode(), "paste")
