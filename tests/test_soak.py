@@ -38,6 +38,15 @@ def test_the_same_seed_presses_the_same_keys_and_every_action_has_one():
     assert not {key.encode() for key in keys} & set(QUITTING)
 
 
+def test_half_of_the_pastes_have_escape_sequences_and_keys_that_end_the_app_within():
+    keyboard = Keyboard(Random(3))
+    pastes = [press.sent for _ in range(5000) if (press := keyboard.press()).kind == "paste"]
+    assert all(paste.count(b"\x1b[201~") == 1 for paste in pastes)
+    assert sum(b"\x1b" in paste[6:-6] for paste in pastes) > len(pastes) / 3
+    for key in QUITTING:
+        assert any(b"\x1b[" + key in paste for paste in pastes)
+
+
 @pytest.mark.parametrize("held", ["mib", "descriptors", "threads"])
 def test_what_grows_is_told_from_what_stays(held: str):
     steady = [Sample(300.0, 20, 6)] * 100

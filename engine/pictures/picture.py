@@ -283,6 +283,13 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         return tuple(name for name in named if name != "learner")
 
     @property
+    def read_by_replica(self) -> tuple[str, ...]:
+        """Names of the measures whose values of every replica the reductions read."""
+        until = None if self.reading is None else self.reading.until
+        ends = () if until is None or until.measure is None else (until.measure,)
+        return (self.measure.name, *ends)
+
+    @property
     def reads_places(self) -> bool:
         """Whether it reads off how far training had come when something was reached."""
         how = self.reading

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.notation import number
+from engine.pictures.view import QUIET
 from engine.results.wording import percent
 
 Floats = NDArray[np.float64]
@@ -76,7 +77,8 @@ class Gap(NamedTuple):
         if not len(y):
             return cls(None)
         gap, heights = np.abs(y - theory), np.abs(theory)
-        zero = rounding * max(abs(float(y[0])), float(heights.max()))
+        highest = max(float(np.abs(y).max()), float(heights.max()))
+        zero = max(rounding * max(abs(float(y[0])), float(heights.max())), highest if highest <= QUIET else 0)
         gap[gap <= zero] = 0.0
         if not gap.any():
             return cls(Far(0.0, 0.0))

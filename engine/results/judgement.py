@@ -202,7 +202,9 @@ def certificates(
         changes[group] = change = certificate(experiment, learner, share, group)
         if change is None or changes[ROTATIONS] == change < UNCHANGED:
             return changes, None
-    return changes, change_by_rounding(experiment, learner, share)
+    promised = [change for group, change in changes.items() if group <= own and change is not None]
+    broken = [change for change in promised if change >= UNCHANGED]
+    return changes, change_by_rounding(experiment, learner, share, max(broken, default=0.0))
 
 
 def _size(change: float) -> str:

@@ -16,7 +16,7 @@ from engine.results.results import Results
 from engine.results.trace import Trace
 from engine.results.views import view
 from engine.spec.experiment import Experiment
-from engine.spec.pictures import picture_of
+from engine.spec.pictures import picture_of, picture_of_claim
 
 
 def judge(results: Results) -> list[Outcome]:
@@ -27,11 +27,9 @@ def judge(results: Results) -> list[Outcome]:
         if why := results.plan.unjudged.get(number):
             found.append(Outcome(claim, None, None, why))
             continue
-        picture = picture_of(experiment, claim.picture)
-        if claim.measure is not None:
-            picture = msgspec.structs.replace(picture, measure=claim.measure)
         try:
-            found.append(_judged(number, claim, views.of(picture), results))
+            view_of_claim = views.of(picture_of_claim(experiment, claim))
+            found.append(_judged(number, claim, view_of_claim, results))
         except BadInput as error:
             found.append(claim.fails(f"there is no such picture: {error.what}"))
     return found

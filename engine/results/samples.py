@@ -37,6 +37,9 @@ class Samples(NamedTuple):
     passed: NDArray[np.bool_] | None = None
     """At which records what a reading goes `until` has passed, [R or 1, S]; None where there is no such."""
 
+    why_first_only: str = ""
+    """Why values, or what a reading goes `until`, are known of the first replica only; empty if of all."""
+
     def coordinates(self, each: bool = False) -> dict[str, Floats]:
         """Clocks and indices, shaped so that they multiply values [S, *index] and [R, S, *index].
 
@@ -103,6 +106,7 @@ def of_curve(
 ) -> Samples | None:
     """What was measured of a curve, along its clocks and the measures of these names; None if nothing was."""
     passed = None if until is None else _passed(curve, until)
+    ended_by = "" if until is None or until.measure is None else curve.why_first_only(until.measure)
     ended = curve.diverged == curve.replicas and curve.length < curve.capacity
     end = trace.clocks_at(float(np.max(curve.divergences)), curve) if ended else None
     if end is not None:
@@ -112,7 +116,8 @@ def of_curve(
         if values is None:
             return None
         own = {name: times.T[: values.shape[1]] for name, times in curve.own_clocks.items()}
-        return Samples(clocks_of(curve, names), {}, values.T, end, own, passed)
+        why = curve.why_first_only(measure.name) or ended_by
+        return Samples(clocks_of(curve, names), {}, values.T, end, own, passed, why)
     arrays = curve.array(measure.name)
     if arrays is None:
         return None
@@ -121,7 +126,7 @@ def of_curve(
     values = np.moveaxis(arrays.values, 1, 0)
     own = {name: times[records].T[: len(values)] for name, times in curve.own_clocks.items()}
     passed = None if passed is None else passed[:, records]
-    return Samples(clocks, dict(curve.indices(measure.name)), values, end, own, passed)
+    return Samples(clocks, dict(curve.indices(measure.name)), values, end, own, passed, ended_by)
 
 
 def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from engine.core.groups import Group
 from engine.core.parts import Finding, Verdict
 from engine.pictures.bound_class import BoundClass, bound_class
 from engine.pictures.fate import fate
-from engine.results.series import Arrays, Series
+from engine.results.series import Arrays, Series, replicas_kept
 from engine.training.kept_weights import kept_records
 
 Floats = NDArray[np.float64]
@@ -56,6 +56,12 @@ class Curve:
         self.verdict = verdict
         self.backends = [backend]
         """Those that compute it, one after the other."""
+
+        self.is_restored = False
+        """Whether it was read from a cache."""
+
+        self.uncached_weight_bytes = 0
+        """Bytes of its weights, where a cache has the curve without them; 0 elsewhere."""
 
         self.replicas = replicas
         self.divergences = np.full(replicas, np.nan)
@@ -158,6 +164,16 @@ class Curve:
         series = self._series.get(measure)
         return None if series is None else series.values[: self.length]
 
+    def why_first_only(self, measure: str) -> str:
+        """Why `values` of a measure are those of the first replica only, in words; empty if they are not."""
+        values = self.values(measure)
+        if values is None or values.shape[1] == self.replicas:
+            return ""
+        known = f"{measure} was kept of the first of {self.replicas} replicas only"
+        if self.is_restored and replicas_kept(self.length, self.replicas) > 1:
+            return f"{known}: no picture and no claim of the cached run reads the others; compute it again"
+        return f"{known}: the run has too many evaluation points for more; take fewer"
+
     @property
     def weights_x(self) -> Floats:
         """Where on the x-axis the weights were kept."""
@@ -220,6 +236,8 @@ class Curve:
         self.grid = dict(grid)
         self.rate, self.divergences, self.inaccurate = winner.rate, winner.divergences, winner.inaccurate
         self._clocks, self._series = winner._clocks, winner._series
+        self.backends, self.is_restored = winner.backends, winner.is_restored
+        self.uncached_weight_bytes = winner.uncached_weight_bytes
         self._weights, self._weights_x = winner._weights, winner._weights_x
         self._arrays = winner._arrays
         self.length, self.weights_length = winner.length, winner.weights_length
@@ -234,7 +252,10 @@ class Curve:
 
     def as_arrays(self) -> dict[str, NDArray[Any]]:
         """All there is of the curve, by names that `restore` understands."""
-        found: dict[str, NDArray[Any]] = {"divergences": self.divergences}
+        found: dict[str, NDArray[Any]] = {
+            "divergences": self.divergences,
+            "backends": np.array(self.backends, str),
+        }
         if self.complete:
             found["complete"] = np.array(True)
         if self.inaccurate.any():
@@ -256,6 +277,7 @@ class Curve:
         """Become the finished curve that `as_arrays` was of, with as many replicas. Raises: KeyError."""
         self.divergences = arrays["divergences"]
         self.inaccurate = arrays.get("inaccurate", self.inaccurate)
+        self.backends = arrays["backends"].tolist()
         for key, array in arrays.items():
             kind, _, name = key.partition("/")
             if kind == "clock":
@@ -270,10 +292,12 @@ class Curve:
         if "weights" in arrays:
             self._weights, self._weights_x = arrays["weights"], arrays["weights_x"]
             self.weights_length = len(self._weights)
+        elif "weight_bytes" in arrays:
+            self.uncached_weight_bytes = int(arrays["weight_bytes"])
         self.length = len(next(iter(self._clocks.values())))
         if "complete" in arrays:
             self.complete_early()
-        self.ended = True
+        self.ended = self.is_restored = True
 
     def mean_along(self, measure: str) -> float:
         """The mean of a measure along the curve, infinite if a replica diverged: least for the best rate."""

@@ -239,7 +239,9 @@ def _as_recorded(steps: Steps, taken: list[Stretch]) -> tuple[Floats, Floats, Fl
     """
     picture, (first, *others) = steps.picture, taken
     samples = first.samples
-    if others or len(samples.values) != 1 or steps.change_values or picture.at or samples.own:
+    if others or len(samples.values) != 1 or samples.why_first_only:
+        return None
+    if steps.change_values or picture.at or samples.own:
         return None
     if picture.summary == "geometric":  # of values below 0 there is none
         return None
@@ -314,7 +316,6 @@ class _Reduction:
         if (measured := self._as_measured()) is not None:
             x, y, stderr = measured
         else:
-            self._check_kept()
             x, y = self._estimate(None)
             y = _if_known(self._picture, self._steps, x, y, self._to_come)
             stderr = reductions.standard_error(
@@ -381,12 +382,13 @@ class _Reduction:
             return None
         mean = first.curve.mean(picture.measure.name)
         assert mean is not None, "there are samples of it"
-        x, values = self._steps.curve([(first.point, first.samples._replace(values=mean[None]))])
+        x, values = self._steps.curve(
+            [(first.point, first.samples._replace(values=mean[None], why_first_only=""))]
+        )
         return x, values[0], first.curve.stderr_of(picture.measure.name)
 
     def _over(self, replicas: Sequence[int]) -> Floats:
         """The curve of some of the replicas."""
-        self._check_kept()
         return self._estimate(replicas)[1]
 
     @property
@@ -401,13 +403,6 @@ class _Reduction:
         curves = [one.curve for one in self._taken]
         inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
         return fate(sum(curve.diverged for curve in curves), inaccurate)
-
-    def _check_kept(self) -> None:
-        """See that a long series has all replicas and not the first only. Raises: BadInput."""
-        kept = min(len(one.samples.values) for one in self._taken)
-        if self._picture.measure.is_number and kept < self._replicas:
-            what = f"{self._picture.measure.name} was kept of the first of {self._replicas} replicas only"
-            raise BadInput("pictures", f"{what}: the run has too many evaluation points for more; take fewer")
 
     def _estimate(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
         """x and y of the curve, of all replicas or of some."""

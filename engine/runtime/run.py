@@ -201,7 +201,6 @@ class LearnerRun:
     shown: Curve | None
     learner: Learner
     experiment: Experiment
-    measures: tuple[Measure, ...] = ()
     starts: dict[int, Floats] = field(default_factory=dict)
     """The loss of every replica at the first record [R], by the number of the curve."""
 
@@ -247,7 +246,7 @@ class LearnerRun:
 
     def keep(self, store: Store) -> str | None:
         """Keep the curves, which have ended; the first time that this cannot be done, why."""
-        return store.keep(self.experiment, self.learner, self.measures, self.curves)
+        return store.keep(self.experiment, self.learner, self.curves)
 
     @property
     def in_trace(self) -> list[Curve]:
@@ -338,7 +337,7 @@ def _begun(
     backend = backend_of(learner, experiment)
     curves, shown = _curves(learner, measures, records, experiment, backend)
     training_run = None
-    if store is None or not store.restore(experiment, learner, measures, curves):
+    if store is None or not store.restore(experiment, learner, curves):
         undrawn = Undrawn(learner, len(curves), data, examples, cost, streams, measures)
         training_run = _training_run(undrawn, experiment, backend, [*curves, *filter(None, [shown])])
     early_ends = [] if is_beside else _early_ends(experiment, len(curves))
@@ -348,7 +347,6 @@ def _begun(
         shown,
         learner,
         experiment,
-        measures,
         early_ends=early_ends,
         is_beside=is_beside,
     )

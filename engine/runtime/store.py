@@ -1,4 +1,8 @@
-"""What was computed at the points of axes, kept on disk: a file per learner and point."""
+"""What was computed at the points of axes, kept on disk: a file per learner and point.
+
+Of a measure that no picture, claim or line reads by replica a file has the mean, its standard error and the
+first replica.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import hashlib
 import io
 import os
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -20,16 +24,22 @@ import engine
 from engine.core import atomic_write, files
 from engine.core.parts import BadInput
 from engine.learners.learner import Learner
-from engine.measures import Measure
 from engine.results.trace import Curve
+from engine.spec.experiment import Experiment
+from engine.spec.recorded import read_by_replica, recorded_measures
 from engine.spec.setup import Setup
 
 Arrays = dict[str, NDArray[Any]]
 
-MEASURES, POINT = "measures", "point"
-"""The arrays of a file that are no curve's: the names of measures, and what it is of, as JSON."""
+MEASURES, BY_REPLICA, POINT = "measures", "by_replica", "point"
+"""The arrays of a file that are no curve's: the names of measures, those of which it has the values in every
+replica, and what it is of, as JSON."""
 
 MB = 1 << 20
+
+MOST_WEIGHT_BYTES = MB
+"""Weights of a learner along a run are left out of its file where they take more: only panels show them, and
+those of 2²⁰ features take 32 MB at every point."""
 
 MOST = 1024 * MB
 """Bytes that all files together may take."""
@@ -41,7 +51,8 @@ class Store:
     The key is the learner with its problem, protocol and run, all resolved, and the code of the engine; of a
     data file its content counts. Titles, pictures, claims, measures and other learners are no part of it, nor
     are roles, and names where nothing is drawn by them: what is renamed is found again. A file holds its key
-    as JSON beside its arrays, so that an index of a folder can be made from the files alone.
+    as JSON beside its arrays, so that an index of a folder can be made from the files alone. Pictures and
+    claims decide which values of replicas a file has; a set-up that reads others is computed.
     """
 
     def __init__(self, folder: Path, most: float = MOST) -> None:
@@ -50,17 +61,17 @@ class Store:
         self._taken: int | None = None
         self._reported = False
 
-    def restore(
-        self, setup: Setup, learner: Learner, measures: Sequence[Measure], curves: Sequence[Curve]
-    ) -> bool:
+    def restore(self, experiment: Experiment, learner: Learner, curves: Sequence[Curve]) -> bool:
         """Fill the empty curves of a learner, one per rate, with what is kept; whether it was.
 
-        What is broken, or without one of the measures, counts as not there.
+        A broken file counts as not there, and so does one without a measure, or without values of replicas,
+        that the experiment reads.
         """
-        wanted, path = {measure.name for measure in measures}, self._path(_key(setup, learner))
+        path = self._path(_key(experiment, learner))
+        recorded, by_replica = _read(experiment, learner)
         try:
             with np.load(path, allow_pickle=False) as file:
-                if wanted - set(file[MEASURES].tolist()):
+                if recorded - set(file[MEASURES].tolist()) or by_replica - set(file[BY_REPLICA].tolist()):
                     return False
                 kept = [_of_curve(file, number) for number in range(len(curves))]
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
@@ -71,31 +82,31 @@ class Store:
             os.utime(path)  # what is used stays longest
         return True
 
-    def keep(
-        self, setup: Setup, learner: Learner, measures: Sequence[Measure], curves: Sequence[Curve]
-    ) -> str | None:
+    def keep(self, experiment: Experiment, learner: Learner, curves: Sequence[Curve]) -> str | None:
         """Keep the finished curves of a learner, one per rate.
 
         Returns why that cannot be done, the first time; None afterwards, and where it was done. Files that
         were used the longest ago are removed where all together are larger than they may be.
         """
         try:
-            self._keep(setup, learner, measures, curves)
+            self._keep(experiment, learner, curves)
         except (BadInput, MemoryError) as error:
             reported, self._reported = self._reported, True
             return None if reported else str(error) or "there is not enough memory"
         return None
 
-    def _keep(
-        self, setup: Setup, learner: Learner, measures: Sequence[Measure], curves: Sequence[Curve]
-    ) -> None:
-        key = _key(setup, learner)
+    def _keep(self, experiment: Experiment, learner: Learner, curves: Sequence[Curve]) -> None:
+        key = _key(experiment, learner)
+        recorded, by_replica = _read(experiment, learner)
         arrays: Arrays = {
             POINT: np.array(key.decode()),
-            MEASURES: np.array([measure.name for measure in measures], str),
+            MEASURES: np.array(sorted(recorded), str),
+            BY_REPLICA: np.array(sorted(by_replica), str),
         }
+        weight_bytes = sum(curve.weights.nbytes for curve in curves if curve.weights is not None)
         for number, curve in enumerate(curves):
-            arrays |= {f"{number}/{name}": array for name, array in curve.as_arrays().items()}
+            reduced = _reduced(curve, by_replica, with_weights=weight_bytes <= MOST_WEIGHT_BYTES)
+            arrays |= {f"{number}/{name}": array for name, array in reduced.items()}
         content = io.BytesIO()
         np.savez(content, **arrays)  # type: ignore[arg-type]
         path, size = self._path(key), content.getbuffer().nbytes
@@ -174,6 +185,22 @@ def code() -> str:
     for file in sorted(folder.rglob("*.py")):
         found.update(file.read_bytes())
     return found.hexdigest()
+
+
+def _read(experiment: Experiment, learner: Learner) -> tuple[frozenset[str], frozenset[str]]:
+    """Names of the measures that are recorded of a learner, and of those that are read by replica."""
+    recorded = frozenset(measure.name for measure in recorded_measures(experiment, learner))
+    return recorded, recorded & read_by_replica(experiment, learner)
+
+
+def _reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> Arrays:
+    """The arrays of a curve, without replicas and weights that nothing reads."""
+    arrays = curve.as_arrays()
+    for name in set(curve.measures) - set(by_replica):
+        arrays[f"values/{name}"] = arrays[f"values/{name}"][:, :1]
+    if not with_weights and curve.weights is not None:
+        arrays["weight_bytes"] = np.array(arrays.pop("weights").nbytes)
+    return arrays
 
 
 def _of_curve(file: Any, number: int) -> Arrays:

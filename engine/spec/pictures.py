@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
+from engine.claims import Claim
 from engine.measures import named
 from engine.pictures.picture import Picture
 from engine.spec.experiment import Experiment
@@ -29,6 +30,12 @@ def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
 def drawn(experiment: Experiment) -> tuple[Picture, ...]:
     """The pictures beside that of the run as it goes on, which is enough where there is one run."""
     return pictures_of(experiment) if experiment.axes or experiment.pictures else ()
+
+
+def picture_of_claim(experiment: Experiment, claim: Claim) -> Picture:
+    """The picture that a claim is judged by, with the measure of the claim. Raises: KeyError."""
+    picture = picture_of(experiment, claim.picture)
+    return picture if claim.measure is None else structs.replace(picture, measure=claim.measure)
 
 
 def picture_of(experiment: Experiment, name: str | None) -> Picture:

@@ -10,6 +10,7 @@ from engine.core.expressions import names_in
 from engine.learners.learner import Learner
 from engine.measures import Measure, measures_in, named
 from engine.spec.experiment import Experiment
+from engine.spec.pictures import of_run, picture_of_claim, pictures_of
 from engine.spec.setup import Setup
 
 
@@ -27,6 +28,18 @@ def recorded_measures(experiment: Experiment, learner: Learner) -> tuple[Measure
         name: measure for name, measure in every.items() if missing(measure, experiment, learner) is None
     }
     return tuple((there | _for_lines(experiment, learner, there)).values())
+
+
+def read_by_replica(experiment: Experiment, learner: Learner) -> frozenset[str]:
+    """Names of the measures whose values of every replica are read.
+
+    The readers are pictures, claims and lines along runs. The picture of the run as it goes on is among them.
+    """
+    pictures = [of_run(experiment), *pictures_of(experiment)]
+    pictures += [picture_of_claim(experiment, claim) for claim in experiment.claims]
+    names = {name for picture in pictures for name in picture.read_by_replica}
+    recorded = [measure.name for measure in recorded_measures(experiment, learner)]
+    return frozenset(names | _for_lines(experiment, learner, recorded).keys())
 
 
 def _until(experiment: Experiment) -> list[str]:

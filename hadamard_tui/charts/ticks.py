@@ -64,7 +64,8 @@ def _linear(limits: Limits, most: int, whole: bool) -> list[float]:
             continue
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         if last - first < most:
-            return [index * step for index in range(first, last + 1)]
+            # Multiples of a step below rounding are equal.
+            return list(dict.fromkeys(index * step for index in range(first, last + 1)))
     return []
 
 

@@ -1,4 +1,4 @@
-"""A run without the app: in a thread of its own, so that Ctrl-C is handled at once, with a progress bar."""
+"""A run without the app: in a thread of its own, so that Ctrl-C is handled at once; progress is shown."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from engine.spec.experiment import Experiment
 from engine.spec.plan import only
 from engine.spec.points import Plan
 from hadamard_tui.headless import console
+from hadamard_tui.headless.progress_lines import ProgressLines
 from hadamard_tui.running.progress import share, skipped
 
 POLL_SECONDS = 0.05
@@ -31,9 +32,13 @@ def compute(experiment: Experiment, errors: Console, threads: int | None = None)
 
 
 def compute_all(
-    plan: Plan, errors: Console, threads: int | None = None, store: Store | None = None
+    plan: Plan,
+    errors: Console,
+    threads: int | None = None,
+    store: Store | None = None,
+    lines: ProgressLines | None = None,
 ) -> Results:
-    """Run every point of a plan to its end; progress is shown on `errors` if that is a terminal.
+    """Run every point of a plan to its end, and show progress on `errors`, as `console.progress` does.
 
     How data files were read is said there in any case.
 
@@ -60,13 +65,10 @@ def compute_all(
             outcome.set_exception(error)
 
     threading.Thread(target=work, name="engine", daemon=True).start()
-    with console.progress(errors) as progress:
-        task = progress.add_task("loading", total=None)
+    with console.progress(errors, lines) as show:
         while not outcome.done():
             wait([outcome], POLL_SECONDS)
-            for results in begun:
-                what, done = state(results)
-                progress.update(task, description=what, completed=done, total=1.0)
+            show(*(state(begun[0]) if begun else ("loading", 0.0)))
     return outcome.result()
 
 
@@ -76,7 +78,10 @@ def state(results: Results) -> tuple[str, float]:
     here = max(results.traces, default=None)
     if here is None:
         return "preparing", 0.0
-    where = f" {points[here].label}," if points[here].label else ""
-    memory = results.traces[here].environment["memory"]
+    memory = f"in about {results.traces[here].environment['memory']}"
+    if not results.plan.axes:
+        return f"running, {memory}", share(results)
+    done = len(results.finished) + len(results.left_out)
     left_out = f", {words}" if (words := skipped(results)) else ""
-    return f"running,{where} in about {memory}{left_out}", share(results)
+    where = f"{done} of {len(points)} points done, {points[here].label}"
+    return f"{where}, {memory}{left_out}", share(results)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich.console import Console
@@ -18,6 +18,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from hadamard_tui.headless.progress_lines import ProgressLines
 from hadamard_tui.terminal.signals import undone
 from hadamard_tui.terminal.standard_streams import printing
 
@@ -48,14 +49,29 @@ def output() -> Console:
     return Output(width=width, markup=False, highlight=False, emoji=False)
 
 
+class Errors(Console):
+    """Standard error: what cannot be written there is lost, and the command goes on."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        with suppress(OSError):
+            super().print(*objects, **options)
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # instead of ending the program
+
+
 def errors() -> Console:
     """Standard error, for what is no result."""
-    return Console(stderr=True, markup=False, highlight=False, emoji=False)
+    return Errors(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 @contextmanager
-def progress(errors: Console) -> Iterator[Progress]:
-    """A progress bar on stderr, if that is a terminal, which has its cursor back after signals, too."""
+def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Callable[[str, float], None]]:
+    """A function that shows on stderr what is done in words, and the share of all work that is done.
+
+    On a terminal it is a bar, which gives the cursor back after signals, too. Elsewhere it is a line in every
+    ten seconds, of `lines` if a command has several parts.
+    """
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -67,8 +83,12 @@ def progress(errors: Console) -> Iterator[Progress]:
         transient=True,
         disable=not errors.is_terminal or errors.is_dumb_terminal,
     )
-    with nullcontext() if bar.disable else undone(lambda: _give_back(errors)), bar:
-        yield bar
+    if bar.disable:
+        yield (lines or ProgressLines(errors)).show
+        return
+    with undone(lambda: _give_back(errors)), bar:
+        task = bar.add_task("loading", total=None)
+        yield lambda words, share: bar.update(task, description=words, completed=share, total=1.0)
 
 
 def _give_back(errors: Console) -> None:

@@ -18,16 +18,15 @@ from hadamard_tui.headless import console
 
 
 def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[Judgement]:
-    """The judgement of every learner of a finished run, with progress on `errors` if that is a terminal."""
+    """The judgement of every learner of a finished run, with progress shown on `errors`."""
     judged = []
-    with console.progress(errors) as bar:
-        task = bar.add_task("measuring", total=len(experiment.learners))
+    with console.progress(errors) as show:
         for number, learner in enumerate(experiment.learners):
 
-            def going(done: float, number: int = number) -> None:
-                bar.update(task, completed=number + done)
+            def going(done: float, number: int = number, name: str = learner.name) -> None:
+                show(f"measuring {name}", (number + done) / len(experiment.learners))
 
-            bar.update(task, description=f"measuring {learner.name}")
+            going(0.0)
             judged.append(judgement(experiment, trace, learner, going))
     return judged
 

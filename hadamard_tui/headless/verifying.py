@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from rich.console import Console, ConsoleRenderable
@@ -16,6 +17,7 @@ from engine.results.outcomes import judge, unexpected_divergence
 from engine.spec import presets
 from engine.spec.experiment import Experiment
 from hadamard_tui.headless.compute import compute_all
+from hadamard_tui.headless.progress_lines import ProgressLines
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,15 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
 
     Raises: BadInput for one that cannot be run, before any is.
     """
-    plans = [(name, presets.planned(name, presets.document(name))) for name in names]
-    for name, whole in plans:
+    plans = []
+    for name in names:
+        with presets.former_words(name, partial(errors.print, soft_wrap=True)):
+            plans.append((name, presets.planned(name, presets.document(name))))
+    lines = ProgressLines(errors)
+    for number, (name, whole) in enumerate(plans, start=1):
+        lines.label = f"{name} ({number} of {len(plans)}): "
         began = time.perf_counter()
-        results = compute_all(whole, errors, threads=1)
+        results = compute_all(whole, errors, threads=1, lines=lines)
         yield Verified(
             name,
             whole.experiment,

@@ -10,7 +10,7 @@ from hadamard_tui.charts.heat_map import Column, HeatMap
 from hadamard_tui.charts.series_builder import letter_of
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel, nothing
-from hadamard_tui.panels.weights import target_feature, weight_limits
+from hadamard_tui.panels.weights import target_feature, uncached, weight_limits
 
 MOST_FEATURES = 512
 """More than any screen has room for."""
@@ -24,8 +24,9 @@ def show(context: PanelContext) -> HeatMap | Text:
     features = slice(first, min(first + MOST_FEATURES, d))
     curves = [curve for curve in context.trace.curves if curve.length]
     z = np.array([_weights_at(curve, context.place, features) for curve in curves])
+    lacking = [curve for curve in curves if curve.uncached_weight_bytes]
     if not len(z) or np.isnan(z).all():
-        return nothing("No learner here has a weight per feature yet.")
+        return nothing(uncached(lacking[0]) if lacking else "No learner here has a weight per feature yet.")
     names = tuple(f"{letter_of(context.drawn(curve))} {curve.name}".strip() for curve in curves)
     at = context.trace.clocks_at(context.place)[context.experiment.protocol.clock]
     chosen = curves.index(context.curve) if context.curve in curves else 0
@@ -37,7 +38,7 @@ def show(context: PanelContext) -> HeatMap | Text:
         y_label="weights of",
         z_label="weight",
         title=f"Weights of every learner, {context.trace.x_label} = {at:g}",
-        missing="not linear in the instance",
+        missing="not linear in the instance" + (", or weights that the cache lacks" if lacking else ""),
         y_names=names,
         z_limits=weight_limits(z),
         y_down=True,

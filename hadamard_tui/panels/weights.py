@@ -40,6 +40,8 @@ def show(context: PanelContext) -> Plot | Text:
     curve = context.curve
     if not curve.length:
         return nothing(f"{curve.name} has not begun yet.")
+    if curve.uncached_weight_bytes:
+        return nothing(uncached(curve))
     if curve.weights is None:
         why = f"The learner “{curve.name}” is not linear in the instance, so it has no weight per feature."
         return nothing(f"{why} The weights of nets are in the panel “network”." if _is_net(context) else why)
@@ -51,6 +53,13 @@ def show(context: PanelContext) -> Plot | Text:
     x_log = context.x_log and low > 0
     on = Axes(_title(context), context.trace.x_label, "weight", (low, high), _limits(series), x_log)
     return Plot(series, on, _note(context), context.playhead)
+
+
+def uncached(curve: Curve) -> str:
+    """Why a curve from the cache has no weights, and how to see them."""
+    size = curve.uncached_weight_bytes / (1 << 20)
+    what = f"This run is from the cache, which has no weights of {curve.name}: they take {size:.0f} MB."
+    return f"{what} A run with other seeds computes them."
 
 
 def are_there(curve: Curve) -> bool:

@@ -7,12 +7,16 @@ JSON about the app, and F is a file, its name before a zero byte and its content
 from __future__ import annotations
 
 import os
+from codecs import getincrementaldecoder
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, TextIO
 
 from textual import events
+from textual.drivers._byte_stream import ByteStream
 from textual.drivers.web_driver import WebDriver
+
+from hadamard_tui.terminal.keys import Keys
 
 GONE = 3
 """Exit code of an app whose server has gone, as after any failure."""
@@ -42,7 +46,17 @@ class ViewerDriver(WebDriver):
 
     def run_input_thread(self) -> None:
         """Read to the end of the input. If the app does not end by itself then, its server has gone."""
-        super().run_input_thread()
+        decode = getincrementaldecoder("utf-8")(errors="replace").decode
+        keys, packets = Keys(self._debug), ByteStream()
+        for data in self._input_reader:
+            text = ""
+            for kind, content in packets.feed(data) if data else ():
+                if kind == "D":
+                    text += decode(content)
+                else:
+                    self._on_meta(kind, content)
+            for message in keys.messages(text):
+                self.process_message(message)
         if not self.exit_event.is_set():
             os._exit(GONE)
 

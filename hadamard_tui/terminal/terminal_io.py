@@ -12,12 +12,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO
 
-from textual import events
-from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
-from textual.message import Message
 
+from hadamard_tui.terminal.keys import Keys
 from hadamard_tui.terminal.signals import hang_up
 
 SHARE = 0.5
@@ -99,33 +97,6 @@ class TimedFile:
     def fileno(self) -> int:
         """The file's number."""
         return self._file.fileno()
-
-
-class Keys:
-    """What a terminal sends, as messages of Textual; what makes no sense as such is dropped."""
-
-    def __init__(self, debug: bool = False) -> None:
-        self._debug = debug
-        self._parser = XTermParser(debug)
-
-    def messages(self, text: str) -> list[Message]:
-        """What this text means, and what the time that has passed says about the text before.
-
-        Letter by letter, so that nothing before or after a garbled sequence is lost with it.
-        """
-        found: list[Message] = []
-        for letter in [*text, ""]:
-            try:
-                found += self._parser.feed(letter) if letter else self._parser.tick()
-            except Exception:  # numbers beyond all letters, and whatever else a line may garble
-                self._parser = XTermParser(self._debug)
-        return [message for message in found if not _surrogate(message)]
-
-
-def _surrogate(message: Message) -> bool:
-    """Whether this is a key for half of a letter, which no file can keep."""
-    letters = (message.character or "") if isinstance(message, events.Key) else ""
-    return any("\ud800" <= letter <= "\udfff" for letter in letters)
 
 
 class TimedDriver(LinuxDriver):

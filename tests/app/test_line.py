@@ -7,7 +7,6 @@ import threading
 import time
 
 import pytest
-from textual import events
 
 from hadamard_tui.terminal.terminal_io import (
     FORGETTING,
@@ -15,7 +14,6 @@ from hadamard_tui.terminal.terminal_io import (
     SHARE_BESIDE_ENGINE,
     SLOWEST,
     FrameRate,
-    Keys,
     TimedFile,
     most_frames,
 )
@@ -115,17 +113,3 @@ def test_what_is_written_to_a_terminal_that_is_gone_is_dropped_and_told_of_once(
     file.flush()
     assert told == [True]
     assert not file.busy
-
-
-@pytest.mark.parametrize("garbage", ["\x1b[1114112u", "\x1b[99999999999u", "\x1b[55296u"])
-def test_what_a_line_garbles_is_no_key_and_what_follows_is(garbage: str) -> None:
-    keys = Keys()
-    assert keys.messages(garbage) == []
-    assert [key.key for key in keys.messages("r") if isinstance(key, events.Key)] == ["r"]
-
-
-@pytest.mark.parametrize("garbage", ["\x1b[1114112u", "\x1b[99999999999u", "\x1b[55296u"])
-def test_nothing_that_comes_together_with_a_garbled_key_is_lost(garbage: str) -> None:
-    messages = Keys().messages(f"a\x1b[5~{garbage}b\x1b[48;25;80;25;80t")
-    assert [key.key for key in messages if isinstance(key, events.Key)] == ["a", "pageup", "b"]
-    assert any(isinstance(message, events.Resize) for message in messages)

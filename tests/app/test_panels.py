@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,6 +21,7 @@ from engine.results.judgement import Judgement
 from engine.results.outcomes import judge
 from engine.results.results import of_one
 from engine.results.snapshots import take
+from engine.runtime import store
 from engine.runtime.run import run
 from engine.spec import presets
 from engine.spec.recorded import is_recorded
@@ -716,6 +718,34 @@ def test_a_learner_without_weights_has_an_empty_row_that_says_why():
     assert "not linear in the instance" in read(shown, 3, 0).text
 
 
+def from_a_cache(folder: Path, monkeypatch: pytest.MonkeyPatch, most: int, *settings: str) -> PanelContext:
+    """A run whose curves come from a cache that has at most so many bytes of weights of each learner."""
+    monkeypatch.setattr(store, "MOST_WEIGHT_BYTES", most)
+    experiment = presets.load("hadamard-128", [*SMALL, *settings])
+    run(experiment, store=store.Store(folder))
+    trace = run(experiment, store=store.Store(folder))
+    assert all(curve.is_restored for curve in trace.curves)
+    outcomes = judge(of_one(experiment, trace))
+    return PanelContext(
+        experiment, trace, trace.curves[0], trace.last, trace.last, ChartOptions(), outcomes, None
+    )
+
+
+def test_weights_that_the_cache_lacks_are_called_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    context = from_a_cache(tmp_path, monkeypatch, 0)
+    for panel in (weights_panel, features):
+        assert "the cache, which has no weights of GD" in words(panel.show(context))
+        assert "other seeds" in words(panel.show(context))
+
+
+def test_rows_of_weights_that_the_cache_lacks_are_called_that(tmp_path: Path, monkeypatch):
+    rates = "learners.GD.update.lr=[0.03125, 0.0625]"
+    context = from_a_cache(tmp_path, monkeypatch, 17 * 16 * 4, rates)
+    shown = heat(features.show(context))
+    assert np.isnan(shown.z).any(1).tolist() == [True, True, *[False] * (len(shown.z) - 2)]
+    assert "weights that the cache lacks" in read(shown, 3, 0).text
+
+
 async def test_a_heat_map_of_a_panel_follows_the_playhead_and_leaves_the_chart_alone(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
@@ -863,10 +893,13 @@ def test_every_feature_of_a_sparse_target_has_a_star_and_is_drawn():
     assert len(shown.series) == weights_panel.MOST_LINES + 3
 
 
+AS_IN_THE_RUN = ("name", "learner", "length", "ended", "uncached_weight_bytes")
+
+
 def test_the_axes_of_weights_hold_the_learners_own_run_and_its_weights(one: PanelContext):
     curve = one.curve
     assert curve.weights is not None
-    small = SimpleNamespace(**{name: getattr(curve, name) for name in ("name", "learner", "length", "ended")})
+    small = SimpleNamespace(**{name: getattr(curve, name) for name in AS_IN_THE_RUN})
     small.weights, small.weights_x = curve.weights[:5] / 100, curve.weights_x[:5]
     shown = weights_panel.show(replace(one, curve=small))  # type: ignore[arg-type]
     assert isinstance(shown, Plot)

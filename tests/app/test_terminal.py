@@ -12,6 +12,8 @@ import pytest
 
 from .terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 ARGUMENTS = ["--preset", "hadamard-128", "--set", "problem.matrix.d=16", "--set", "claims=[]",
              "--set", "learners.GD.update.lr=0.03125", "--set", "run.device=cpu"]  # fmt: skip
 
@@ -53,6 +55,18 @@ def test_ctrl_c_ends_it_while_the_engine_loads(terminal: Terminal) -> None:
     terminal.shows("r runs it")
     terminal.press(b"r")
     terminal.shows("Loading the engine")
+    terminal.press(b"\x03")
+    assert terminal.end() == 0
+
+
+def test_keys_within_a_paste_are_text(terminal: Terminal) -> None:
+    pasted = b"\x1b[200~abc \x1b[31mX \x1b[q\x03 hadamard\x1b[201~"
+    terminal.shows("r runs it")
+    terminal.press(pasted)
+    terminal.press(b"p")
+    terminal.shows("esc closes")
+    terminal.press(pasted)
+    terminal.shows("abc [31mX [q hadamard")
     terminal.press(b"\x03")
     assert terminal.end() == 0
 

@@ -44,6 +44,7 @@ def test_what_names_have_in_common_goes_first():
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @looped("preset", presets.names())
 def test_no_two_names_in_a_legend_are_cut_to_the_same(preset: str):
     for series in series_of(preset):

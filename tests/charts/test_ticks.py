@@ -18,6 +18,16 @@ def test_linear_ticks_are_round():
     assert labels((-3, 3), most=7) == ["-3", "-2", "-1", "0", "1", "2", "3"]
 
 
+def test_limits_that_rounding_alone_keeps_apart_have_increasing_ticks():
+    for low in (-2.0, 1e-9, 0.1, 1.0, 123.456, 1e300):
+        for units in (1, 2, 3, 4, 5, 8, 16, 100):
+            limits = low, low + units * math.ulp(low)
+            for log in (False, True)[: 1 + (low > 0)]:
+                for most in range(9):
+                    values = [value for value, _ in ticks(limits, log, most)]
+                    assert values == sorted(set(values))
+
+
 def test_ticks_of_what_is_counted_are_whole_numbers():
     for most in range(2, 20):
         assert all("." not in each for each in [label for _, label in ticks((0.9, 5.1), False, most, True)])

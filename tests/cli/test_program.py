@@ -84,6 +84,7 @@ def on_terminal(
     return started, ours
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_long_run_within_a_second(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     command = ("-m", "hadamard_tui", "run", "long.toml", "--out", "result.json")
@@ -107,8 +108,8 @@ def test_ctrl_c_ends_a_long_run_within_a_second(tmp_path: Path) -> None:
 BAR = """
 import time
 from hadamard_tui.headless import console
-with console.progress(console.errors()) as bar:
-    bar.add_task("running")
+with console.progress(console.errors()) as show:
+    show("running", 0.5)
     for _ in range(6000):
         time.sleep(0.01)  # a signal that another thread got is handled when this one goes on
 """

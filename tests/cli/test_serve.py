@@ -89,8 +89,9 @@ async def test_files_of_viewers_go_to_their_browser_and_their_app_ends_with_a_ki
     async with asyncio.timeout(MOST), aiohttp.ClientSession() as session:
         origin = served.address[: served.address.index("/", 8)]
         async with session.ws_connect(f"{served.address}ws", headers={"Origin": origin}) as page:
-            for key, shown in (("", "press r to run"), ("S", "for your browser to save")):
-                await page.send_json(["stdin", key])
+            ignored = "\x1b[99999999999u\x1b[200~abc \x1b[31mX \x1b[q\x1b[201~"  # garbled, and q in a paste
+            for keys, shown in (("", "press r to run"), (f"{ignored}S", "for your browser to save")):
+                await page.send_json(["stdin", keys])
                 while shown not in (await page.receive_bytes()).decode(errors="replace"):
                     pass
             await page.send_json(["stdin", "/tmp/x/\r"])  # a name in another folder, which is refused
@@ -137,10 +138,11 @@ class Page:
         return (await self.ask("Runtime.evaluate", expression=script))["result"].get("value")
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
+@pytest.mark.slow
 async def test_a_browser_shows_the_app_which_has_the_focus_and_says_why_it_ended(
     served: Served, tmp_path: Path
 ):
+    assert CHROMIUM is not None, "this test needs chromium: apt-get install chromium"
     options = [
         "--headless=new",
         "--no-sandbox",
@@ -154,7 +156,7 @@ async def test_a_browser_shows_the_app_which_has_the_focus_and_says_why_it_ended
         "--window-size=800,600",
     ]
     browser = subprocess.Popen(
-        [str(CHROMIUM), *options, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [CHROMIUM, *options, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
         found = tmp_path / "browser" / "DevToolsActivePort"

@@ -24,6 +24,8 @@ from engine.spec.recorded import missing
 from engine.updates.egu import EGU
 from engine.updates.gd import GD
 
+pytestmark = pytest.mark.slow
+
 TRAINED = {name: words for name, words in GENTLE.items() if "solver" not in words}
 
 

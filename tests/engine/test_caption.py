@@ -204,6 +204,9 @@ def test_how_far_from_what_theory_says_exactly():
     assert "by at most 0.4, 4.0 standard errors" in caption(losses(off, lines=(nothing,)))
     same = curve("net", x, x.copy())
     assert "net is the same to rounding" in caption(losses(same, lines=(exact,)))
+    zero = replace(exact, y=np.zeros(3))
+    cancelled = curve("net", x, np.array([0.0, 0.0, 1e-32]), stderr=np.array([0.0, 0.0, 1e-34]), replicas=4)
+    assert "net is the same to rounding" in caption(losses(cancelled, lines=(zero,)))
     rounded = curve("net", x, 1.1 * x, stderr=np.full(3, 1e-16), replicas=4)
     assert "standard errors" not in caption(losses(rounded, lines=(exact,))), "all draws are the same"
 

@@ -146,6 +146,7 @@ def test_until_it_is_compiled_a_slower_backend_serves(described, fast, slow, mon
     assert awaited(learner, forced) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("described", [large(), BY_NETS], ids=["passes", "nets"])
 def test_the_sample_of_a_backend_compiles_what_its_learner_needs(described, monkeypatch):
     """It is run here as the other process would, and notes exactly this code."""
@@ -204,6 +205,7 @@ def test_records_after_it_is_ready_are_those_of_the_other_each_one_once(before, 
     }
 
 
+@pytest.mark.slow
 def test_a_run_that_is_handed_over_is_the_same_up_to_rounding_and_says_so(monkeypatch):
     """EGU on all targets of d = 64, structured up to k = 20 and compiled after that."""
     words = {"problem": {"matrix": {"kind": "hadamard", "d": 64}, "target": {"kind": "all"}}}
@@ -230,6 +232,7 @@ def test_a_run_that_is_handed_over_is_the_same_up_to_rounding_and_says_so(monkey
         np.testing.assert_allclose(one.weights, other.weights, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_other_process_makes_what_later_runs_find(tmp_path, monkeypatch):
     """In earnest: with an empty cache, nets are compiled by a process of their own, which notes it."""
     monkeypatch.setattr(CompiledCode, "is_there", IS_THERE)

@@ -500,6 +500,7 @@ print((resident() - before) / 4000)
     assert (many - few) / (1 << 20) > each
 
 
+@pytest.mark.slow
 def test_memory_that_is_freed_is_kept_for_the_next_tensors():
     program = """
 import resource

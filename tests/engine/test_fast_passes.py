@@ -21,6 +21,8 @@ from engine.losses.square import Square
 from engine.runtime.run import prepare, run
 from engine.training.evaluators import mistakes
 
+pytestmark = pytest.mark.slow
+
 LINEAR = {name: words for name, words in GENTLE.items() if words.get("architecture") == {"kind": "linear"}}
 TARGETS = {"one": "feature", "all": "all", "sparse": {"kind": "sparse", "r": 3}}
 

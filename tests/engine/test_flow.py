@@ -26,6 +26,8 @@ from engine.training.gradient_field import GradientField
 from engine.training.recorder import Recorder
 from engine.training.trajectory import MATRICES, Accuracy, Trajectory
 
+pytestmark = pytest.mark.slow
+
 D = 8
 NET = {"kind": "dense", "widths": [3], "activation": "tanh"}
 

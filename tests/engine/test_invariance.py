@@ -40,6 +40,7 @@ EXAMPLES = 8 if crossing.whole else 4
 """Examples after which an update that tells the features apart has shown."""
 
 
+@pytest.mark.slow
 @crossed_groups(MOVING, problem=["hadamard", "rademacher", "gaussian"], batch=[1, 2])
 def test_the_verdict_is_what_the_certificate_measures(learners, problem, batch):
     protocol = {"kind": "one-pass", "batch": batch, "examples": EXAMPLES}
@@ -61,6 +62,7 @@ def transformation(group, d, seed=5):
     return moved * np.where(rng.permutation(d) % 2, 1.0, -1.0) if group.signs else moved
 
 
+@pytest.mark.slow
 @crossed_groups(MOVING, problem=["hadamard", "gaussian"], batch=[1, 2])
 def test_transformations_of_the_group_that_a_learner_declares_change_no_prediction(learners, problem, batch):
     protocol = {"kind": "one-pass", "batch": batch, "examples": EXAMPLES * batch}

@@ -158,6 +158,7 @@ def test_rows_missed_in_random_order_are_those_of_every_subset(rows):
         assert missed(n, copies, rows, np.array([float(k)]))[0] == pytest.approx(np.mean(shares), abs=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [{}, {"fresh": True}, {"replacement": True}, {"drop_last": True}])
 @pytest.mark.parametrize("batch", [1, 3])
 def test_mini_batches_have_seen_no_more_of_the_rows_than_a_random_subset(draws, batch):
@@ -262,6 +263,7 @@ def test_coin_labels_binds_every_learner(matrix, target, labels):
     assert_not_below(described, "coin-labels")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("matrix", "target", "labels"), COINS)
 def test_labels_that_are_declared_coins_are_fair_and_independent(matrix, target, labels):
     replicas = 4000
@@ -353,6 +355,7 @@ MATRICES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", ["soft", "sign", "bernoulli"])
 def test_labels_that_are_declared_to_flip_are_distributed_like_their_negatives(labels):
     """Of rows ±x, or of rows with random signs, the mean label given |x| is 0."""

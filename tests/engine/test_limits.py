@@ -22,6 +22,8 @@ from engine.spec import reading
 from engine.spec.experiment import MOST_CLAIMS, Experiment
 from engine.spec.setup import MOST_LEARNERS, Run
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 0.25
 """Processor time for reading, checking and estimating; a tenth of it is usual."""
 

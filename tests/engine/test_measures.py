@@ -56,6 +56,7 @@ FAST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", FAST)
 def test_the_fast_ways_record_what_measures_say_of_the_hypothesis(way, monkeypatch):
     described = experiment(**{"d": D, **FAST[way]})

@@ -11,9 +11,11 @@ from engine.core import catalogue
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, TRIVIAL, UNCHANGED
 from engine.core.streams import Streams
 from engine.problems.transformations import element
-from engine.results.invariance import certificate, verdict
+from engine.results.invariance import certificate, change_by_rounding, verdict
 from engine.results.judgement import judgement
 from engine.runtime.run import run
+
+pytestmark = pytest.mark.slow
 
 NET = {"kind": "dense", "widths": [6, 6], "activation": "tanh"}
 D = 6
@@ -354,3 +356,21 @@ def test_scalar_steps_on_orthogonal_rows_have_their_exact_loss():
             np.testing.assert_allclose(curve.mean("loss"), values[0], rtol=0, atol=1e-12)
     k, moved = np.arange(17), 1 - 0.03 * 16
     np.testing.assert_allclose(line.of_curves["sign"].values[0], 1 - k / 16 + k / 16 * moved**2)
+
+
+def test_perturbations_are_tried_until_they_explain_the_change_that_rotations_make():
+    """In this run of SOAP two of three perturbations pass a tipping point."""
+    net = {"kind": "dense", "widths": [7, 7], "activation": "tanh"}
+    learners = {"it": {"update": {"kind": "soap", "lr": 0.512289474253923}, "architecture": net}}
+    matrix = {"kind": "rademacher", "n": 7, "d": 2}
+    made = experiment(
+        matrix,
+        {"kind": "feature", "index": 0},
+        learners=learners,
+        seed=31,
+        protocol={"kind": "steps", "steps": 20},
+    )
+    (learner,) = made.learners
+    tried = [change_by_rounding(made, learner, to_explain=change) for change in (0.0, 1e-5, 1.0)]
+    assert tried == sorted(tried)
+    assert tried[-1] > 0.01

@@ -28,6 +28,7 @@ def document(**words):
         "problem": {"matrix": {"kind": "hadamard", "d": "size"}, "target": "feature"},
         "protocol": "one-pass",
         "learners": LEARNERS,
+        "pictures": [{"x": "k", "measure": name, "curves": "size"} for name in ("loss", "error")],
         "run": {"replicas": 2, "device": "cpu"},
         **words,
     }
@@ -156,7 +157,7 @@ def test_a_data_file_counts_by_its_content(tmp_path, begun):
     def swept(sign):
         labels.write_text(f"{sign}\n1\n1\n")
         raw = document()
-        del raw["axes"]
+        del raw["axes"], raw["pictures"]
         raw["problem"] = {
             "matrix": {"kind": "file", "path": str(rows)},
             "target": {"kind": "file", "path": str(labels)},

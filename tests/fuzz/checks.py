@@ -53,6 +53,9 @@ FRESH, FIRST_FRESH = 1000, 1 << 20
 CONFIRMED = 5.0
 """Standard errors beyond which a candidate must lie in the fresh replicas."""
 
+SAME_GAP = 1000.0
+"""Largest ratio of the gaps of one violation in both dtypes. Gaps that are rounding differ by 2²⁹ or more."""
+
 TWINS = 1e-9
 """Largest difference of two backends in float64, relative to the largest value so far."""
 
@@ -117,6 +120,11 @@ class Violation(NamedTuple):
     """Standard errors beyond the line; infinite for a line that is about every run."""
 
     at: str
+
+    @property
+    def gap(self) -> float:
+        """Distance of the mean from the line; positive."""
+        return abs(self.mean - self.expected)
 
 
 def check(raw: Raw, what: str | None = None) -> tuple[list[Finding], Tally]:
@@ -201,13 +209,8 @@ def _of_lines(experiment: Experiment, trace: Trace) -> Iterator[Finding]:
         return
     if any(one.line.in_expectation for one in found):
         signal.setitimer(signal.ITIMER_PROF, FRESH_SECONDS)
-        fresh = _run(_with(experiment, replicas=FRESH, seed=FIRST_FRESH))
+        confirmed = _confirmed(experiment)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        confirmed = {
-            (one.line.kind, one.side): one
-            for one in _violations(fresh, experiment.dtype)
-            if one.line.in_expectation and one.errors > CONFIRMED
-        }
     for one in found:
         replicas = experiment.run.replicas
         if one.line.in_expectation:
@@ -226,6 +229,29 @@ def _of_lines(experiment: Experiment, trace: Trace) -> Iterator[Finding]:
         detail = f"{one.line.measure} {one.mean:.6g} is {side} {one.expected:.6g} at {one.at}{errors}"
         seed = FIRST_FRESH if replicas == FRESH else experiment.run.seed
         yield Finding("line", f"{one.line.kind} ({one.line.direction})", detail, replicas, seed)
+
+
+def _confirmed(experiment: Experiment) -> dict[tuple[str, str], Violation]:
+    """Violations in the mean of fresh replicas, by line and side, whose gap does not scale with rounding."""
+    fresh = _with(experiment, replicas=FRESH, seed=FIRST_FRESH)
+    confirmed = _beyond_chance(fresh)
+    if not confirmed:
+        return {}
+    other = _beyond_chance(_with(fresh, dtype="float32" if experiment.dtype == "float64" else "float64"))
+    return {
+        key: violation
+        for key, violation in confirmed.items()
+        if key in other and 1 / SAME_GAP < violation.gap / other[key].gap < SAME_GAP
+    }
+
+
+def _beyond_chance(experiment: Experiment) -> dict[tuple[str, str], Violation]:
+    """Violations in the mean of the replicas of an experiment, by line and side."""
+    return {
+        (violation.line.kind, violation.side): violation
+        for violation in _violations(_run(experiment), experiment.dtype)
+        if violation.line.in_expectation and violation.errors > CONFIRMED
+    }
 
 
 def _violations(
@@ -338,7 +364,7 @@ def _of_verdicts(experiment: Experiment, trace: Trace, tally: Tally) -> Iterator
         tally.counts["verdicts"] += 1
         if change is None or change < UNCHANGED:
             continue
-        by_rounding = change_by_rounding(experiment, learner)
+        by_rounding = change_by_rounding(experiment, learner, to_explain=change)
         if promised.undecided or by_rounding is None or is_unstable(change, by_rounding):
             tally.counts["verdicts that rounding decides"] += 1
             continue
@@ -388,10 +414,10 @@ def _by_rounding(experiment: Experiment, values: Floats, others: Floats) -> bool
     Rules that hold their matrices in float64 magnify it whatever the numbers of the run are.
     """
     (learner,) = experiment.learners
-    change = np.nanmax(np.abs(values - others)) / max(np.nanmax(np.abs(others)), TINY)
+    change = float(np.nanmax(np.abs(values - others)) / max(np.nanmax(np.abs(others)), TINY))
     with np.errstate(all="ignore"):
-        by_rounding = change_by_rounding(experiment, learner)
-    return by_rounding is None or bool(change <= MAGNIFIED * by_rounding)
+        by_rounding = change_by_rounding(experiment, learner, to_explain=change)
+    return by_rounding is None or change <= MAGNIFIED * by_rounding
 
 
 def _crash(error: Exception) -> Finding:

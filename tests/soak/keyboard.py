@@ -118,5 +118,10 @@ class Keyboard:
         return Press(sent.encode(), "mouse")
 
     def _paste(self) -> Press:
+        """A text in the brackets of a paste, half of the time with escape sequences and keys within it."""
         text = self._random.choice(PASTES)
+        if self._random.random() < 0.5:
+            for _ in range(self._random.randint(1, 6)):
+                key = self._random.choice(("q", "\x03", "\x11", self._random.choice(self._actions)))
+                text += self._random.choice((f"\x1b[{key}", *self._random.sample(STRAY + PASTES, 2)))
         return Press(f"\x1b[200~{text}\x1b[201~".encode(), "paste")

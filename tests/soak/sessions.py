@@ -55,6 +55,11 @@ STACKS_EVERY, MOST_STACKS = 3.0, 5
 FRAMES = 12
 """How many of the innermost calls of every thread are told."""
 
+ESCAPE_PAUSE = 0.12
+"""Seconds after which a lone escape is taken for the key."""
+
+PASTE_BRACKET = len(b"\x1b[200~")
+
 SIZES = (*[(80, 24)] * 4, (120, 40), (100, 30), (60, 20), (60, 20), (40, 12), (200, 60))
 BURSTS = (1, 2, 5, 20, 60, 120)
 TALLER = 12
@@ -64,6 +69,8 @@ MEMORY = 12 * 2**30
 """Bytes of address space: a set-up that random digits make must not take the machine with it."""
 
 ENDINGS = (b"\x03", b"\x11", signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
+SIGNAL_KEYS = {b"\x03": signal.SIGINT, b"\x1c": signal.SIGQUIT}
+CLICK = re.compile(rb"\x1b\[<\d+;\d+;(\d+)M")
 TRACES = re.compile(rb"Traceback|the program failed|\w+(Error|Exception)\b")
 HOME = "home"
 STACKS = "stacks"
@@ -152,16 +159,25 @@ class Session:
             self.unrested = min(self.unrested + len(burst), MOST_UNRESTED)
             for press in burst:
                 self.sent_at.append(time.monotonic())
-                self._send(press.sent)
+                self._press(press)
                 if self.random.random() < 0.15:
                     time.sleep(self.random.uniform(0, 0.03))
             if burst[-1].kind in ("stray", "move", "broken"):
-                time.sleep(0.12)  # until a lone escape is taken for the key
+                time.sleep(ESCAPE_PAUSE)
             limit = LAG + (0.0 if self.unrested <= FEW else WORK_PER_KEY * self.unrested)
             status = self._probe(limit, repr([press.sent for press in burst]))
             if status is None:  # of a burst that ended it nobody knows which keys it was there for
                 self.outcome.count("keys", len(burst))
         return status
+
+    def _press(self, press: Press) -> None:
+        """Send it; half of the pastes in two pieces, so late that a cut escape would be taken for the key."""
+        cut = 0
+        if press.kind == "paste" and self.random.random() < 0.5:
+            cut = self.random.randrange(PASTE_BRACKET, len(press.sent) - 1)
+            self._send(press.sent[:cut])
+            time.sleep(ESCAPE_PAUSE)
+        self._send(press.sent[cut:])
 
     def _send(self, sent: bytes) -> None:
         with suppress(OSError):  # it has just ended, as the next probe will see
@@ -273,7 +289,7 @@ class Session:
             self._fail("loss", f"beside the set-up there is {', '.join(strangers)}")
 
     def _may_have_asked(self) -> bool:
-        """Whether something that was pressed may have meant the end: a key, a click, a command looked up.
+        """Whether something that was pressed may have meant the end: a key, a click on the footer, a command.
 
         An end may take a while, in which more is pressed and some is answered.
         """
@@ -281,16 +297,26 @@ class Session:
         last = len(self.pressed) - bisect_left(self.sent_at, since)
         late = self.pressed[-max(25 + self.burst, last) :]
         recent = self.pressed[-max(60 + self.burst, last) :]
-        searched = any(press.sent[:1] in (b":", b"\x10") or b":" in press.sent for press in recent)
-        return any(press.kind in ("quit", "mouse") for press in late) or (
-            searched and any(b"\r" in press.sent for press in late)
+        searched = any(
+            b":" in press.sent or b"\x10" in press.sent for press in recent if press.kind != "paste"
+        )
+        return any(press.kind == "quit" or self._is_on_footer(press) for press in late) or (
+            searched and any(press.kind == "mouse" or b"\r" in press.sent for press in late)
         )
 
+    def _is_on_footer(self, press: Press) -> bool:
+        """Whether it is a click on one of the last rows, of which the keys of the footer are the last."""
+        click = CLICK.match(press.sent)
+        return click is not None and int(click[1]) >= self.size[1] - 1
+
     def _is_right(self, status: int) -> bool:
-        """Whether it is the status of an end that was asked for, or of what a terminal that the app has left
-        already takes for a signal."""
-        quits = any(b"\x1c" in press.sent for press in self.pressed[-25 - self.burst :])
-        return status == 0 or (quits and status == 128 + signal.SIGQUIT)
+        """Whether it is the status of a requested end.
+
+        A terminal that the app has left takes later keys for signals.
+        """
+        late = b"".join(press.sent for press in self.pressed[-25 - self.burst :])
+        signals = [number for key, number in SIGNAL_KEYS.items() if key in late]
+        return status == 0 or status in (end for number in signals for end in (-number, 128 + number))
 
     def _fail(self, kind: str, what: str) -> None:
         again = f"python -m tests.soak keys --seed {self.seed} --count {self.number_of_keys}"

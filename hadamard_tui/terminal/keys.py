@@ -1,0 +1,74 @@
+"""Messages for the text that a terminal sends: keys, clicks, reports and pastes."""
+
+from __future__ import annotations
+
+from textual import events
+from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
+from textual.message import Message
+
+LONGEST_BRACKET = max(len(BRACKETED_PASTE_START), len(BRACKETED_PASTE_END))
+
+
+class Keys:
+    """Reader of a terminal's input, which drops garbled sequences and takes pastes for text.
+
+    Textual's parser reads escape sequences inside a paste and sends the unknown ones as keys, of which `q`
+    ends the app. It gets the brackets of a paste here, and never the text between them.
+    """
+
+    def __init__(self, debug: bool = False) -> None:
+        self._debug = debug
+        self._parser = XTermParser(debug)
+        self._recent = ""
+        """The latest letters, in which a bracket ends."""
+        self._pasted: list[str] | None = None
+        """The letters of the paste that is coming in."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether time alone decides the meaning of the latest letters, as of a lone escape."""
+        return self._parser._timeout_time is not None
+
+    def messages(self, text: str) -> list[Message]:
+        """Return the messages of `text`, and those that passed time adds to the text before it.
+
+        Letters are parsed one by one, so that a garbled sequence takes none of its neighbours with it.
+        """
+        messages: list[Message] = []
+        for letter in text:
+            messages += self._parsed(letter) if self._pasted is None else self._collected(letter)
+        messages += self._parsed("")
+        return [message for message in messages if not _surrogate(message)]
+
+    def _parsed(self, letter: str) -> list[Message]:
+        """Messages of one letter outside a paste, or of passed time if it is empty."""
+        self._follow(letter)
+        try:
+            messages = list(self._parser.feed(letter) if letter else self._parser.tick())
+        except Exception:  # numbers beyond all letters, and whatever else a line may garble
+            self._parser = XTermParser(self._debug)
+            messages = []
+        if self._pasted is None and self._recent.endswith(BRACKETED_PASTE_START):
+            self._pasted = []
+        return messages
+
+    def _collected(self, letter: str) -> list[Message]:
+        """The paste, if this letter ends it."""
+        assert self._pasted is not None
+        self._follow(letter)
+        self._pasted.append(letter)
+        if not self._recent.endswith(BRACKETED_PASTE_END):
+            return []
+        text = "".join(self._pasted[: -len(BRACKETED_PASTE_END)])
+        self._pasted = None
+        list(self._parser.feed(BRACKETED_PASTE_END))  # it makes an empty paste, in place of which ours goes
+        return [events.Paste(text.replace("\x00", ""))]
+
+    def _follow(self, letter: str) -> None:
+        self._recent = (self._recent + letter)[-LONGEST_BRACKET:]
+
+
+def _surrogate(message: Message) -> bool:
+    """Whether this is a key for half of a letter, which no file can keep."""
+    letters = (message.character or "") if isinstance(message, events.Key) else ""
+    return any("\ud800" <= letter <= "\udfff" for letter in letters)
