@@ -182,6 +182,7 @@ def _report(
     """How a table was read. `numbers` are its labels if that is all it has."""
     in_table = layout.features or (() if layout.label is None else (layout.label,))
     names = [name for column in in_table if content.names and (name := content.names[column])]
+    has_truth_values = not content.truth_values.isdisjoint(layout.features)
     label = classes = ""
     if labels is not None and not request.is_target:
         label = "first in every line" if layout.label is None else name_of(layout.label, content)
@@ -197,7 +198,7 @@ def _report(
         label=label,
         classes=classes,
         left_out=layout.left_out,
-        notes=content.notes,
+        notes=(*content.notes, *(["False is 0, True is 1"] if has_truth_values else [])),
     )
 
 

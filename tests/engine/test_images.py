@@ -1,6 +1,7 @@
 """Images from a user's files: IDX as MNIST has them, CIFAR-10 in binary; what is wrong with them is said."""
 
 import gzip
+import io
 import struct
 
 import numpy as np
@@ -58,32 +59,145 @@ def test_some_classes_of_a_file_are_chosen_in_the_order_given(tmp_path):
     np.testing.assert_allclose(matrix.draw(streams)[0].std(), 1)
 
 
+def npz(**arrays):
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+MNIST = {"x_train": PIXELS, "y_train": CLASSES, "x_test": PIXELS[:5], "y_test": CLASSES[:5]}
+COARSE = np.concatenate([CLASSES[:, None], CLASSES[:, None], COLOURS], 1).tobytes()
+"""Records as CIFAR-100 has them, with two labels each."""
+
+
+def test_mnist_npz_is_read_with_its_own_labels(tmp_path):
+    files = write(tmp_path, **{"mnist.npz": npz(**MNIST)})
+    matrix = catalogue.make("matrices", "digits", images=files["mnist.npz"])
+    assert matrix.shape() == (COUNT, 12)
+    check(matrix, PIXELS)
+
+
 FAULTS = {
-    "no labels": ({"images": IDX}, "give the file of its labels"),
-    "labels of cifar": ({"images": CIFAR, "labels": LABELS}, "does not begin as an IDX file of images"),
-    "something else": ({"images": b"hello"}, "neither an IDX file of images, which begins with 0x803, nor"),
-    "cut cifar": ({"images": CIFAR[:-1]}, "records of 3073 bytes"),
-    "label of cifar": ({"images": b"\x0b" + CIFAR[1:]}, "record 0 begins with 11"),
-    "cut off": ({"images": IDX[:-1], "labels": LABELS}, "images is cut off: its header says 40 × 4 × 3"),
-    "too long": ({"images": IDX + b"x", "labels": LABELS}, "goes on after its end"),
-    "header": ({"images": IDX[:9], "labels": LABELS}, "cut off in its header"),
-    "nothing": ({"images": struct.pack(">4I", 0x803, 0, 4, 3), "labels": LABELS}, "holds nothing"),
-    "images twice": ({"images": IDX, "labels": IDX}, "labels does not begin as an IDX file of labels"),
-    "another count": ({"images": IDX, "labels": struct.pack(">2I", 0x801, 3) + b"\0\1\2"}, "3 labels for 40"),
-    "label": ({"images": IDX, "labels": LABELS[:-1] + b"\x0a"}, "has the label 10; labels are 0 … 9"),
-    "half packed": ({"images": gzip.compress(IDX)[:-20], "labels": LABELS}, "cannot be read as images"),
-    "empty": ({"images": b""}, "images is empty; it must be a file with images"),
+    "no labels": ({"images": IDX}, "labels", "missing: images is an IDX file of images"),
+    "labels of cifar": (
+        {"images": CIFAR, "labels": LABELS},
+        "images",
+        "images does not begin as an IDX file",
+    ),
+    "swapped": (
+        {"images": LABELS, "labels": IDX},
+        "images",
+        "images begins as an IDX file of labels does (0x801)",
+    ),
+    "labels as images": ({"images": LABELS}, "images", "images begins as an IDX file of labels does (0x801)"),
+    "images twice": ({"images": IDX, "labels": IDX}, "labels", "labels begins with 0x803, as images do"),
+    "something else": ({"images": b"hello"}, "images", "images is neither an IDX file of images"),
+    "another magic": (
+        {"images": IDX, "labels": b"\0\0\x0d\1" + LABELS[4:]},
+        "labels",
+        "labels begins with 0xd01",
+    ),
+    "cut cifar": ({"images": CIFAR[:-1]}, "images", "records of 3073 bytes"),
+    "label of cifar": (
+        {"images": b"\x0b" + CIFAR[1:]},
+        "images",
+        "images has a record 0 that begins with 11",
+    ),
+    "cifar-100": ({"images": COARSE}, "images", "images has records of 3074 bytes, as CIFAR-100 has"),
+    "tar": ({"images": 257 * b"x" + b"ustar" + 2000 * b"x"}, "images", "images is a .tar archive; unpack it"),
+    "cut off": (
+        {"images": IDX[:-1], "labels": LABELS},
+        "images",
+        "images is cut off: its header says 40 × 4 × 3",
+    ),
+    "cut labels": ({"images": IDX, "labels": LABELS[:-1]}, "labels", "labels is cut off: its header says 40"),
+    "too long": ({"images": IDX + b"x", "labels": LABELS}, "images", "images goes on after its end"),
+    "header": ({"images": IDX[:9], "labels": LABELS}, "images", "images is cut off in its header"),
+    "header of labels": ({"images": IDX, "labels": LABELS[:6]}, "labels", "labels is cut off in its header"),
+    "nothing": (
+        {"images": struct.pack(">4I", 0x803, 0, 4, 3), "labels": LABELS},
+        "images",
+        "images holds nothing",
+    ),
+    "another count": (
+        {"images": IDX, "labels": struct.pack(">2I", 0x801, 3) + b"\0\1\2"},
+        "labels",
+        "labels has 3 labels for the 40 images of images",
+    ),
+    "label": (
+        {"images": IDX, "labels": LABELS[:-1] + b"\x0a"},
+        "labels",
+        "labels has the label 10; labels are 0 … 9",
+    ),
+    "half packed": (
+        {"images": gzip.compress(IDX)[:-20], "labels": LABELS},
+        "images",
+        "images cannot be read as images",
+    ),
+    "half packed labels": (
+        {"images": IDX, "labels": gzip.compress(LABELS)[:-9]},
+        "labels",
+        "labels cannot be read as labels",
+    ),
+    "empty": ({"images": b""}, "images", "images is empty; it must be a file with images"),
+    "empty labels": (
+        {"images": IDX, "labels": b""},
+        "labels",
+        "labels is empty; it must be a file with labels",
+    ),
+    "no array": ({"images": npz(x_test=PIXELS)}, "images", "images has no array x_train; it holds x_test"),
+    "no classes": (
+        {"images": npz(x_train=PIXELS)},
+        "images",
+        "images has no array y_train; it holds x_train",
+    ),
+    "reals": (
+        {"images": npz(x_train=PIXELS / 255, y_train=CLASSES)},
+        "images",
+        "images has an array x_train of float64",
+    ),
+    "other classes": (
+        {"images": npz(x_train=PIXELS, y_train=CLASSES + 1)},
+        "images",
+        "images has the label 10",
+    ),
+    "objects": (
+        {"images": npz(x_train=np.array([{}], object), y_train=CLASSES)},
+        "images",
+        "cannot be read as images",
+    ),
+    "broken archive": ({"images": npz(**MNIST)[:300]}, "images", "images cannot be read as images"),
+    "labels of an archive": (
+        {"images": npz(**MNIST), "labels": LABELS},
+        "images",
+        "images does not begin as an IDX",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_what_is_wrong_with_a_file_is_one_line_that_says_what_would_be_right(tmp_path, name):
-    contents, said = FAULTS[name]
+def test_a_wrong_file_of_images_is_named_with_its_field(tmp_path, name):
+    contents, field, said = FAULTS[name]
     with pytest.raises(BadInput) as caught:
         experiment({"kind": "digits", **write(tmp_path, **contents)}, "classes")
-    assert caught.value.where.startswith("problem.matrix")
+    assert caught.value.where == f"problem.matrix.{field}"
     assert said in caught.value.what
-    assert "\n" not in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 300
+
+
+def test_a_missing_file_of_labels_is_named_with_its_field(tmp_path):
+    files = write(tmp_path, images=IDX)
+    with pytest.raises(BadInput) as caught:
+        experiment({"kind": "digits", **files, "labels": str(tmp_path / "gone")}, "classes")
+    assert caught.value.where == "problem.matrix.labels"
+    assert caught.value.what == f"there is no file {tmp_path / 'gone'}"
+
+
+def test_images_of_files_say_how_many_there_are_and_where_their_labels_are(tmp_path):
+    files = write(tmp_path, images=IDX, labels=LABELS)
+    (report,) = experiment({"kind": "digits", **files, "n": 25}, "classes").problem.data_reports
+    assert report.sentence == "images: 25 rows × 12 columns, labels in labels"
 
 
 @pytest.mark.parametrize(

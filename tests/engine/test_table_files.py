@@ -6,6 +6,7 @@ import gzip
 import io
 import math
 import pickle
+import zipfile
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,13 @@ def npy(array: Any, **more: Any) -> bytes:
 def npz(**arrays: Any) -> bytes:
     stream = io.BytesIO()
     np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+def zipped(name: str) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(name, "<xml/>")
     return stream.getvalue()
 
 
@@ -110,7 +118,7 @@ READ: dict[str, tuple[str, str | bytes, Any, str]] = {
     "comments": ("X.csv", "# by hand\n\n" + csv(REALS), REALS, "1 line of comment before it"),
     "a percent sign": ("X.txt", csv(REALS, " ", header="% made 2020"), REALS, "1 line of comment"),
     "names twice": ("X.csv", csv(REALS, header="a,a,c"), REALS, "header a … c"),
-    "truth values": ("X.csv", "a,b\nTrue,0.5\nFalse,1.5\n", [[1, 0.5], [0, 1.5]], "header a … b"),
+    "truth values": ("X.csv", "a,b\nTrue,0.5\nFalse,1.5\n", [[1, 0.5], [0, 1.5]], "False is 0, True is 1"),
     # index
     "an index as pandas writes it": ("X.csv", FRAME.to_csv(), REALS, "left out: column 0 (counts the rows"),
     "an index below 0, 1, 2": (
@@ -198,7 +206,7 @@ READ: dict[str, tuple[str, str | bytes, Any, str]] = {
     "an array": ("X.npy", npy(REALS), REALS, "4 rows × 3 columns"),
     "an array of one dimension": ("y.npy", npy(REALS[0]), REALS[0][:, None], "3 rows × 1 column"),
     "an array in the order of Fortran": ("X.npy", npy(np.asfortranarray(REALS)), REALS, "4 rows × 3"),
-    "an array of truth values": ("X.npy", npy(REALS > 0), REALS > 0, "4 rows × 3"),
+    "an array of truth values": ("X.npy", npy(REALS > 0), REALS > 0, "False is 0, True is 1"),
     "an array of big-endian numbers": ("X.npy", npy(COUNTS.astype(">i2")), COUNTS, "4 rows × 3"),
     "an array without a suffix": ("X", npy(REALS), REALS, "4 rows × 3"),
     "an archive of one array": ("X.npz", npz(data=REALS), REALS, "4 rows × 3"),
@@ -223,7 +231,18 @@ READ: dict[str, tuple[str, str | bytes, Any, str]] = {
         [[1.5], [2.5]],
         "left out",
     ),
-    "parquet of truth values": ("X.parquet", of_arrow(x=[True, False], y=[1, 2]), [[1, 1], [0, 2]], "x … y"),
+    "parquet with an index that became a column": (
+        "X.parquet",
+        of_pandas(FRAME.reset_index(), index=False),
+        REALS,
+        "left out: column 'index' (counts the rows: 0, 1, 2 …)",
+    ),
+    "parquet of truth values": (
+        "X.parquet",
+        of_arrow(x=[True, False], y=[1, 2]),
+        [[1, 1], [0, 2]],
+        "False is 0, True is 1",
+    ),
     "parquet of decimals": (
         "X.parquet",
         of_arrow(x=pyarrow.array([1.5, 2.25]).cast(pyarrow.decimal128(5, 2))),
@@ -333,6 +352,12 @@ DECIDED: dict[str, tuple[str, str | bytes, str, dict[Any, Any]]] = {
         "label",
         {"kind": [[1.5], [2.5]]},
     ),
+    "parquet with ids that do not count": (
+        "X.parquet",
+        of_arrow(id=[842, 917], b=[1.5, 3.5]),
+        "index",
+        {True: [[1.5], [3.5]], False: [[842, 1.5], [917, 3.5]]},
+    ),
     "parquet with categories": (
         "X.parquet",
         of_arrow(x=[1.5, 2.5], kind=pyarrow.array(["a", "b"]).dictionary_encode()),
@@ -347,7 +372,6 @@ DECIDED: dict[str, tuple[str, str | bytes, str, dict[Any, Any]]] = {
     ),
     "dates": ("X.csv", "day,a\n2020-01-01,1.5\n2020-01-02,2.5\n", "label", {}),
     "an archive of several arrays": ("X.npz", npz(X=REALS, y=SIGNS), "array", {"X": REALS, "y": SIGNS}),
-    "an archive without arrays": ("X.npz", npz(), "array", {}),
 }
 """File, content, the setting that the refusal names, and what is read with its values."""
 
@@ -383,6 +407,7 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "digits of other scripts": ("X.csv", "1,2\n3,\u0661\n5,6\n", "line 2, column 1, holds"),
     "marks that turn the direction": ("X.csv", "1,2\n3,\u202e4\n5,6\n", r"holds '\u202e4'"),
     "letters without end": ("X.csv", "1,2\n3," + 10_000 * "x" + "\n5,6\n", "…"),
+    "an archive without arrays": ("X.npz", npz(), "it is an archive without arrays of numpy"),
     "a truth value among numbers": ("X.csv", "1,2\n3,True\n5,6\n", "line 2, column 1, holds 'True'"),
     "a row that is too short": ("X.csv", "1,2,3\n3,4\n5,6,7\n", "line 2 has 2 cells, and other rows have 3"),
     "a row that is too long": ("X.csv", "1,2\n3,4,5\n5,6\n", "line 2 has 3 cells, and other rows have 2"),
@@ -405,7 +430,7 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "Latin-1 far below": ("X.csv", csv(np.ones((5000, 2))).encode() + b"3,\xe9\n", "not text in UTF-8"),
     "bytes": ("X.csv", b"\0\0\0", "not text in UTF-8"),
     "bytes of no format": ("X.bin", b"\x01\x00\x02", "none of the formats that can be read: .npy, .npz"),
-    "a workbook": ("X.xlsx", npz(**{"xl/workbook": REALS})[:100], "cannot be read as a table of numbers"),
+    "a workbook": ("X.xlsx", zipped("xl/workbook.xml"), "it is an archive without arrays of numpy"),
     "a page": ("X.html", "<html><body>1, 2</body></html>", "cannot be read as a table of numbers"),
     "gzip that holds no table": ("X.csv.gz", gzip.compress(b"\0\1\2"), "not text in UTF-8"),
     "gzip that is cut off": (

@@ -94,6 +94,9 @@ class Content:
     words: Mapping[int, str] = field(default_factory=dict)
     """Columns that hold words, each with a word and its place as a message quotes it."""
 
+    truth_values: frozenset[int] = frozenset()
+    """Columns that hold truth values, which are read as 0 and 1."""
+
     notes: tuple[str, ...] = ()
     """How the file is read, where that is not the usual way."""
 

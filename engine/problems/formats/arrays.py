@@ -25,6 +25,8 @@ from engine.problems.table_settings import TableSettings
 HEADER = 1 << 14
 """A header ends within so many bytes: numpy refuses to read one of more than 10 000 letters."""
 
+SUFFIX = ".npy"
+
 Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
 
@@ -45,7 +47,13 @@ def npy_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
 def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
     """What an array of an .npz file holds. Raises: NotATable, BadField, zipfile.BadZipFile."""
     with zipfile.ZipFile(file) as archive:
-        members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+        members = {
+            member.filename.removesuffix(SUFFIX): member
+            for member in archive.infolist()
+            if member.filename.endswith(SUFFIX)
+        }
+    if not members:
+        raise NotATable("it is an archive without arrays of numpy")
     names = listed(members)
     if settings.array is None and len(members) != 1:
         raise BadField("array", f"{file.name} holds the arrays {names}; array chooses one of them")
@@ -110,7 +118,8 @@ def _content(opened: Opener, size: int) -> Content:
         return Cells(numbers, labels[:, 0])
 
     copied = 0 if header.kind == np.float64 else header.kind.itemsize
-    return Content(shape[1], read, shape[0], count * (FLOAT + copied))
+    truth = frozenset(range(shape[1])) if header.kind == np.bool_ else frozenset()
+    return Content(shape[1], read, shape[0], count * (FLOAT + copied), truth_values=truth)
 
 
 def _place(row: int, column: int) -> str:

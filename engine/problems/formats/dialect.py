@@ -119,7 +119,16 @@ def dialect_of(
         names = _names_in_comment(lines[:comments], separator, width)
     empty = _empty_columns(names, full)
     before = comments + (records.ends[0] if has_header else 0)
-    index = _index_of(names, full, width - len(empty), decimal, has_header and len(first) < width)
+    if names is None:
+        counted = _counts([row[0] for row in full]) if width - len(empty) > 1 else ""
+        index = IndexFinding(doubt=f"column 0 counts the rows ({counted}) and has no name" if counted else "")
+    else:
+        index = index_of(
+            names[: width - len(empty)],
+            lambda column: [row[column] for row in full],
+            decimal,
+            has_header and len(first) < width,
+        )
     marked = sum(bool(line.strip()) for line in lines[:comments])
     return Dialect(separator, decimal, names, has_header, before, marked, full, index, empty)
 
@@ -131,6 +140,13 @@ def words_in(dialect: Dialect) -> Iterator[tuple[int, str]]:
         words = [cell for cell in cells if cell not in MISSING and not is_number(cell, dialect.decimal)]
         if 2 * len(words) > len(cells) and not _are_truth_values(words):
             yield column, words[0]
+
+
+def truth_values_in(dialect: Dialect) -> Iterator[int]:
+    """Columns of truth values."""
+    for column in range(dialect.width):
+        if _are_truth_values([row[column] for row in dialect.rows]):
+            yield column
 
 
 def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]]:
@@ -254,7 +270,8 @@ def _one_or_two(row: Row, separator: str) -> BadField:
     cells = quoted_cell(separator.join(row))
     return BadField(
         "decimal",
-        f'{cells} may be one number or two cells; set decimal = "," or separator = "," to decide',
+        f'{cells} may be one number or two cells; set decimal = "," if it is one, or separator = "," if it is '
+        "two",
     )
 
 
@@ -384,27 +401,23 @@ def _empty_columns(names: Sequence[str] | None, rows: Sequence[Row]) -> tuple[in
     return tuple(columns)
 
 
-def _index_of(
-    names: Sequence[str] | None, rows: Sequence[Row], width: int, decimal: str, is_short: bool
+def index_of(
+    names: Sequence[str],
+    cells_of: Callable[[int], Sequence[str]],
+    decimal: str = ".",
+    is_short: bool = False,
 ) -> IndexFinding:
     """Columns at the beginning that only count or name the rows.
 
     Args:
-        width: number of columns that are not empty.
+        cells_of: the first cells of a column.
         is_short: whether the header has a name less than there are columns.
     """
-    if width < 2:
-        return IndexFinding()
-    if names is None:
-        counted = _counts([row[0] for row in rows])
-        doubt = f"column 0 counts the rows ({counted}) and has no name" if counted else ""
-        return IndexFinding(doubt=doubt)
     columns: dict[int, str] = {}
-    for column in range(width - 1):
-        name = names[column]
+    for column, name in enumerate(names[:-1]):
         if INDEX_NAMES.fullmatch(name) is None:
             break
-        cells = [row[column] for row in rows]
+        cells = cells_of(column)
         if counted := _counts(cells):
             columns[column] = f"counts the rows: {counted}"
             continue

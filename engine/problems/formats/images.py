@@ -69,7 +69,7 @@ def read(images: Path, labels: Path | None) -> Images:
             return _of_archive(images) if beginning == ARCHIVE else _of_cifar(images)
         if has_own_labels:
             raise NotATable(
-                f"does not begin as an IDX file of images does ({IMAGES:#x}), which have labels apart"
+                f"does not begin as an IDX file of images does ({IMAGES:#x}); of other files leave labels out"
             )
         if labels is None:
             raise BadField(
@@ -104,7 +104,8 @@ def _at_fault(file: Path, field: str) -> Iterator[None]:
     except (OSError, zipfile.BadZipFile, ValueError, *packed.FAULTS) as error:
         if isinstance(error, BadField):
             raise
-        raise BadField(field, f"{file.name} cannot be read as {field}: {files.reason(error)}") from error
+        reason = "it holds objects" if "pickle" in str(error) else files.reason(error)
+        raise BadField(field, f"{file.name} cannot be read as {field}: {reason}") from error
 
 
 def _beginning(file: Path) -> bytes:

@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from engine.problems.formats import FLOAT, Cells, Content, Format, IndexFinding
+from engine.problems.formats.dialect import index_of
 from engine.problems.formats.frames import numbers_of, quoted_cell, words_of
 from engine.problems.table_settings import TableSettings
 
 COPIES = 3
 """How often the numbers are held: as columns of Arrow, of pandas, and as a table."""
+
+FIRST_ROWS = 1000
+"""Rows by which a column is seen to count them."""
 
 NAMELESS_INDEX = re.compile(r"__index_level_\d+__")
 """Names that pandas gives to an index without a name."""
@@ -20,6 +24,7 @@ NAMELESS_INDEX = re.compile(r"__index_level_\d+__")
 
 def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
     """What a .parquet file holds. Raises: NotATable, or what Arrow raises."""
+    import pyarrow
     from pyarrow import parquet
 
     with parquet.ParquetFile(file) as table:
@@ -40,7 +45,10 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
         rows,
         COPIES * FLOAT * rows * len(schema),
         names=tuple(schema.names),
-        index=IndexFinding(dict(_index(schema))),
+        index=_index(file, schema),
+        truth_values=frozenset(
+            column for column, kind in enumerate(schema.types) if pyarrow.types.is_boolean(kind)
+        ),
         words=dict(_words(schema)),
     )
 
@@ -63,13 +71,24 @@ def _labels(cells: Any, column: int, names: Sequence[str]) -> Any:
     return words_of(cells, column, lambda row, _: _place(row, names[column]))
 
 
-def _index(schema: Any) -> Iterator[tuple[int, str]]:
-    """Columns that hold the index of the DataFrame that was written, and why."""
+def _index(file: Path, schema: Any) -> IndexFinding:
+    """Columns that hold the index of a DataFrame, as it was declared or is called."""
+    from pyarrow import parquet
+
+    def cells_of(column: int) -> list[str]:
+        with parquet.ParquetFile(file) as table:
+            batch = next(table.iter_batches(FIRST_ROWS, use_threads=False), None)
+        return [] if batch is None else [str(cell) for cell in batch.column(column).to_pylist()]
+
     metadata = schema.pandas_metadata or {}
     declared = [name for name in metadata.get("index_columns", ()) if isinstance(name, str)]
-    for position, name in enumerate(schema.names):
-        if name in declared or NAMELESS_INDEX.fullmatch(name):
-            yield position, "the index of the pandas DataFrame"
+    columns = {
+        position: "the index of the pandas DataFrame"
+        for position, name in enumerate(schema.names)
+        if name in declared or NAMELESS_INDEX.fullmatch(name)
+    }
+    finding = index_of(schema.names, cells_of)
+    return IndexFinding({**finding.columns, **columns}, "" if 0 in columns else finding.doubt)
 
 
 def _words(schema: Any) -> Iterator[tuple[int, str]]:
@@ -81,7 +100,7 @@ def _words(schema: Any) -> Iterator[tuple[int, str]]:
     for position, column in enumerate(schema):
         kind = column.type.value_type if types.is_dictionary(column.type) else column.type
         if not any(admits(kind) for admits in numeric):
-            yield position, str(column.type)
+            yield position, "categories" if types.is_dictionary(column.type) else f"values of type {kind}"
 
 
 def _place(row: int, name: str) -> str:

@@ -33,6 +33,7 @@ from engine.problems.formats.dialect import (
     Dialect,
     dialect_of,
     records_of,
+    truth_values_in,
     words_in,
 )
 from engine.problems.formats.frames import numbers_in, numbers_of, quoted_cell, words_of
@@ -77,6 +78,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
         has_header=dialect.has_header,
         index=dialect.index,
         empty=dialect.empty,
+        truth_values=frozenset(truth_values_in(dialect)),
         words={column: f"words such as {quoted_cell(word)}" for column, word in words_in(dialect)},
         notes=tuple(_notes(dialect, lines, suffix)),
     )

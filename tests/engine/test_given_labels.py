@@ -1,0 +1,234 @@
+"""Labels of the user: a column of the instances' file or a file of their own, as numbers, words or classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from building import LLS, data_of, experiment, gd
+from numpy.typing import NDArray
+
+from engine.core.parts import BadInput
+from engine.runtime.run import run
+from engine.spec.experiment import Experiment
+
+ROWS = np.array([[2.5, -0.5], [0.25, 1.5], [-1.5, 0.75], [0.5, 3.5], [-2.25, 0.125], [1.75, -3.5]])
+TWO = ["spam", "ham", "ham", "spam", "ham", "spam"]
+THREE = ["c", "a", "b", "a", "c", "b"]
+HEADER = "x,y,kind"
+
+
+def write(folder: Path, labels: list[Any], header: str = HEADER) -> str:
+    """A table of ROWS with a column of labels at its end."""
+    lines = [f"{row[0]},{row[1]},{label}" for row, label in zip(ROWS, labels, strict=True)]
+    (folder / "X.csv").write_text("\n".join([*([header] if header else []), *lines, ""]))
+    return str(folder / "X.csv")
+
+
+def described(path: str, target: Any = "file", label: Any = "kind", **more: Any) -> Experiment:
+    return experiment({"kind": "file", "path": path, "label": label}, target, **more)
+
+
+def labels_of(found: Experiment) -> NDArray[np.float64]:
+    """Labels [n, m] of the first replica."""
+    data = data_of(found)
+    return data.labels.view(found.run.replicas, data.targets, -1)[0].numpy().T
+
+
+@pytest.mark.parametrize(("label", "header"), [("kind", HEADER), (2, HEADER), (-1, HEADER), (2, "")])
+def test_the_label_column_is_learned_and_no_feature(label: Any, header: str, tmp_path: Path) -> None:
+    found = described(write(tmp_path, [1.5, -2.5, 3.5, 0.5, 7.5, -1.5], header), label=label)
+    np.testing.assert_array_equal(data_of(found).instances.rows[0].numpy(), ROWS)
+    np.testing.assert_array_equal(labels_of(found), [[1.5], [-2.5], [3.5], [0.5], [7.5], [-1.5]])
+    assert found.problem.data_sentence.endswith("numbers as they are")
+
+
+def test_two_words_are_minus_and_plus_one_in_sorted_order_and_said(tmp_path: Path) -> None:
+    found = described(write(tmp_path, TWO), loss="logistic")
+    np.testing.assert_array_equal(labels_of(found)[:, 0], [1, -1, -1, 1, -1, 1])
+    assert found.problem.label_values == "signs"
+    assert "ham = −1, spam = +1" in found.problem.data_sentence
+
+
+def test_the_target_classes_gives_two_words_the_same_labels(tmp_path: Path) -> None:
+    found = described(write(tmp_path, TWO), "classes")
+    np.testing.assert_array_equal(labels_of(found)[:, 0], [1, -1, -1, 1, -1, 1])
+    assert "ham = −1, spam = +1" in found.problem.data_sentence
+
+
+@pytest.mark.parametrize("target", ["file", "classes"])
+def test_more_words_are_a_target_each(target: str, tmp_path: Path) -> None:
+    found = described(write(tmp_path, THREE), target)
+    np.testing.assert_array_equal(labels_of(found).argmax(1), [2, 0, 1, 0, 2, 1])
+    np.testing.assert_array_equal(labels_of(found).sum(1), np.ones(6))
+    assert found.problem.one_hot
+    assert "3 classes with a target each: a, b, c" in found.problem.data_sentence
+
+
+def test_a_net_learns_words_by_cross_entropy(tmp_path: Path) -> None:
+    net = {
+        "update": {"kind": "gd", "lr": 0.1},
+        "architecture": {"kind": "dense", "widths": [8], "outputs": "m"},
+    }
+    path = write(tmp_path, THREE)
+    trace = run(
+        described(path, learners={"net": net}, protocol={"kind": "steps", "steps": 50}, loss="cross-entropy")
+    )
+    loss = trace.curve("net").mean("loss")
+    assert loss[-1] < loss[0]
+
+
+def test_whole_numbers_are_classes_for_the_target_classes_alone(tmp_path: Path) -> None:
+    path = write(tmp_path, [0, 1, 1, 0, 2, 2])
+    np.testing.assert_array_equal(labels_of(described(path))[:, 0], [0, 1, 1, 0, 2, 2])
+    np.testing.assert_array_equal(labels_of(described(path, "classes")).argmax(1), [0, 1, 1, 0, 2, 2])
+    bits = write(tmp_path, [0, 1, 1, 0, 1, 1])
+    np.testing.assert_array_equal(labels_of(described(bits, "classes"))[:, 0], [-1, 1, 1, -1, 1, 1])
+    assert "0 = −1, 1 = +1" in described(bits, "classes").problem.data_sentence
+
+
+def test_numbers_that_are_not_whole_are_no_classes(tmp_path: Path) -> None:
+    path = write(tmp_path, [0.5, 1, 1, 0, 2, 2])
+    with pytest.raises(BadInput, match=r"problem\.target\.kind: the instances of file have no classes"):
+        described(path, "classes")
+
+
+def test_permuted_rows_keep_their_words(tmp_path: Path) -> None:
+    matrix = {"kind": "file", "path": write(tmp_path, TWO), "label": "kind", "permute": True}
+    data = data_of(experiment(matrix, "file", replicas=4))
+    by_row = {tuple(row): 1.0 if word == "spam" else -1.0 for row, word in zip(ROWS, TWO, strict=True)}
+    for rows, labels in zip(data.instances.rows.numpy(), data.labels.view(4, -1).numpy(), strict=True):
+        assert [by_row[tuple(row)] for row in rows] == labels.tolist()
+    assert len({tuple(map(tuple, rows)) for rows in data.instances.rows.numpy()}) > 1
+
+
+def test_a_label_that_the_target_does_not_learn_is_said(tmp_path: Path) -> None:
+    sentence = described(write(tmp_path, TWO), "constant").problem.data_sentence
+    assert "label column 'kind': not learned, as the target is constant" in sentence
+
+
+def test_a_run_on_words_learns(tmp_path: Path) -> None:
+    trace = run(described(write(tmp_path, TWO), learners={"GD": gd(0.02), "LLS": LLS}))
+    assert all(curve.complete for curve in trace.curves)
+
+
+@pytest.mark.parametrize("header", ["kind\n", ""])
+def test_words_in_a_file_of_their_own_are_classes(header: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "X.npy", ROWS)
+    (tmp_path / "y.csv").write_text(header + "\n".join(TWO) + "\n")
+    matrix, target = ({"kind": "file", "path": str(tmp_path / name)} for name in ("X.npy", "y.csv"))
+    found = experiment(matrix, target)
+    np.testing.assert_array_equal(labels_of(found)[:, 0], [1, -1, -1, 1, -1, 1])
+    assert "labels y.csv: 6 rows × 1 column" in found.problem.data_sentence
+    assert "ham = −1, spam = +1" in found.problem.data_sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "header"),
+    [
+        ("0\n1\n0\n1\n", 4, False),
+        ("0\n1\n0\n1\n", 3, True),
+        ("0\n1\n-1\n-1\n1\n", 5, False),
+        ("0\n1\n-1\n-1\n1\n", 4, True),
+        ("c\na\nb\na\n", 4, False),
+        ("c\na\nb\na\n", 3, True),
+    ],
+)
+def test_the_number_of_instances_decides_whether_labels_have_a_header(
+    text: str, count: int, header: bool, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "X.npy", ROWS[:count])
+    (tmp_path / "y.csv").write_text(text)
+    found = experiment(*({"kind": "file", "path": str(tmp_path / name)} for name in ("X.npy", "y.csv")))
+    assert len(labels_of(found)) == count
+    assert found.problem.data_reports[1].header is header
+
+
+def test_two_arrays_of_an_archive_are_instances_and_labels(tmp_path: Path) -> None:
+    np.savez(tmp_path / "Xy.npz", X=ROWS, y=ROWS[:, 0] > 0)
+    path = str(tmp_path / "Xy.npz")
+    found = experiment(
+        {"kind": "file", "path": path, "array": "X"}, {"kind": "file", "path": path, "array": "y"}
+    )
+    np.testing.assert_array_equal(labels_of(found)[:, 0], ROWS[:, 0] > 0)
+
+
+@pytest.mark.parametrize("names_path", [False, True])
+def test_labels_of_svmlight_files_are_learned(names_path: bool, tmp_path: Path) -> None:
+    (tmp_path / "rows.svm").write_text("+1 1:0.5\n-1 2:1.5\n+1 1:1 2:1\n")
+    path = str(tmp_path / "rows.svm")
+    found = experiment(
+        {"kind": "file", "path": path}, {"kind": "file", **({"path": path} if names_path else {})}
+    )
+    np.testing.assert_array_equal(data_of(found).instances.rows[0].numpy(), [[0.5, 0], [0, 1.5], [1, 1]])
+    np.testing.assert_array_equal(labels_of(found)[:, 0], [1, -1, 1])
+
+
+def refusal(*words: Any, **more: Any) -> str:
+    with pytest.raises(BadInput) as caught:
+        experiment(*words, **more)
+    return str(caught.value)
+
+
+def test_labels_that_are_nowhere_are_asked_for_in_both_places(tmp_path: Path) -> None:
+    np.save(tmp_path / "X.npy", ROWS)
+    said = refusal({"kind": "file", "path": str(tmp_path / "X.npy")}, "file")
+    assert said.startswith("problem.target.path: missing; give a file of labels here")
+    assert "problem.matrix.label" in said
+
+
+def test_settings_of_a_file_that_is_not_named_are_refused(tmp_path: Path) -> None:
+    matrix = {"kind": "file", "path": write(tmp_path, TWO), "label": "kind"}
+    said = refusal(matrix, {"kind": "file", "columns": ["x"]})
+    assert said.startswith("problem.target.columns: this is about a file of labels")
+
+
+@pytest.mark.parametrize("setting", [{"array": "X"}, {"label": "z"}, {"label": 7}, {"columns": ["x", "z"]}])
+def test_a_setting_that_names_nothing_of_the_file_is_refused_with_what_there_is(
+    setting: dict[str, Any], tmp_path: Path
+) -> None:
+    said = refusal({"kind": "file", "path": write(tmp_path, [1, 2, 3, 1, 2, 3]), **setting}, "constant")
+    (name,) = setting
+    assert said.startswith(f"problem.matrix.{name}: ")
+    assert any(words in said for words in ("leave it out", "x, y, kind", "0 … 2"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (
+            ["a", "b", "", "a", "b", "a"],
+            "line 4, column 2 ('kind'), has no value (empty, NA or nan), and every row",
+        ),
+        (["a"] * 6, "every label is 'a'; words name two classes or more"),
+        (list("abcdef"), "6 labels are 6 different words, which are no classes"),
+        ([1, 2, "inf", 4, 5, 6], "line 4, column 2 ('kind'), holds inf"),
+    ],
+)
+def test_labels_that_cannot_be_learned_are_refused(labels: list[Any], said: str, tmp_path: Path) -> None:
+    assert said in refusal({"kind": "file", "path": write(tmp_path, labels), "label": "kind"}, "file")
+
+
+@pytest.mark.parametrize(
+    ("header", "setting", "said"),
+    [
+        (HEADER, {"columns": ["x", "x"]}, "columns: column 'x' comes twice"),
+        (HEADER, {"columns": ["x", "kind"], "label": "kind"}, "columns: column 'kind' is the label"),
+        ("a,a,kind", {"columns": ["a"]}, "columns: 2 columns are called 'a'; take a position: 0, 1"),
+        ("", {"label": "x"}, "label: the columns have no names, so 'x' is none; take a position, 0 … 2"),
+    ],
+)
+def test_columns_are_chosen_once_and_by_names_that_are_clear(
+    header: str, setting: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, [1, 2, 3, 1, 2, 3], header)
+    assert said in refusal({"kind": "file", "path": path, **setting}, "constant")
+
+
+def test_columns_are_read_in_the_order_in_which_they_are_named(tmp_path: Path) -> None:
+    matrix = {"kind": "file", "path": write(tmp_path, TWO), "columns": ["y", 0]}
+    found = experiment(matrix, "constant")
+    np.testing.assert_array_equal(data_of(found).instances.rows[0].numpy(), ROWS[:, ::-1])
+    assert "left out: column 'kind' (not among `columns`)" in found.problem.data_sentence
