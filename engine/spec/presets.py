@@ -12,7 +12,7 @@ from pathlib import Path
 from engine.core import files, texts
 from engine.core.parts import BadInput
 from engine.spec import plan, reading
-from engine.spec.changes import unjudged
+from engine.spec.changes import SET_UP, unjudged
 from engine.spec.experiment import Experiment
 from engine.spec.former_words import noted, sentence
 from engine.spec.points import Plan
@@ -86,11 +86,17 @@ def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]
 def planned(preset: str, described: Raw) -> Plan:
     """All points of a preset's document, in which overrides may void claims: these are not judged.
 
+    Nor are any where the preset cannot run without the overrides, as with a file that these say how to read.
+
     Raises: BadInput whose place begins with `preset`.
     """
-    origin = document(preset)
     with _named(preset):
         points = plan.plan(described)
+    try:
+        origin = document(preset)
+    except BadInput:
+        return replace(points, unjudged=dict.fromkeys(range(len(points.claims)), SET_UP))
+    with _named(preset):
         return replace(points, unjudged=unjudged(points, described, origin))
 
 

@@ -1,4 +1,4 @@
-"""Labels of the user: a column of the instances' file or a file of their own, as numbers, words or classes."""
+"""Labels in a column of the instances' file or in a file of their own, as numbers, words or classes."""
 
 from __future__ import annotations
 

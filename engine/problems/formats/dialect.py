@@ -268,11 +268,8 @@ def _have_fractions(records: Sequence[Row]) -> bool:
 
 def _one_or_two(row: Row, separator: str) -> BadField:
     cells = quoted_cell(separator.join(row))
-    return BadField(
-        "decimal",
-        f'{cells} may be one number or two cells; set decimal = "," if it is one, or separator = "," if it is '
-        "two",
-    )
+    remedy = 'set decimal = "," if it is one, or separator = "," if it is two'
+    return BadField("decimal", f"{cells} may be one number or two cells; {remedy}")
 
 
 def _is_header(
