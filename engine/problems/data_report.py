@@ -38,7 +38,7 @@ class DataReport(NamedTuple):
     """The first and the last name of the columns, if they have names."""
 
     label: str = ""
-    """The column of labels, if there is one."""
+    """The column of labels, if there is one; the report of the labels says what they are."""
 
     classes: str = ""
     """Which word or number is which class."""
@@ -69,7 +69,6 @@ class DataReport(NamedTuple):
         parts = [
             ", ".join(filter(None, (size, header))),
             *self.notes,
-            f"label: {self.label}" if self.label else "",
             self.classes,
             "; ".join(f"left out: {columns} ({reason})" for columns, reason in self.left_out),
         ]

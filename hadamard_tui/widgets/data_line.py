@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.widgets import Static
 
 from engine.core.parts import BadInput
-from engine.problems.problem import Problem
+
+if TYPE_CHECKING:
+    from engine.problems.problem import Problem
 
 
 class DataLine(Static):

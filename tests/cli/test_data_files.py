@@ -25,7 +25,7 @@ claims = [{ text = "GD starts at 1", kind = "value", curve = "GD", at = 0, equal
 ROWS = np.random.default_rng(0).standard_normal((12, 3)).round(3)
 
 SENTENCE = (
-    "data: X.csv: 12 rows × 3 columns, header x0 … x2, label: column 'kind', left out: column 0 (counts the "
+    "data: X.csv: 12 rows × 3 columns, header x0 … x2, left out: column 0 (counts the "
     "rows: 0, 1, 2 …); label column 'kind': ham = −1, spam = +1\n"
 )
 
