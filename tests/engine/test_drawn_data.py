@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from building import gd
+from building import gd, needed
 
 from engine.core import streams
 from engine.core.parts import BadInput
@@ -80,7 +80,7 @@ def test_so_many_bytes_of_data_are_held_at_most(drawn, monkeypatch):
 def test_data_that_are_held_leave_room_for_a_run_that_needs_it(drawn, monkeypatch):
     source, (small, large, *_) = DrawnData(), plan(document()).points
     run(small.experiment, data=source)
-    free = memory_estimate.needed(large.experiment)
+    free = needed(large.experiment)
     monkeypatch.setattr(memory_estimate, "GRANTED", -1)
     monkeypatch.setattr(memory_estimate, "available", lambda device: free - (1 if source._held else 0))
     run(large.experiment, data=source)

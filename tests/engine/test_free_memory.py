@@ -22,7 +22,7 @@ assert 100 << 20 < free <= 200 << 20, free
 words = {{"problem": {{"matrix": {{"kind": "gaussian", "d": 8192}}, "target": {{"kind": "feature"}}}},
          "protocol": {{"kind": "one-pass"}}, "learners": [{{"name": "LLS", "solver": {{"kind": "lls"}}}}]}}
 try:
-    memory_estimate.check(reading.parse(words), "cpu")
+    memory_estimate.check(plan_run(reading.parse(words)), "cpu")
 except BadInput as error:
     print(error)
 """
