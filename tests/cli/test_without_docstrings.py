@@ -41,6 +41,7 @@ def as_usual() -> dict[str, str]:
     return shown()
 
 
+@pytest.mark.slow
 def test_python_oo_shows_the_same_texts(as_usual: dict[str, str]) -> None:
     without = shown("-OO")
     assert without.keys() == as_usual.keys()
@@ -58,6 +59,7 @@ def test_one_module_alone_reads_docstrings() -> None:
     assert readers == {"docstrings.py"}
 
 
+@pytest.mark.slow
 def test_the_texts_are_those_of_the_docstrings(as_usual: dict[str, str]) -> None:
     assert "Adafactor: u_ij = g_ij / √(R_i C_j / mean R)" in as_usual["list updates"]
     assert "A problem, a protocol, the learners" in as_usual["schema"]
