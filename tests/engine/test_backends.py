@@ -470,3 +470,12 @@ def measured(curve, measure):
     if measure.is_number:
         return curve.values(measure.name)
     return None if (found := curve.array(measure.name)) is None else found.values
+
+
+@pytest.mark.parametrize("backend", FAST)
+@pytest.mark.parametrize("rule", ["gd", "momentum", "adagrad", "eg", "egu", "egu-pm"])
+def test_rows_of_one_of_three_classes_are_mistaken_alike_on_every_backend_that_serves_them(backend, rule):
+    words = {"target": {"kind": "coin", "classes": 3}, "learners": {"it": {"update": rule}}}
+    described = experiment(**words, d=16, replicas=2)
+    if refusal(FAST[backend], described.learners[0], described) is None:
+        assert_twins(*twins(backend, **words, d=16, replicas=2)[0])
