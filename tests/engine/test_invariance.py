@@ -197,3 +197,11 @@ def test_solutions_for_all_rows_are_not_taken_for_those_for_transformed_rows(sol
     (learner,) = described.learners
     group = verdict(learner, described).group
     assert certificate(described, learner, group=group) < INVARIANT
+
+
+def test_the_unit_of_a_rate_is_the_same_to_rounding_for_rotated_instances():
+    """With residuals of 1e-3 λ, λ errs by 1e-6 λ, and predictions change by 3e-6 under rotations."""
+    net = {"kind": "dense", "widths": [16], "parametrisation": "ntk"}
+    learner = {"architecture": net, "update": {"kind": "gd", "lr": 0.5}, "rate_unit": "start-sharpness"}
+    made = experiment("hadamard", learners={"it": learner}, d=20, noise=2.0)
+    assert certificate(made, made.learners[0]) < 1e-9
