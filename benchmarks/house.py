@@ -210,9 +210,7 @@ def print_table(title: str, rows: list[tuple[Any, ...]]) -> None:
 def print_calls() -> None:
     decisions, receiving = calls_in_a_run()
     rows = [(name, decisions[name]) for name in DECISIONS]
-    print_table(
-        f"Calls in one run of {PRESET}", [*rows, ("calls elsewhere that receive the experiment", receiving)]
-    )
+    print_table(f"Calls in one run of {PRESET}", [*rows, ("calls that receive the experiment", receiving)])
 
 
 def print_expressions(texts: dict[str, str]) -> None:

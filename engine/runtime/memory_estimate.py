@@ -69,11 +69,9 @@ def check(plan: RunPlan, device: str) -> int:
     experiment, data = plan.experiment, next(iter(by_place))
     alone = max(by_place[data], drawn_bytes(plan)) > free
     where = data if alone else max(by_place, key=by_place.__getitem__)
-    raise BadInput(
-        where,
-        f"{_size_in_words(plan, where)} needs {in_words(by_place.total())} of memory and {device} has "
-        f"{in_words(free)} free; take {_that_fits(experiment, free)}",
-    )
+    size, needed = _size_in_words(plan, where), in_words(by_place.total())
+    lack = f"{size} needs {needed} of memory and {device} has {in_words(free)} free"
+    raise BadInput(where, f"{lack}; take {_that_fits(experiment, free)}")
 
 
 def _size_in_words(plan: RunPlan, where: str) -> str:

@@ -18,6 +18,7 @@ from engine.backends import backends
 from engine.core import catalogue, device
 from engine.core.parts import BadInput
 from engine.learners.noise import Noise
+from engine.planning import memory as planned_memory
 from engine.planning.run_plan import plan_run
 from engine.problems.data import draw
 from engine.problems.matrices.gaussian import Gaussian
@@ -353,10 +354,10 @@ def test_free_memory_returns_before_every_round_of_large_learners_alone(limit, s
     returned = []
     monkeypatch.setattr(memory_estimate, "give_back", lambda: returned.append(True))
     described = experiment(d=16, replicas=3, learners={"GD": gd(0.01), "spindly": gd(0.01, kind="spindly")})
-    monkeypatch.setattr(memory_estimate, limit, size + 1)
+    monkeypatch.setattr(planned_memory, limit, size + 1)
     run(described, lambda: 6)
     assert not returned
-    monkeypatch.setattr(memory_estimate, limit, size)
+    monkeypatch.setattr(planned_memory, limit, size)
     run(described, lambda: 6)
     assert len(returned) == 2 * 3  # learners times rounds of 6, 6 and 5 records
 

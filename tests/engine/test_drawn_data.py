@@ -8,6 +8,8 @@ from engine.core import streams
 from engine.core.parts import BadInput
 from engine.core.stopping import Stopped, stopped_by
 from engine.core.streams import Streams
+from engine.planning.memory import drawn_bytes
+from engine.planning.run_plan import plan_run
 from engine.runtime import drawn_data, memory_estimate
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.run import run
@@ -67,9 +69,7 @@ def test_other_seeds_replicas_and_types_are_other_data(other, count, drawn):
 
 
 def test_so_many_bytes_of_data_are_held_at_most(drawn, monkeypatch):
-    monkeypatch.setattr(
-        drawn_data, "MOST", memory_estimate.drawn_bytes(plan(document()).points[1].experiment)
-    )
+    monkeypatch.setattr(drawn_data, "MOST", drawn_bytes(plan_run(plan(document()).points[1].experiment)))
     sweep(plan(document()))
     assert drawn == [8, 16] * 3
     drawn.clear()

@@ -15,6 +15,7 @@ import resource, psutil
 from engine.runtime import memory_estimate
 from engine.spec import reading
 from engine.core.parts import BadInput
+from engine.planning.run_plan import plan_run
 taken = psutil.Process().memory_info().{used}
 resource.setrlimit(resource.{limit}, (taken + (200 << 20), resource.RLIM_INFINITY))
 free = memory_estimate.available("cpu")

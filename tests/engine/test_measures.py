@@ -34,7 +34,7 @@ class Nothing:
     def looks(self, record):
         return False
 
-    def measures_of(self):
+    def measured(self):
         return {}
 
 
