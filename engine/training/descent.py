@@ -21,7 +21,7 @@ from engine.training.training_inputs import TrainingInputs
 from engine.updates import BEST, GRID, Rates, State
 
 UNIT_TOLERANCE = 1e-6
-"""‖Hv − λv‖ relative to λ for the unit of a rate: that of λ, its square, is rounding."""
+"""Relative residual ‖Hv − λv‖ / λ for the unit of a rate. The error of λ, about its square, is rounding."""
 
 MANY = 1 << 14
 """Weights from which on two exponentials for each weight vector are faster than one for each weight."""
