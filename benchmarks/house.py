@@ -18,10 +18,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from engine.backends import Backend, backend_of, backends
+from engine.backends import Backend, backends
 from engine.core import catalogue
 from engine.core.lazy import load_torch
 from engine.core.parts import Part
+from engine.planning.run_plan import plan_run
 from engine.runtime.run import run
 from engine.spec import presets
 from engine.spec.plan import plan
@@ -32,8 +33,20 @@ ROOMS = ("engine", "hadamard_tui")
 
 PRESET = "hadamard-128"
 
-DECISIONS = ("recorded_measures", "lines_along", "missing", "judged", "backend_of", "rates_of")
-"""Functions that decide something about a run; a plan would ask each once per learner."""
+DECISIONS = (
+    "plan_run",
+    "recorded_measures",
+    "lines_along_runs",
+    "missing",
+    "judged",
+    "backend_choice",
+    "rates_of",
+    "verdict",
+)
+"""Functions that decide something about a run."""
+
+DECIDING = ("engine/planning/", "engine/spec/")
+"""Rooms whose functions may receive the experiment as often as they like."""
 
 REPEATED = {
     "experiment.problem.matrix.shape()": r"experiment\.problem\.matrix\.shape\(\)",
@@ -67,7 +80,7 @@ PRIVATE = r"\b(?:textual|numba)[\w.]*\._\w+|from (?:textual|numba)[\w.]* import 
 
 
 def calls_in_a_run() -> tuple[Counter[str], int]:
-    """Calls of each decision in one run, and calls of engine functions that receive the experiment."""
+    """Calls of each decision in one run, and calls outside DECIDING that receive the experiment."""
     decisions: Counter[str] = Counter()
     receiving = 0
 
@@ -78,6 +91,8 @@ def calls_in_a_run() -> tuple[Counter[str], int]:
             return
         if code.co_name in DECISIONS:
             decisions[code.co_name] += 1
+        if code.co_filename.startswith(tuple(str(ROOT / room) for room in DECIDING)):
+            return
         parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         receiving += any(isinstance(frame.f_locals.get(name), Setup) for name in parameters)
 
@@ -182,7 +197,7 @@ def learners_by_backend() -> Counter[str]:
     served: Counter[str] = Counter()
     for name in presets.names():
         experiment = plan(presets.document(name)).experiment
-        served.update(backend_of(learner, experiment).name for learner in experiment.learners)
+        served.update(planned.backend.name for planned in plan_run(experiment).learners)
     return served
 
 

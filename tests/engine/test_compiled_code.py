@@ -8,8 +8,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from building import planned
 
-from engine.backends import awaited, backend_of, backends
+from engine.backends import backends
 from engine.core import compiled_code
 from engine.core.compiled_code import CompiledCode
 from engine.runtime import compiling, handover, small_run
@@ -136,14 +137,14 @@ BY_NETS = large(
 )
 def test_until_it_is_compiled_a_slower_backend_serves(described, fast, slow, monkeypatch):
     learner = described.learners[0]
-    assert backend_of(learner, described).name == fast
-    assert awaited(learner, described) is None
+    assert planned(learner, described).backend.name == fast
+    assert planned(learner, described).faster is None
     monkeypatch.setattr(CompiledCode, "is_there", False)
-    assert backend_of(learner, described).name == slow
-    assert awaited(learner, described)[0].name == fast
+    assert planned(learner, described).backend.name == slow
+    assert planned(learner, described).faster[0].name == fast
     forced = msgspec.structs.replace(described, run=msgspec.structs.replace(described.run, path=fast))
-    assert backend_of(learner, forced).name == fast
-    assert awaited(learner, forced) is None
+    assert planned(learner, forced).backend.name == fast
+    assert planned(learner, forced).faster is None
 
 
 @pytest.mark.slow
@@ -155,7 +156,7 @@ def test_the_sample_of_a_backend_compiles_what_its_learner_needs(described, monk
     made = []
     monkeypatch.setattr(CompiledCode, "is_there", False)
     monkeypatch.setattr(CompiledCode, "make", lambda code, module, words: made.append((code, module, words)))
-    compiling.compile_meanwhile(described.learners[0], described)
+    compiling.compile_meanwhile(planned(described.learners[0], described))
     ((code, module, words),) = made
     assert module == small_run.__name__
     monkeypatch.setattr(CompiledCode, "is_there", True)
@@ -241,10 +242,10 @@ def test_the_other_process_makes_what_later_runs_find(tmp_path, monkeypatch):
     code = backends()["preactivations"].code(learner, BY_NETS)
     assert not code.is_there
     started = time.perf_counter()
-    compiling.compile_meanwhile(learner, BY_NETS)
+    compiling.compile_meanwhile(planned(learner, BY_NETS))
     assert time.perf_counter() - started < 1, "nobody waits for it"
-    assert backend_of(learner, BY_NETS).name == "structured"
+    assert planned(learner, BY_NETS).backend.name == "structured"
     code.wait()
     assert code.is_there
-    assert backend_of(learner, BY_NETS).name == "preactivations"
+    assert planned(learner, BY_NETS).backend.name == "preactivations"
     assert [*tmp_path.rglob("*.nbi")]

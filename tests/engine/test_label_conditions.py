@@ -12,6 +12,7 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.pictures.respect import respect
+from engine.planning.run_plan import plan_run
 from engine.problems.problem import Problem
 from engine.protocols.steps import MiniBatches
 from engine.results.results import of_one
@@ -33,7 +34,7 @@ def holds(kind, described):
 
 def values(described, kind):
     """A line of an experiment, [S], its mean over replicas."""
-    trace, _ = prepare(described)
+    trace, _ = prepare(plan_run(described))
     (line,) = (line for line in trace.lines if line.kind == kind)
     return line.values if line.each is None else line.each.mean(0)
 

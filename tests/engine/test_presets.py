@@ -6,6 +6,7 @@ from pathlib import Path
 
 import crossing
 import pytest
+from building import measures_of
 from looping import looped
 
 from engine.core import catalogue
@@ -18,7 +19,6 @@ from engine.spec import presets
 from engine.spec.check import check
 from engine.spec.plan import plan
 from engine.spec.reading import read_raw
-from engine.spec.recorded import recorded_measures
 from hadamard_tui.browsing import thumbnails
 
 NAMES = presets.names()
@@ -112,7 +112,7 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
             if learner.tends_to is not None:
                 used["solvers"].add(learner.tends_to.kind)
         used["measures"] |= {
-            each.kind for learner in described.learners for each in recorded_measures(described, learner)
+            each.kind for learner in described.learners for each in measures_of(learner, described)
         }
         for claim in described.claims:
             named = {getattr(claim, field) for field in claim.line_fields} - {None}

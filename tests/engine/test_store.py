@@ -5,6 +5,7 @@ import pytest
 from building import gd
 
 from engine.core.parts import BadInput
+from engine.planning.run_plan import plan_run
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.views import view
@@ -101,7 +102,7 @@ def test_curves_from_the_cache_name_the_backends_that_computed_them(tmp_path):
         trace.curves[0].backends.append("compiled")
     store = Store(tmp_path)
     for point, trace in zip(computed.plan.points, computed.traces.values(), strict=True):
-        store.keep(point.experiment, point.experiment.learners[0], trace.curves)
+        store.keep(plan_run(point.experiment).learners[0], trace.curves)
     restored, _ = swept(tmp_path, document())
     for number, trace in computed.traces.items():
         assert restored.traces[number].curves[0].backend == trace.curves[0].backend

@@ -24,6 +24,7 @@ import numpy as np
 from engine.core import catalogue
 from engine.core.lazy import load_torch
 from engine.pictures.view import ROUNDING
+from engine.planning.run_plan import plan_run
 from engine.results.outcomes import judge
 from engine.results.report import claim, number, numbers, report
 from engine.results.results import of_one
@@ -90,7 +91,7 @@ def digest(name: str, preset: str | None = None) -> dict[str, Any]:
     preset, overrides = SMALL.get(name, (preset or name, []))
     changes = ["run.device=cpu", *overrides, *(["claims=[]"] if overrides else [])]
     described = presets.load(preset, changes)
-    compile_first(described)
+    compile_first(plan_run(described))
     if described.axes:
         along = _along_axes(presets.document(preset, changes))
         if name in ARBITRARY:
