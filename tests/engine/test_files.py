@@ -1,5 +1,6 @@
 """The user's own matrices and labels: what can be read, and what is refused and how."""
 
+import gzip
 import os
 import re
 import socket
@@ -12,8 +13,8 @@ from building import LLS, data_of, experiment, gd, raw
 from pyarrow import parquet
 
 from engine.core.parts import BadInput
-from engine.planning.run_plan import plan_run
 from engine.problems import table
+from engine.problems.formats import text
 from engine.problems.table import Request, read
 from engine.runtime.run import run
 from engine.spec import reading
@@ -415,74 +416,35 @@ def test_what_is_no_regular_file_is_refused_unopened(suffix, tmp_path, monkeypat
 def test_a_path_that_cannot_be_is_refused(path):
     with pytest.raises(BadInput):
         read_table(path, "here")
-<<<<<<< HEAD
-=======
 
 
-@pytest.mark.parametrize("suffix", table.FORMATS)
-def test_a_run_too_large_for_memory_is_refused_before_its_file_is_read(suffix, tmp_path, monkeypatch):
-    path = large(tmp_path / f"it{suffix}")
-    monkeypatch.setattr(table, "SMALL", 1 << 10)
-    monkeypatch.setattr(table, "free_bytes", lambda: 60 << 20)
-    monkeypatch.setattr(memory_estimate, "free_bytes", lambda: 60 << 20)
-    matrix = {"kind": "file", "path": path}
-    tracemalloc.start()
-    try:
-        described = experiment(matrix, "constant", learners={"LLS": LLS}, replicas=20)
-        with pytest.raises(BadInput, match=r"a \d+ × \d matrix in 20 replicas needs .* 60 MiB free"):
-            memory_estimate.check(plan_run(described), "cpu")
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < 5 << 20
-    monkeypatch.undo()
-    assert described.problem.matrix.size() == read_table(path, "here").shape
-
-
-@pytest.mark.parametrize("suffix", table.FORMATS)
+@pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize(
     ("entries", "values"), [((-1, 1), "signs"), ((0, 1), "bits"), ((1, 2), "any"), ((-1, 0), "any")]
 )
-def test_what_the_numbers_of_a_large_file_are_is_known_before_it_is_read(
-    suffix, entries, values, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(table, "SMALL", 4)
-    monkeypatch.setattr(arrays, "PIECE", 8)
-    path = write(tmp_path / f"it{suffix}", np.resize([entries[1]] * 20 + [entries[0]], (9, 3)))
-    assert (table.shape_of(path, "here"), table.values_of(path, "here")) == ((9, 3), values)
-    assert table.unread_bytes(path, "here") == 8 * 27
-    read_table(path, "here")
-    assert (table.values_of(path, "here"), table.unread_bytes(path, "here")) == (values, 0)
+def test_what_every_number_of_a_file_is_is_known(suffix, entries, values, tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "PIECE", 8)
+    numbers = np.resize([entries[1]] * 20 + [entries[0]], (9, 3))
+    path = write(tmp_path / f"it{suffix}", numbers, header="a,b,c")
+    assert read(Request(path), "here").values == values
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".csv"])
-def test_a_large_file_with_a_number_that_is_not_finite_is_refused_when_it_is_drawn(
-    suffix, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(table, "SMALL", 4)
-    rows = X.copy()
-    rows[2, 1] = np.nan
-    described = experiment({"kind": "file", "path": write(tmp_path / f"it{suffix}", rows)}, "constant")
-    with pytest.raises(BadInput, match=r"problem\.matrix\.path: .* holds nan at row 2, column 1"):
-        run(described)
+def test_a_packed_table_that_does_not_fit_is_refused_while_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "it.csv.gz"
+    path.write_bytes(gzip.compress(b"0,0,0,0\n" * (1 << 19)))
+    monkeypatch.setattr(text, "free_bytes", lambda: 20 << 20)
+    with pytest.raises(
+        BadInput, match=r"it.csv.gz needs more than .* of memory in any run, and 20 MiB are free"
+    ):
+        read_table(str(path))
+    monkeypatch.undo()
+    assert read_table(str(path)).shape == (1 << 19, 4)
 
 
-@pytest.mark.parametrize(
-    ("text", "shape"),
-    [
-        ("1,2\n3,4\n", (2, 2)),
-        ("a,b,\n1,2\n3,4", (2, 2)),
-        ("\ufeff\r\na\r\n1\r\n2\r\n", (2, 1)),
-        ("\n1, 2\n\n \n3 ,4\n\n", (2, 2)),
-        ("1\r2\r3", (3, 1)),
-    ],
-)
-def test_the_rows_of_a_large_csv_file_are_counted(text, shape, tmp_path, monkeypatch):
-    monkeypatch.setattr(table, "SMALL", 0)
-    (tmp_path / "it.csv").write_text(text, encoding="utf-8", newline="")
-    for block in (1, 3, 1 << 10):
-        monkeypatch.setattr(commas, "BLOCK", block)
-        table._found.cache_clear()
-        assert table.shape_of(str(tmp_path / "it.csv"), "here") == shape
-    assert read_table(str(tmp_path / "it.csv"), "here").shape == shape
->>>>>>> main
+def test_more_tables_are_read_than_are_held(tmp_path):
+    paths = [write(tmp_path / f"{number}.npy", number * X) for number in range(2 * table.HELD)]
+    for _ in range(2):
+        for number, path in enumerate(paths):
+            assert np.array_equal(read_table(path), number * X)
+            assert table.report(Request(path), "here").rows == len(X)
+    assert len(table._held) <= table.HELD

@@ -160,7 +160,7 @@ def _of_cifar(file: Path) -> Images:
 
 def _of_archive(file: Path) -> Images:
     """The images for training of mnist.npz. Raises: NotATable, or what numpy raises."""
-    with np.load(file, allow_pickle=False) as archive:
+    with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         for name in (NPZ_IMAGES, NPZ_LABELS):
             if name not in archive:
                 raise NotATable(f"has no array {name}; it holds {listed(archive) or 'nothing'}")
