@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
-from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.sizes import Sizes
 from engine.training.descent import rates_of
@@ -169,14 +168,14 @@ def why_no_single_pass(experiment: Experiment) -> str | None:
     protocol = experiment.protocol
     if not protocol.online:
         return f"{protocol.kind}, as set here, is no single pass of steps along single examples"
-    if catalogue.make("losses", protocol.loss).joint:
+    if experiment.loss.joint:
         return f"{protocol.loss} is of the predictions of all targets of an example together"
     return None
 
 
 def weight_vectors(learner: Learner, experiment: Setup) -> int:
     """How many weight vectors learn side by side: one for every replica, rate and target."""
-    targets = experiment.problem.target.columns(experiment.problem.matrix)
+    targets = experiment.m
     return experiment.run.replicas * len(rates_of(learner)) * targets
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.backends import Backend, weight_vectors, why_no_single_pass
-from engine.core import catalogue
 from engine.core.block_steps import after_each, block_steps
 from engine.core.lazy import torch
 from engine.core.sizes import CELLS, Sizes
@@ -44,7 +43,7 @@ class ByBlocks(Backend):
             return "it trains an architecture by an update rule"
         if not rule.plain or not net.trains_weights:
             return "its steps are not known to be a rate times the gradient, of a linear neuron"
-        if not catalogue.make("losses", protocol.loss).is_square or protocol.clips_at is not None:
+        if not experiment.loss.is_square or protocol.clips_at is not None:
             return "it takes only square loss, of predictions that are not clipped"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
@@ -58,7 +57,7 @@ class ByBlocks(Backend):
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         """Where the weights after all steps of a block stay in the cache."""
-        _, d = experiment.problem.matrix.shape()
+        d = experiment.d
         return AHEAD * weight_vectors(learner, experiment) * d <= CELLS
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:

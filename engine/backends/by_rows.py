@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.backends import Backend, weight_vectors, why_no_single_pass
-from engine.core import catalogue
 from engine.core.block_steps import after_each, block_steps
 from engine.core.lazy import torch
 from engine.core.products import with_rows
@@ -69,9 +68,9 @@ class ByRows(Backend):
         return (sizes.batch * each + sizes.replicas * AHEAD * (3 * sizes.n + sizes.d)) * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
-        n, d = experiment.problem.matrix.shape()
+        n, d = experiment.n, experiment.d
         records, vectors = experiment.protocol.record_count(n), weight_vectors(learner, experiment)
-        is_square = catalogue.make("losses", experiment.protocol.loss).is_square
+        is_square = experiment.loss.is_square
         each = d * (d if is_square and n >= 2 * d else n) - n * (SQUARES if is_square else PASS)
         saved = vectors * each - experiment.run.replicas * n * d
         return records * saved >= WORTH

@@ -9,7 +9,6 @@ import msgspec
 from engine.backends import Backend, weight_vectors, why_no_single_pass
 from engine.backends.tiled.code import code_of
 from engine.backends.tiled.tiles import LEAST
-from engine.core import catalogue
 from engine.core import device as devices
 from engine.core.sizes import Sizes
 from engine.measures import Measure
@@ -61,7 +60,7 @@ class Compiled(Backend):
             return f"it takes {LEAST} features or more"
         if not problem.target.linear or problem.labels != "soft" or problem.noise > 0:
             return "labels are not linear in the instances"
-        if not catalogue.make("losses", protocol.loss).is_square or protocol.clips_at is not None:
+        if not experiment.loss.is_square or protocol.clips_at is not None:
             return "it takes only square loss, of predictions that are not clipped"
         if reason := why_no_single_pass(experiment):
             return reason
@@ -77,7 +76,7 @@ class Compiled(Backend):
         return (sizes.batch * LEARNING + starts * STARTING) * sizes.d * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
-        n, d = experiment.problem.matrix.shape()
+        n, d = experiment.n, experiment.d
         steps = experiment.protocol.record_count(n) - 1
         vectors = weight_vectors(learner, experiment)
         change = ALONE if vectors == 1 else AMONG

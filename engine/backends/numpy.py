@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from engine.backends import Backend, weight_vectors
 from engine.backends.structured import LARGE
-from engine.core import catalogue
 from engine.measures import Measure
 from engine.training.descent import rates_of
 from engine.training.kept_weights import kept_records
@@ -47,7 +46,7 @@ class Numpy(Backend):
             return "its steps are not known as sums and products of weights and entries"
         if not protocol.online or protocol.averages_hypotheses or protocol.drawn_independently:
             return f"{protocol.kind}, as set here, is no single pass of steps along the rows in their order"
-        if not catalogue.make("losses", protocol.loss).is_square or protocol.clips_at is not None:
+        if not experiment.loss.is_square or protocol.clips_at is not None:
             return "it takes only square loss, of predictions that are not clipped"
         if problem.one_hot:
             return "labels are those of one class of several"
@@ -59,7 +58,7 @@ class Numpy(Backend):
         return measure.name in ("loss", "error")
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
-        n, d = experiment.problem.matrix.shape()
+        n, d = experiment.n, experiment.d
         predictions = weight_vectors(learner, experiment) * experiment.protocol.record_count(n) * n
         return n * d < LARGE and predictions <= FEW and predictions * d <= SMALL
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 from engine.backends import Backend, weight_vectors
 from engine.backends.nets.code import code_of
 from engine.backends.structured import rotated, why_not_rotated
-from engine.core import catalogue
 from engine.core import device as devices
 from engine.core.activations import BENT
 from engine.measures import Measure
@@ -50,7 +49,7 @@ class Preactivations(Backend):
             return "it trains nets with one hidden layer of relu, sqrt2_relu or leaky_relu, without biases"
         if update is None or not update.plain or update.mini_batch is not None:
             return "it takes only steps of a rate along the gradient of all rows"
-        if not catalogue.make("losses", protocol.loss).is_square or protocol.clips_at is not None:
+        if not experiment.loss.is_square or protocol.clips_at is not None:
             return "it takes only square loss, of predictions that are not clipped"
         if devices.resolve(experiment.run.device) != "cpu":
             return "it runs on the processor only"
@@ -63,7 +62,7 @@ class Preactivations(Backend):
         protocol, architecture = experiment.protocol, learner.architecture
         if architecture is None or protocol.fresh_steps is None:
             return False
-        n, _ = experiment.problem.matrix.shape()
+        n = experiment.n
         steps = protocol.fresh_steps * (1 if protocol.stops_blindly else SHARE)
         rows = protocol.models(n) * protocol.last(n) / 2
         return weight_vectors(learner, experiment) * architecture.units * rows * steps * MOVE >= LOADING

@@ -66,7 +66,7 @@ def _by_products(learner: Learner) -> bool:
 
 def is_large(learner: Learner, experiment: Experiment) -> bool:
     """Whether an operator is faster than a matrix."""
-    n, d = experiment.problem.matrix.shape()
+    n, d = experiment.n, experiment.d
     return n * d >= LARGE or n * d * weight_vectors(learner, experiment) >= LARGE_RECORD
 
 

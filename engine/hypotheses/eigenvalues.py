@@ -22,16 +22,17 @@ KRYLOV = 12
 """Vectors that Lanczos keeps: few, for the largest eigenvalue alone is known after a dozen products."""
 
 
-def largest(curvature: Curvature, tolerance: float = TOLERANCE) -> torch.Tensor:
+def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tensor:
     """λ_max of the Hessian of every member [B], in float64; NaN where there is none, or it is not found.
 
-    Of up to EXACT parameters from the whole Hessian, of more by Lanczos, up to residuals of `tolerance` · λ.
+    Of up to EXACT parameters from the whole Hessian, of more by Lanczos, up to residuals of λ times
+    `tolerance`, or TOLERANCE.
     """
     if curvature.size <= EXACT:
         return _of_matrices(curvature.matrices().double())
     finite = curvature.gradient.isfinite().all(1).tolist()
     pairs = zip(curvature.operators(), finite, strict=True)
-    tops = [_of_operator(operator, tolerance) if known else np.nan for operator, known in pairs]
+    tops = [_of_operator(operator, tolerance or TOLERANCE) if known else np.nan for operator, known in pairs]
     return torch.tensor(tops, dtype=torch.float64)
 
 

@@ -142,6 +142,16 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The random numbers that its architecture starts from."""
         return streams.printed(self.start_seed) if self.start_seed else streams("init")
 
+    @property
+    def rate_choice(self) -> float | tuple[float, ...] | Literal["best"] | None:
+        """Learning rate, several of them, or the best; None without an update rule that has one."""
+        return getattr(self.update, "lr", None)
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether the best of several rates is shown alone."""
+        return self.rate_choice == "best"
+
     def __post_init__(self) -> None:
         for name in STEP_OPTIONS if self.update is None else ():
             if getattr(self, name) is not None:
@@ -152,7 +162,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 if added is not None and getattr(added, "on", "weights") == "weights":
                     what = f"{self.update.kind} computes its weights anew from its state at every step"
                     raise BadField(name, f"{what}, so nothing can be done to them; leave it out")
-        if self.rate_unit != "one" and getattr(self.update, "lr", "best") == "best":
+        if self.rate_unit != "one" and self.rate_choice in (None, "best"):
             raise BadField("rate_unit", "this is for update rules with given rates")
         unlayered = self.architecture is not None and not self.architecture.layered
         if self.rate_unit == "start-jacobian" and self.architecture is not None and unlayered:

@@ -17,7 +17,6 @@ from engine.planning.sizes import sizes_of
 from engine.results.invariance import verdict
 from engine.spec.experiment import Experiment
 from engine.training.descent import curve_name, rates_of
-from engine.updates import BEST
 
 if TYPE_CHECKING:
     from engine.core.compiled_code import CompiledCode
@@ -46,11 +45,6 @@ class LearnerPlan:
     """Evaluation points of the protocol."""
 
     @property
-    def is_tuned(self) -> bool:
-        """Whether the best of its rates is shown alone."""
-        return getattr(self.learner.update, "lr", None) == BEST
-
-    @property
     def curve_names(self) -> list[str]:
         """Names of the curves, one per rate."""
         return [curve_name(self.learner, rate) for rate in self.rates]
@@ -58,7 +52,7 @@ class LearnerPlan:
     @property
     def rates_by_curve(self) -> dict[str, float | None]:
         """Rate of every curve in the trace by its name; None for one that is chosen in the end."""
-        if self.is_tuned:
+        if self.learner.is_tuned:
             return {self.learner.name: None}
         return dict(zip(self.curve_names, self.rates, strict=True))
 
@@ -142,5 +136,5 @@ def _learner_plan(
         backend=backend,
         faster=faster,
         sizes=sizes_of(learner, experiment),
-        records=experiment.protocol.record_count(experiment.problem.matrix.shape()[0]),
+        records=experiment.protocol.record_count(experiment.n),
     )

@@ -52,7 +52,7 @@ def side_runs(
 
 def at_each_rate(learner: Learner) -> dict[str, Learner]:
     """The learner with each of its rates alone, by the name of the curve; as it is where one is chosen."""
-    if learner.update is None or getattr(learner.update, "lr", BEST) == BEST:
+    if learner.update is None or learner.rate_choice in (None, BEST):
         return {learner.name: learner}
     return {
         curve_name(learner, rate): structs.replace(learner, update=structs.replace(learner.update, lr=rate))

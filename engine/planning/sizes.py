@@ -13,14 +13,14 @@ BYTES = {"float32": 4, "float64": 8}
 
 def sizes_of(learner: Learner, experiment: Setup) -> Sizes:
     """Return how large the run of a learner is."""
-    n, d = experiment.problem.matrix.shape()
+    n, d = experiment.n, experiment.d
     sizes = Sizes(
         n=n,
         d=d,
         item=BYTES[experiment.dtype],
         replicas=experiment.run.replicas,
         batch=weight_vectors(learner, experiment),
-        targets=experiment.problem.target.columns(experiment.problem.matrix),
+        targets=experiment.m,
         examples=experiment.protocol.examples_given(n),
         one_hot=experiment.problem.one_hot,
     )

@@ -236,7 +236,7 @@ class Rate(NamedTuple):
 def _rate_of(curve: Curve, point: Point) -> Rate:
     """The rate of a curve: one of several, or the only one."""
     (learner,) = (one for one in point.experiment.learners if one.name == curve.learner)
-    rates = getattr(learner.update, "lr", None)
+    rates = learner.rate_choice
     if curve.rate is None:
         alone = rates[0] if isinstance(rates, tuple) else rates
         return Rate(0, alone if isinstance(alone, float) else NO_RATE)

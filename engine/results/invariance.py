@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.architectures import Architecture
-from engine.core import catalogue
+from engine.core.cost import Cost
 from engine.core.groups import ROTATIONS, SIGNED_PERMUTATIONS, TRIVIAL, UNCHANGED, Group
 from engine.core.lazy import torch
 from engine.core.parts import Verdict
 from engine.core.streams import Streams
 from engine.learners.learner import Learner
-from engine.losses import Loss
 from engine.measures import named
 from engine.problems.data import Data, draw
 from engine.problems.instances import Instances
@@ -38,7 +37,7 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
     if learner.solver is not None:
         return learner.solver.invariance()
     assert learner.architecture is not None, "Learner admits no other combination"
-    start = learner.architecture.invariance(experiment.problem.matrix.shape()[1])
+    start = learner.architecture.invariance(experiment.d)
     drawn = not (learner.architecture.fixed_input_start or learner.architecture.by_inner_products)
     if learner.start_seed and drawn:
         start = Verdict(False, "it starts from one draw and no other, which features tell apart", TRIVIAL)
@@ -239,9 +238,8 @@ class _Comparison:
         """Those of the other learner."""
         return TrainingInputs(self._learners[1], self.data, self._loss(), self.streams)
 
-    def _loss(self) -> Loss:
-        loss: Loss = catalogue.make("losses", self._experiment.protocol.loss).of_targets(self.data.targets)
-        return loss
+    def _loss(self) -> Cost:
+        return self._experiment.loss.of_targets(self.data.targets)
 
     def _change(self, others: Iterable[tuple[Data, TrainingRun]], going: Going) -> float:
         """The largest |Δŷ| over the largest |ŷ| at every record of the first replica while both are finite.

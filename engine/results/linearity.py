@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engine.core import catalogue
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
@@ -36,17 +35,17 @@ def _bends(learner: Learner, experiment: Setup) -> str | None:
     assert architecture is not None, "Learner admits no other combination"
     if experiment.protocol.of_logarithm:
         return f"steps go along the logarithm of the loss of {name}, which is not linear in the labels"
-    if architecture.linear_layers(experiment.problem.matrix.shape()[1]) != 1:
+    if architecture.linear_layers(experiment.d) != 1:
         return f"{name} is not a single linear neuron but {architecture.kind}"
     if not update.linear_in_gradients:
         return f"the steps of {update.kind} are not linear in the gradients of {name}"
-    if not catalogue.make("losses", experiment.protocol.loss).is_square:
+    if not experiment.loss.is_square:
         return f"the gradients of {name} are those of {experiment.protocol.loss} loss"
     if learner.schedule is not None and learner.schedule.of_loss:
         return f"the rates of {name} are made of its losses"
     if learner.clip is not None or (learner.decay is not None and learner.decay.p == "1"):
         return f"the steps of {name} are cut or decay by signs"
-    if getattr(update, "lr", BEST) == BEST:
+    if learner.rate_choice in (None, BEST):
         return f"the rate of {name} is chosen by the losses"
     if not experiment.protocol.stops_blindly:
         return f"the losses decide when the training of {name} stops"

@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.core import catalogue
 from engine.core.lazy import torch
 from engine.core.spectrum import looked_at
 from engine.core.streams import Streams
@@ -62,7 +61,7 @@ class Snapshots:
 
 def why_not(experiment: Experiment, learner: Learner) -> str | None:
     """Why a learner is not trained once more to look inside it, in one sentence; None if it can be."""
-    n, d = experiment.problem.matrix.shape()
+    n, d = experiment.n, experiment.d
     if n * d > MOST_ENTRIES:
         return f"{n} × {d} instances are too many to repeat the training for a picture"
     if experiment.protocol.models(n) > 1:
@@ -90,7 +89,7 @@ def take(
         learner = msgspec.structs.replace(learner, update=msgspec.structs.replace(learner.update, lr=rate))
     streams = Streams([experiment.run.seed])
     data = draw(experiment.problem, streams, experiment.dtype, "cpu").dense()
-    loss = catalogue.make("losses", experiment.protocol.loss).of_targets(data.targets)
+    loss = experiment.loss.of_targets(data.targets)
     with torch.no_grad():
         run: TrainingRun = experiment.protocol.training_run(TrainingInputs(learner, data, loss, streams))
         snapshots = Snapshots(

@@ -76,7 +76,7 @@ def check(plan: RunPlan, device: str) -> int:
 
 def _size_in_words(plan: RunPlan, where: str) -> str:
     """What is too large, by the field that decides on it."""
-    n, d = plan.experiment.problem.matrix.shape()
+    n, d = plan.experiment.n, plan.experiment.d
     size = f"a {n} × {d} matrix"
     if plan.experiment.run.replicas > 1:
         size += f" in {plan.experiment.run.replicas} replicas"

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import __version__
-from engine.core import catalogue
 from engine.core import device as devices
 from engine.core.cost import DIVERGED, Cost
 from engine.core.free_memory import in_words
@@ -265,8 +264,8 @@ def prepare(
     def labels() -> Rows:
         return examples().labels
 
-    cost = catalogue.make("losses", experiment.protocol.loss).of_targets(_targets(experiment))
-    clocks = experiment.protocol.clocks(experiment.problem.matrix.shape()[0])
+    cost = experiment.loss.of_targets(_targets(experiment))
+    clocks = experiment.protocol.clocks(experiment.n)
     begin = partial(_begun, cost=cost, streams=experiment.run.random_streams(), store=store)
     beside = [
         begin(
@@ -351,7 +350,7 @@ def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve
 
 def _examples(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
     """What the first replica learns from by the end: the only entry of every instance, and its label."""
-    n, protocol = experiment.problem.matrix.shape()[0], experiment.protocol
+    n, protocol = experiment.n, experiment.protocol
     k = int(max(protocol.clocks(n)["k"][-1], protocol.most_examples(n)))
     seen = protocol.rows_seen(n, k, experiment.run.random_streams())
     rows, labels = data().instances.rows[0, :, 0], data().labels[0]
@@ -359,7 +358,7 @@ def _examples(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats,
 
 
 def _targets(experiment: Experiment) -> int:
-    return int(experiment.problem.target.columns(experiment.problem.matrix))
+    return int(experiment.m)
 
 
 def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
@@ -395,7 +394,7 @@ def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
     )
     rates = zip(planned.curve_names, planned.rates, strict=True)
     curves = [made(name, rate=None if len(planned.rates) == 1 else rate) for name, rate in rates]
-    if not planned.is_tuned:
+    if not planned.learner.is_tuned:
         return curves, None
     shown = made(planned.learner.name)
     shown.oracle_tuned = True

@@ -18,7 +18,7 @@ from engine.problems.data import Data
 from engine.problems.labels import Rows
 from engine.results.trace import Along, Curve, Floats, TheoryLine
 from engine.spec.setup import Setup
-from engine.theory import At, Drawn, Line, Measured, Order, loss_of
+from engine.theory import At, Drawn, Line, Measured, Order
 from engine.training.descent import Descent, rates_of
 from engine.training.training_inputs import TrainingInputs
 
@@ -49,14 +49,14 @@ def theory_lines(
 
 def _begun(experiment: Setup, data: Data, learner: Learner) -> Descent:
     """A learner at the start that it has in the run, on its data."""
-    loss = loss_of(experiment).of_targets(data.targets)
+    loss = experiment.loss.of_targets(data.targets)
     rates = len(rates_of(learner))
     return Descent(TrainingInputs(learner, data.with_variants(rates), loss, experiment.run.random_streams()))
 
 
 def _order(experiment: Setup) -> Order | None:
     """Which row is seen first, second, … in the run; None if that is their order."""
-    return experiment.protocol.order(experiment.problem.matrix.shape()[0], experiment.run.random_streams())
+    return experiment.protocol.order(experiment.n, experiment.run.random_streams())
 
 
 def _line(planned: PlannedLine, at: At, others: Others, learners: Mapping[str, LearnerPlan]) -> TheoryLine:
@@ -114,7 +114,7 @@ def _is_drawn(line: Line, experiment: Setup) -> bool:
 def _beyond(line: Line, at: At) -> Along | None:
     """A line where the protocol does not go, if a picture reads when it reaches something."""
     pictures = getattr(at.experiment, "pictures", ())
-    n, _ = at.experiment.problem.matrix.shape()
+    n = at.experiment.n
     clocks = at.experiment.protocol.clocks_beyond(n)
     if not clocks or not any(picture.reads_places for picture in pictures):
         return None

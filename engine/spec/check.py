@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engine.core import catalogue
 from engine.core.parts import MOST, BadInput
 from engine.learners.learner import Learner
 from engine.losses import Loss
@@ -30,7 +29,7 @@ def check(experiment: Experiment) -> None:
             "problem.labels",
             f"labels of {matrix.kind} are 0 and 1, and {problem.labels} is for others; take soft",
         )
-    loss = catalogue.make("losses", experiment.protocol.loss)
+    loss = experiment.loss
     _check_loss(loss, problem)
     experiment.protocol.check(n, problem.label_values)
     names: dict[str, Learner] = {}

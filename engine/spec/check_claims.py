@@ -79,7 +79,7 @@ def check_places(experiment: Experiment) -> None:
 
     Raises: BadInput.
     """
-    n, _ = experiment.problem.matrix.shape()
+    n = experiment.n
     protocol = experiment.protocol
     clock, last = "" if experiment.pictures else protocol.clock, protocol.last(n)
     for number, claim in enumerate(experiment.claims):

@@ -150,7 +150,7 @@ def _dimensions(
         axis.name: [] if axis.has_words and not _names_places(picture, axis) else list(_names_of(axis))
         for axis in experiments[0].axes
     }
-    several = any(isinstance(getattr(learner.update, "lr", None), tuple) for _, learner in there)
+    several = any(isinstance(learner.rate_choice, tuple) for _, learner in there)
     rates = [RATE] if several else []
     named = [
         name

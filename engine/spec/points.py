@@ -41,7 +41,7 @@ class Point:
     @property
     def numbers(self) -> dict[str, float]:
         """What expressions of a picture may name here, beside clocks and indices."""
-        n, d = self.experiment.problem.matrix.shape()
+        n, d = self.experiment.n, self.experiment.d
         return {**self.names, "n": float(n), "d": float(d)}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engine.core import catalogue
 from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.spec.setup import Setup
@@ -19,8 +18,8 @@ def missing(measure: Measure, experiment: Setup, learner: Learner) -> str | None
 
 def no_hessian(experiment: Setup, learner: Learner) -> str | None:
     """Where the loss of a net has a Hessian of its own, if not here: "…only where …"."""
-    loss, outputs = catalogue.make("losses", experiment.protocol.loss), _outputs(learner)
-    if not loss.joint or outputs == experiment.problem.target.columns(experiment.problem.matrix):
+    loss, outputs = experiment.loss, _outputs(learner)
+    if not loss.joint or outputs == experiment.m:
         return None
     return f'one net predicts all that {loss.kind} loss couples, as a dense net with outputs = "m"'
 

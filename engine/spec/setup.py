@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import msgspec
 from msgspec import Meta
@@ -11,6 +11,7 @@ from engine.core import catalogue
 from engine.core.parts import SELDOM, Count
 from engine.core.streams import Streams
 from engine.learners.learner import Learner
+from engine.losses import Loss
 from engine.problems.problem import Problem
 
 if TYPE_CHECKING:
@@ -95,3 +96,23 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         """The numbers that it is computed with: those that the run requests, unless its protocol needs double
         precision."""
         return "float64" if self.protocol.in_double_precision else self.run.dtype
+
+    @property
+    def n(self) -> int:
+        """Number of instances."""
+        return self.problem.matrix.shape()[0]
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return self.problem.matrix.shape()[1]
+
+    @property
+    def m(self) -> int:
+        """Number of targets."""
+        return self.problem.target.columns(self.problem.matrix)
+
+    @property
+    def loss(self) -> Loss:
+        """Loss that the protocol names."""
+        return cast(Loss, catalogue.make("losses", self.protocol.loss))

@@ -13,17 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.architectures import Architecture
-from engine.core.catalogue import make
 from engine.core.groups import ROTATIONS, TRIVIAL, Group
 from engine.core.parts import Finding, Part
 from engine.learners.learner import Learner
-from engine.losses import Loss
 from engine.problems.data import Data
 from engine.problems.labels import Labels, Rows
 from engine.results.invariance import verdict
 from engine.spec.setup import Setup
 from engine.training.descent import Descent
-from engine.updates import BEST
 
 if TYPE_CHECKING:
     from engine.measures import Measure
@@ -119,7 +116,7 @@ class At:
         """The number of examples seen at every record."""
         if self.beyond:
             return self.clocks["k"]
-        n, records = self.experiment.problem.matrix.shape()[0], len(next(iter(self.clocks.values())))
+        n, records = self.experiment.n, len(next(iter(self.clocks.values())))
         return self.experiment.protocol.examples_seen(n)[:records]
 
     @property
@@ -266,7 +263,7 @@ class Line(Part, frozen=True):
 
     def judged(self, learner: Learner, experiment: Setup) -> Finding:
         """`binds`, where examples that a learner knows are to be among those that k counts."""
-        look_ahead = experiment.protocol.solvers_look_ahead(experiment.problem.matrix.shape()[0])
+        look_ahead = experiment.protocol.solvers_look_ahead(experiment.n)
         if learner.solver is not None and look_ahead:
             what = "knows all training rows from the first step on, and k counts those of mini-batches"
             return Finding(False, f"{learner.name} {what}")
@@ -331,15 +328,9 @@ def about_one_target(learner: Learner) -> str:
     return f"it requires a net for each target, and the outputs of {learner.name} share their hidden layers"
 
 
-def loss_of(experiment: Setup) -> Loss:
-    """The loss of an experiment."""
-    loss: Loss = make("losses", experiment.protocol.loss)
-    return loss
-
-
 def loss_constant(experiment: Setup) -> float:
     """c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)] of the experiment's loss."""
-    constant = loss_of(experiment).constant
+    constant = experiment.loss.constant
     assert constant is not None, "a loss that takes labels ±1 has a constant"
     return constant
 
@@ -374,7 +365,7 @@ def fair_signs(experiment: Setup, reason: str) -> Finding:
         return Finding(True, reason)
     if not problem.target.unit:
         return Finding(False, f"requires a feature as the target, and here it is {problem.target.kind}")
-    if not (loss_of(experiment).is_square and problem.matrix.random_order):
+    if not (experiment.loss.is_square and problem.matrix.random_order):
         return Finding(False, "requires labels ±1, or square loss and rows in random order")
     return Finding(True, reason)
 
@@ -391,13 +382,13 @@ def knows_unseen_labels(learner: Learner, experiment: Setup) -> Finding | None:
 
     The sharpness of a square loss does not depend on labels if predictions are linear in the parameters.
     """
-    if getattr(learner.update, "lr", None) == BEST:
+    if learner.is_tuned:
         return Finding(False, f"the rate of {learner.name} is chosen by its losses on all rows")
     if learner.rate_unit != "start-sharpness":
         return None
-    architecture, (_, d) = learner.architecture, experiment.problem.matrix.shape()
+    architecture, d = learner.architecture, experiment.d
     linear = architecture is not None and architecture.linear_layers(d) == 1
-    if linear and loss_of(experiment).is_square:
+    if linear and experiment.loss.is_square:
         return None
     return Finding(False, f"the unit of the rate of {learner.name} is measured with the labels of all rows")
 
@@ -426,7 +417,7 @@ def whole_cube(experiment: Setup) -> Finding | None:
 
 def along_every_step(experiment: Setup) -> Finding | None:
     """What keeps steps from following the gradient over all rows, each with a record; None if nothing."""
-    protocol, (n, _) = experiment.protocol, experiment.problem.matrix.shape()
+    protocol, n = experiment.protocol, experiment.n
     if not protocol.full_batch or protocol.clock != "step":
         return Finding(False, "requires steps along the gradient over all rows")
     if protocol.record_count(n) <= protocol.last(n):
@@ -485,13 +476,13 @@ def without_direction(experiment: Setup) -> Finding | None:
 
 def only_square(experiment: Setup) -> Finding | None:
     """What a bound about square loss says where there is another; None for square loss."""
-    loss = loss_of(experiment)
+    loss = experiment.loss
     return None if loss.is_square else Finding(False, f"requires square loss, and the loss is {loss.kind}")
 
 
 def only_numbers(experiment: Setup) -> Finding | None:
     """What a line about functions of one number says where instances have more entries; None for numbers."""
-    d = experiment.problem.matrix.shape()[1]
+    d = experiment.d
     return None if d == 1 else Finding(False, f"requires instances of one entry, and these have {d}")
 
 
@@ -508,19 +499,19 @@ def descends(learner: Learner, experiment: Setup) -> Finding | None:
 
 def at_rate_lr(learner: Learner, experiment: Setup) -> Finding | None:
     """What keeps steps from having one constant rate `lr` in all layers; None if nothing does."""
-    reason = learner.departure_from_lr(experiment.problem.matrix.shape()[1])
+    reason = learner.departure_from_lr(experiment.d)
     return None if reason is None else Finding(False, reason)
 
 
 def product_curve(at: At) -> Floats:
     """(1 − k/n)(1 − k/d), 0 beyond k = d: the unseen share of rows times what each of them costs."""
-    n, d = at.experiment.problem.matrix.shape()
+    n, d = at.experiment.n, at.experiment.d
     return (1 - at.k / n) * np.maximum(0, 1 - at.k / d)
 
 
 def product_formula(experiment: Setup) -> str:
     """What the product is for the n rows and d features of an experiment."""
-    n, d = experiment.problem.matrix.shape()
+    n, d = experiment.n, experiment.d
     if n == d:
         return "(1 − k/d)²"
     return "(1 − k/n)(1 − k/d)" if n < d else "(1 − k/n) max(0, 1 − k/d)"
@@ -538,7 +529,7 @@ def several_targets(experiment: Setup) -> Finding:
 
 def more_than_one_target(experiment: Setup) -> Finding:
     """Whether there are several targets."""
-    targets = experiment.problem.target.columns(experiment.problem.matrix)
+    targets = experiment.m
     if targets < 2:
         return Finding(False, "requires several targets, and there is one")
     return Finding(True, f"there are {targets} targets, and weights for each")
@@ -559,7 +550,7 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
     """
     name, architecture = learner.name, learner.architecture
     if architecture is not None:
-        if architecture.linear_layers(experiment.problem.matrix.shape()[1]) != 1:
+        if architecture.linear_layers(experiment.d) != 1:
             other = described(architecture)
             return Finding(False, f"it requires a single linear neuron, and {name} is {other}")
         if not architecture.starts_at_zero and not any_start:

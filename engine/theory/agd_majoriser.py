@@ -40,14 +40,14 @@ class ByDerivation(Line, frozen=True):
         name, net, update = learner.name, learner.architecture, learner.update
         if net is None or update is None or update.automatic is None:
             return Finding(False, f"it requires automatic gradient descent, and {name} is something else")
-        if net.outputs != experiment.problem.target.columns(experiment.problem.matrix):
+        if net.outputs != experiment.m:
             return Finding(False, f"it requires one net for all targets, and {name} has one for each")
         if not np.isclose(2 * net.outputs * update.automatic, 1):
             half = f"loss_scale = 1/(2m) = {1 / (2 * net.outputs):.4g}"
             return Finding(
                 False, f"it requires the G of half the mean square, {half}, which {name} does not have"
             )
-        own_rates = learner.has_layer_rates(experiment.problem.matrix.shape()[1])
+        own_rates = learner.has_layer_rates(experiment.d)
         if net.l2_penalty or own_rates or not learner.plain_steps:
             return Finding(
                 False, f"it requires plain steps without penalty, and {name} adds something to them"

@@ -29,7 +29,7 @@ class OfUnseen(Line, frozen=True):
 
     def labels(self, at: At) -> tuple[Floats, Floats]:
         """The labels [R, ·] of the rows seen and of those never seen."""
-        n, _ = at.experiment.problem.matrix.shape()
+        n = at.experiment.n
         seen = at.experiment.protocol.most_examples(n)
         data = at.drawn.data
         labels: Floats = data.labels.view(data.replicas, -1).double().cpu().numpy()
@@ -53,7 +53,7 @@ class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, net = learner.name, learner.architecture
-        _, d = experiment.problem.matrix.shape()
+        d = experiment.d
         if net is None or learner.update is None or net.linear_layers(d) != 1 or not net.starts_at_zero:
             return Finding(False, f"it is about linear neurons trained from weights 0, and {name} is not one")
         return Finding(True, f"{name} can be compared with the constant prediction +1 on unseen rows")

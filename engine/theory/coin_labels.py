@@ -14,7 +14,6 @@ from engine.theory import (
     Line,
     knows_unseen_labels,
     loss_constant,
-    loss_of,
     times_constant,
 )
 
@@ -40,7 +39,7 @@ class CoinLabels(Line, frozen=True, tag="coin-labels"):
         if not problem.labels_are_coins:
             other = f"the target is {problem.target.kind}"
             return Finding(False, f"requires a fair coin as the label of every row, and {other}")
-        if loss_of(experiment).constant is None:
+        if experiment.loss.constant is None:
             return Finding(False, f"requires a loss of labels ±1, and the loss is {experiment.protocol.loss}")
         return Finding(True, "every label is a fair coin, independent of the instances and of other labels")
 

@@ -59,7 +59,7 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
         return fair_signs(experiment, reason)
 
     def formula_in(self, experiment: Setup) -> str:
-        protocol, n = experiment.protocol, experiment.problem.matrix.shape()[0]
+        protocol, n = experiment.protocol, experiment.n
         if protocol.drawn_independently:
             return times_constant("(1 − 1/d)^k", experiment)
         if not (rows := protocol.shuffled_rows(n)):
@@ -69,7 +69,7 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
 
     def value(self, at: At) -> Floats:
         copies = 2 * (at.experiment.problem.matrix.repeat or 0) or 1
-        protocol, (n, _) = at.experiment.protocol, at.experiment.problem.matrix.shape()
+        protocol, n = at.experiment.protocol, at.experiment.n
         if protocol.drawn_independently:
             unseen: Floats = (1 - copies / n) ** at.k
         elif rows := protocol.shuffled_rows(n):

@@ -38,7 +38,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
     source: ClassVar[str] = "Yai18"
 
     def holds(self, experiment: Setup) -> Finding:
-        n, _ = experiment.problem.matrix.shape()
+        n = experiment.n
         if experiment.protocol.batch_variance(n) is None:
             what = "requires mini-batches that are drawn independently of those before"
             return Finding(False, f"{what}, by steps with fresh or replacement")
@@ -52,7 +52,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
         assert update is not None, "descends() admits no other"
         if update.stable_up_to != catapult.MONOTONE_BELOW:
             return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
-        if architecture.l2_penalty or experiment.problem.target.columns(experiment.problem.matrix) > 1:
+        if architecture.l2_penalty or experiment.m > 1:
             return Finding(False, f"it requires one net on one target without penalty, not {name} here")
         return Finding(True, f"{name} takes plain steps with one rate along the gradient of mini-batches")
 
@@ -60,7 +60,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
         return GradientNorm(), RowGradients()
 
     def value(self, at: At) -> Floats:
-        n, _ = at.experiment.problem.matrix.shape()
+        n = at.experiment.n
         variance = at.experiment.protocol.batch_variance(n)
         assert variance is not None, "holds() admits no other mini-batches"
         assert at.rate is not None, "binds() admits no other rate"

@@ -52,9 +52,9 @@ class GPBand(Line, frozen=True, tag="gp-band"):
     def holds(self, experiment: Setup) -> Finding:
         if (more := only_numbers(experiment)) is not None:
             return more
-        if experiment.problem.target.columns(experiment.problem.matrix) > 1:
+        if experiment.m > 1:
             return Finding(False, "requires one target, and here there are several")
-        seen = experiment.protocol.examples_seen(experiment.problem.matrix.shape()[0])
+        seen = experiment.protocol.examples_seen(experiment.n)
         if experiment.protocol.trains and len(set(seen[1:].tolist())) > 1:
             return Finding(False, "requires training rows that are the same from the first step on")
         return Finding(True, "instances are numbers, and all learn from the same rows at once")

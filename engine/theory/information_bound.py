@@ -60,9 +60,9 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
             return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")
         if net.hidden_layers is None or len(net.hidden_layers.next_variances) != 1 or not net.layered:
             return Finding(False, f"it requires a dense net with one hidden layer, and {name} is no such net")
-        if net.outputs != experiment.problem.target.columns(experiment.problem.matrix):
+        if net.outputs != experiment.m:
             return Finding(False, f"it requires an output of {name} for every class")
-        speeds = speeds_of(learner, experiment.problem.matrix.shape()[1])
+        speeds = speeds_of(learner, experiment.d)
         if {layer for layer, speed in speeds.items() if speed} != {"W1"}:
             return Finding(False, f"it requires steps of the first layer alone, and {name} trains others")
         return Finding(True, f"{name} is gradient descent on the first layer of a net with one hidden layer")

@@ -32,7 +32,7 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
     source: ClassVar[str] = "WGL20"
 
     def holds(self, experiment: Setup) -> Finding:
-        protocol, (n, _) = experiment.protocol, experiment.problem.matrix.shape()
+        protocol, n = experiment.protocol, experiment.n
         if not protocol.flows:
             return Finding(False, f"requires gradient flow, not {protocol.kind}")
         if protocol.most_examples(n) < n:
@@ -45,7 +45,7 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
             return Finding(False, f"it requires gradient flow, which {name} does not follow")
         if architecture.l2_penalty:
             return Finding(False, f"it requires the flow of the loss alone, and {name} has a penalty")
-        if architecture.kernel_at_start(experiment.problem.matrix.shape()[1]) is None:
+        if architecture.kernel_at_start(experiment.d) is None:
             what = "predictions 0 and a multiple of xᵀx̃ as its tangent kernel"
             return Finding(False, f"it requires a start with {what}, which {name} does not have")
         return Finding(True, f"{name} starts at 0 with a multiple of xᵀx̃ as its tangent kernel")

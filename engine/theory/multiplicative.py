@@ -10,7 +10,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, at_rate_lr, loss_of
+from engine.theory import At, Direction, Floats, Line, at_rate_lr
 
 RATES = {1 / 3: 3.0, 1 / 2: 2.0}
 """η as a multiplicative rate, and the factor of ln d that belongs to it."""
@@ -39,7 +39,7 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
             return Finding(False, "requires features 0 and 1: there is no such theorem for other features")
         if problem.target.fixed_feature is None or problem.noise > 0 or problem.labels != "soft":
             return Finding(False, "requires one feature without noise as the target")
-        if not (loss_of(experiment).is_square and protocol.single):
+        if not (experiment.loss.is_square and protocol.single):
             return Finding(False, "requires square loss and one pass, one example at a time")
         if not (protocol.drawn_independently and protocol.averages_hypotheses and protocol.clips_at == 1.0):
             return Finding(
@@ -70,7 +70,7 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
         assert at.learner is not None, "a line per learner"
         factor = _factor(at.learner)
         assert factor is not None, "it binds no other learner"
-        _, d = at.experiment.problem.matrix.shape()
+        d = at.experiment.d
         bound: Floats = np.minimum(1.0, factor * math.log(d) / np.maximum(at.k, 1e-9))
         return bound
 

@@ -41,7 +41,7 @@ class Noise(RotationInvariant, frozen=True, tag="noise"):
         )
 
     def value(self, at: At) -> Floats:
-        n, d = at.experiment.problem.matrix.shape()
+        n, d = at.experiment.n, at.experiment.d
         variance = at.experiment.problem.noise**2  # 0 where σ is so small that its square is none
         spread = (d - 1) * variance
         hidden = np.divide(spread, at.k + spread, out=np.ones_like(at.k), where=at.k + spread > 0)

@@ -45,5 +45,5 @@ class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
         )
 
     def value(self, at: At) -> Floats:
-        d = at.experiment.problem.matrix.shape()[1]
+        d = at.experiment.d
         return unknown(d, at.k.astype(int)) / 2

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, in_words, loss_of, shown_once
+from engine.theory import At, Direction, Floats, RotationInvariant, in_words, shown_once
 
 
 class RI01(RotationInvariant, frozen=True, tag="ri-01"):
@@ -33,7 +33,7 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
             return Finding(False, "requires random row signs, and row_signs is off")
         if not target.are_features(matrix):
             return Finding(False, f"requires features as labels, 0 and 1, and the target is {target.kind}")
-        if loss_of(experiment).bit_constant is None:
+        if experiment.loss.bit_constant is None:
             return Finding(
                 False, f"requires a loss for labels 0 and 1, and {experiment.protocol.loss} loss needs signs"
             )
@@ -51,6 +51,6 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
 
 def _constant(experiment: Setup) -> float:
     """What not knowing a bit costs by the loss."""
-    constant = loss_of(experiment).bit_constant
+    constant = experiment.loss.bit_constant
     assert constant is not None, "holds() admits no other loss"
     return constant

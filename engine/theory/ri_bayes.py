@@ -46,7 +46,7 @@ class HalfSpace(Line, frozen=True):
         """The 0/1 error at α > 0 examples per dimension."""
 
     def value(self, at: At) -> Floats:
-        _, d = at.experiment.problem.matrix.shape()
+        d = at.experiment.d
         return _at_each(self.error, at.k / (d - 1))[(..., *(None,) * len(at.indices))]
 
 

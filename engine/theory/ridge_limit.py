@@ -30,7 +30,7 @@ class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         found = super().binds(learner, experiment)
-        best = experiment.problem.matrix.shape()[1] * (math.pi / 2 - 1)
+        best = experiment.d * (math.pi / 2 - 1)
         lam = getattr(learner.solver, "lam", math.nan)
         if found.holds and not abs(lam / best - 1) <= NEAR:
             return Finding(

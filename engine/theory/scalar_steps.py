@@ -11,7 +11,7 @@ from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.results.invariance import verdict
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, at_rate_lr, loss_of, only_square, shown_once
+from engine.theory import At, Direction, Floats, Line, at_rate_lr, only_square, shown_once
 
 
 class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
@@ -64,9 +64,9 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
         assert at.rate is not None, "binds() admits no other rate"
         step = at.learner.update.scalar_step(at.learner.architecture)
         assert step is not None, "binds() admits no other rule"
-        n, d = at.experiment.problem.matrix.shape()
+        n, d = at.experiment.n, at.experiment.d
         label, memory = torch.ones(1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
-        slope = loss_of(at.experiment).slope(torch.zeros_like(label), label)
+        slope = at.experiment.loss.slope(torch.zeros_like(label), label)
         moves, _ = step(slope.expand(n, 1), at.rate, memory)
         seen = np.append(0.0, ((1 + moves[:, 0] * d) ** 2).cumsum(0).numpy())
         found: Floats = 1 - at.k / n + np.interp(at.k, np.arange(n + 1), seen) / n

@@ -46,7 +46,7 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
             return Finding(False, f"it requires nets with two layers, and {learner.name} is {other}")
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
-        if architecture.layers_on_features(experiment.problem.matrix.shape()[1]) != 2:
+        if architecture.layers_on_features(experiment.d) != 2:
             other = f"{learner.name} is {described(architecture)}"
             return Finding(False, f"it requires two fully connected linear layers, and {other}")
         if architecture.l2_penalty:

@@ -52,7 +52,7 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
         return Finding(True, f"{learner.name} is tanh-lls, whose loss this is")
 
     def value(self, at: At) -> Floats:
-        n, d = at.experiment.problem.matrix.shape()
+        n, d = at.experiment.n, at.experiment.d
         curve: Floats = (1 - at.k / n) * unseen(at.k / d)
         return curve
 

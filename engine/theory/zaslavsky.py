@@ -30,7 +30,7 @@ class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
     source: ClassVar[str] = "Zaslavsky 1975; theory-nets.md §39"
 
     def holds(self, experiment: Setup) -> Finding:
-        d = experiment.problem.matrix.shape()[1]
+        d = experiment.d
         if d < 2:
             return Finding(False, "requires instances of two entries or more, and these have one")
         return Finding(True, f"instances have {d} entries, of which the first two span a plane")

@@ -260,9 +260,11 @@ def start_of(inputs: TrainingInputs) -> Params:
 
 def rates_of(learner: Learner) -> tuple[float, ...]:
     """The rates that a learner tries, one variant each; (1,) where there are none to choose."""
-    rates = getattr(learner.update, "lr", 1.0)
+    rates = learner.rate_choice
     if rates == BEST:
         return GRID
+    if rates is None:
+        return (1.0,)
     return rates if isinstance(rates, tuple) else (rates,)
 
 

@@ -80,7 +80,7 @@ def remove_picture(raw: Raw, number: int) -> None:
 
 def add_claim(raw: Raw, experiment: Experiment) -> None:
     """Add a claim about the end of the first curve."""
-    rows, _ = experiment.problem.matrix.shape()
+    rows = experiment.n
     raw["claims"].append(
         {
             "kind": "value",

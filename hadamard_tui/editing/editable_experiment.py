@@ -124,7 +124,7 @@ class EditableExperiment:
         self.document = plans.in_full(given, self.experiment)
         self.error: BadInput | None = None
         self._claims = claims
-        rows, _ = experiment.problem.matrix.shape()
+        rows = experiment.n
         self.last = float(experiment.protocol.last(rows))
         """Where the x-axis of a run ends."""
         self.raw: Raw = copy.deepcopy(self.document)

@@ -18,7 +18,7 @@ MOST_FEATURES = 512
 
 def show(context: PanelContext) -> HeatMap | Text:
     """The weights at the place, those of the first target where there are several."""
-    d = context.experiment.problem.matrix.shape()[1]
+    d = context.experiment.d
     target = target_feature(context.experiment)
     first = min(max((target or 0) - MOST_FEATURES // 2, 0), max(d - MOST_FEATURES, 0))
     features = slice(first, min(first + MOST_FEATURES, d))

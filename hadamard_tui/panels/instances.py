@@ -24,7 +24,7 @@ def lacks(experiment: Experiment) -> Lack | None:
     try:
         if can_excerpt(experiment.problem.matrix):
             return None
-        n, d = experiment.problem.matrix.shape()
+        n, d = experiment.n, experiment.d
     except BadInput as error:
         return Lack(str(error))
     what = f"{n} × {d} instances would have to be made as a whole, and this picture makes at most"

@@ -25,7 +25,7 @@ ALIKE = 1e-3
 
 def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
     """Several targets, and a run that records the spectrum, or the rank."""
-    if experiment.problem.target.columns(experiment.problem.matrix) < 2:
+    if experiment.m < 2:
         return Lack(
             "There is one target, so the weights are one vector and not a matrix. "
             "Targets such as all or doubled have a spectrum."

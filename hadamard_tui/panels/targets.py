@@ -14,7 +14,7 @@ from hadamard_tui.panels.weights import weight_limits
 
 def lacks(experiment: Experiment) -> Lack | None:
     """Several targets."""
-    if experiment.problem.target.columns(experiment.problem.matrix) > 1:
+    if experiment.m > 1:
         return None
     return Lack("There is one target, so the weights are one vector and not a matrix.")
 

@@ -89,7 +89,7 @@ class Session:
         self._worker = engine.Worker(plan, lambda event: notify(self, event), threads, store, turn)
 
     def _begin_playback(self, experiment: Experiment) -> None:
-        rows, _ = experiment.problem.matrix.shape()
+        rows = experiment.n
         self.playback = Playback(experiment.protocol.record_count(rows) - 1, self._pace, self.at_once)
         self.last = float(experiment.protocol.last(rows))
         """Where the x-axis of the run ends."""

@@ -32,7 +32,7 @@ class Predicting(Looking):
         if self.refused():
             return
         experiment = self._editable.experiment
-        rows, _ = experiment.problem.matrix.shape()
+        rows = experiment.n
         names = [one.name for one in experiment.learners if one.role == "learner"]
         places = experiment.protocol.places(rows)
         if len(places) < 2 or not names:

@@ -311,7 +311,8 @@ def _beyond(
     error = np.fmax(gaps.std(0, ddof=1) / np.sqrt(count), size)
     beyond = np.where((mean < -size) & (error > 0), -mean / np.where(error > 0, error, 1.0), 0.0)
     place = np.unravel_index(beyond.argmax(), beyond.shape)
-    if beyond[place] <= allowed_errors(count) or unseen(-mean[place], (gaps - mean).max(), count) > UNLIKELY:
+    largest = float(np.nanmax(gaps - mean, initial=0.0))
+    if beyond[place] <= allowed_errors(count) or unseen(-mean[place], largest, count) > UNLIKELY:
         return None
     means = (float(each.mean(0)[place]) for each in (values, expected))
     return Violation(line, side, *means, float(beyond[place]), _place(samples, kept, inside, place))
