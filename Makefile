@@ -1,5 +1,6 @@
-# Two commands: `make run` opens the app, `make test` checks everything. Both set up .venv on the first call.
-# Where tests cross many factors, `make test` takes cases in which every two values meet, `make test-all` all cases.
+# `make run` opens the app. `make test` takes minutes and is run while working; `make test-slow` checks the rest.
+# All set up .venv on the first call. Where tests cross many factors, both take cases in which every two values
+# meet, and `make test-all` takes all cases.
 PYTHON ?= python3
 BIN := .venv/bin
 TORCH := torch==2.13.0
@@ -9,13 +10,17 @@ JOBS := whole_process tui all_targets million own_matrix learning_curve on_a_gpu
 # Every process that the tests start would compile all of the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all verify bench soak fuzz messages gallery setup lint lock clean
+.PHONY: run test test-slow test-all verify bench soak fuzz messages gallery setup lint lock clean
 
 run: .venv/installed
 	$(BIN)/hadamard-tui --preset hadamard-128 --run
 
 test: .venv/installed-test lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not slow"
+
+# The wheel, Chromium, kills, random experiments, a third of the presets, and all tests that take long.
+test-slow: .venv/installed-test
+	$(BIN)/python -m pytest -m slow
 
 test-all: .venv/installed-test lint
 	$(BIN)/python -m pytest --whole

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from contest import Contender, Record, Row, contest
 
-from engine.runtime.memory_estimate import give_back, needed
+from engine.planning.memory import needed_bytes
+from engine.planning.run_plan import plan_run
+from engine.runtime.memory_estimate import give_back
 from engine.spec import reading
 from engine.spec.experiment import Experiment
 from hadamard_tui.headless import jobs
@@ -42,7 +44,7 @@ def measured(make: Make, small: int, size: int) -> Callable[[], Record]:
         with tempfile.TemporaryDirectory() as folder:
             jobs.measure(make(small, Path(folder)))
             experiment = make(size, Path(folder))
-            estimate = needed(experiment) / 2**20
+            estimate = needed_bytes(plan_run(experiment)) / 2**20
             give_back()
             before = resident("VmRSS")
             Path("/proc/self/clear_refs").write_text("5")  # the most from here on

@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from contest import Contender, Record, contest
 
+from engine.planning.run_plan import plan_run
 from engine.runtime import memory_estimate
 from engine.runtime.run import prepare
 from hadamard_tui.headless import jobs
@@ -55,7 +56,7 @@ def long_vector(bits: int, expert: bool) -> Callable[[], Record]:
         experiment = jobs.on_path(jobs.million("EGU±", EXAMPLES, d), "compiled")
         torch.set_num_threads(1)
         with torch.no_grad():
-            _, (learner_run,) = prepare(experiment)
+            _, (learner_run,) = prepare(plan_run(experiment))
         passes = learner_run.training_run.hypothesis
         rows = passes.examples
         numbers, signs = rows.order[0, :EXAMPLES].numpy(), rows.row_signs[0, :EXAMPLES].numpy()

@@ -1,15 +1,14 @@
 """How much processor time a redraw of each panel takes, in ms, median of repeats, at 120 × 40 cells.
 
-`python benchmarks/panels.py [RECORDS]`, 10⁶ if not given: five learners with 128 weights each, a band of one
-standard error, and the playhead at another place for every redraw; then the same with smoothing, and with
-logarithmic axes.
+Five learners have 128 weights each and a band of one standard error, and the playhead is at another place for
+every redraw; then the same with smoothing, and with logarithmic axes.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import statistics
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -114,7 +113,9 @@ async def measure(records: int) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    records = int(sys.argv[1]) if len(sys.argv) > 1 else 10**6
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("records", nargs="?", type=int, default=10**6, help="of every learner; a million")
+    records = parser.parse_args().records
     found = asyncio.run(measure(records))
     table = Table("panel", "as it is", "smoothed", "log axes", title=f"ms, {records:,} records")
     for name, times in found.items():

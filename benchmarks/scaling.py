@@ -18,7 +18,8 @@ from contest import Outcome, machine, pinned, show_rows
 
 from engine.core.free_memory import free_bytes
 from engine.core.parts import BadInput
-from engine.runtime.memory_estimate import needed
+from engine.planning.memory import needed_bytes
+from engine.planning.run_plan import plan_run
 from engine.spec.experiment import Experiment
 from hadamard_tui.headless import jobs
 
@@ -106,7 +107,7 @@ def possible(sweep: Sweep) -> Iterator[int]:
     """The sizes of a sweep that the program takes, and that fit into half of the memory."""
     for power in sweep.powers:
         try:
-            if needed(sweep.experiment(1 << power)) > free_bytes() / 2:
+            if needed_bytes(plan_run(sweep.experiment(1 << power))) > free_bytes() / 2:
                 return
         except BadInput:
             if power == sweep.powers[0]:

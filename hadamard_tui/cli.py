@@ -7,7 +7,7 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -148,11 +148,12 @@ def laboratory(
     _need_terminal(preset or DEFAULT_PRESET)
     from hadamard_tui.state.launch import begin
 
-    wanted = None
+    wanted: Raw | None = None
+    answers: list[str] = []
     if preset or settings or device:
         preset = preset or DEFAULT_PRESET
-        wanted = _load(preset, settings, device)
-    start = begin(wanted, preset or DEFAULT_PRESET, run, reset, theme, ascii_only, view or ())
+        wanted = _load(preset, settings, device, answer=answers.append)
+    start = begin(wanted, preset or DEFAULT_PRESET, run, reset, theme, ascii_only, view or (), answers)
     from hadamard_tui.app import open_app
 
     return open_app(start)
@@ -335,8 +336,11 @@ def list_parts(
 
     Every number may be an expression of d, n and m, as in 1/(2d).
     """
+    from engine.spec.former_words import sentence
     from hadamard_tui.headless import console, listing
 
+    if family in listing.FORMER:
+        _print_error(sentence("list", {family: listing.FORMER[family]}))
     console.output().print(listing.families_table() if family is None else listing.members_list(family))
 
 
@@ -416,7 +420,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. Bad input of any kind becomes one line on stderr and exit 2."""
     gc.set_threshold(GARBAGE, TIMES, TIMES)
     prepare()
+    from engine.core.docstrings import restore
     from engine.core.parts import BadInput
+
+    for registered in (app.registered_callback, *app.registered_commands):
+        if registered is not None and registered.callback is not None:
+            restore(registered.callback)  # typer prints it as help
 
     try:
         code = typer.main.get_command(app).main(arguments, prog_name=NAME, standalone_mode=False)
@@ -444,8 +453,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code or 0
 
 
-def _load(preset: str, settings: list[str] | None, device: str | None, path: str | None = None) -> Raw:
-    """The document of a preset with the changes given. Raises: BadInput."""
+def _print_error(words: str) -> None:
+    from hadamard_tui.headless import console
+
+    console.errors().print(words, soft_wrap=True)
+
+
+def _load(
+    preset: str,
+    settings: list[str] | None,
+    device: str | None,
+    path: str | None = None,
+    answer: Callable[[str], object] = _print_error,
+) -> Raw:
+    """The document of a preset with the changes given; former words are answered. Raises: BadInput."""
     from engine.core.parts import BadInput
     from engine.spec import presets
 
@@ -454,7 +475,8 @@ def _load(preset: str, settings: list[str] | None, device: str | None, path: str
         if value is not None:
             overrides.append(f"run.{name}={json.dumps(value)}")
     try:
-        return presets.document(preset, overrides)
+        with presets.former_words(preset, answer):
+            return presets.document(preset, overrides)
     except BadInput as error:
         are_own = any(one.lstrip().startswith("claims") for one in settings or ())
         if not settings or are_own or "claims[" not in error.where:

@@ -18,6 +18,8 @@ from engine.measures import Measure
 from engine.theory import Line
 from hadamard_tui.panels.panel import Panel
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = re.findall(
     r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.DOTALL

@@ -5,7 +5,7 @@ What a backend is made of beside its file lies in a folder here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -16,7 +16,6 @@ import msgspec
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.sizes import Sizes
-from engine.spec.recorded import recorded_measures
 from engine.training.descent import rates_of
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from engine.learners.learner import Learner
     from engine.measures import Measure
     from engine.spec.experiment import Experiment
+    from engine.spec.setup import Setup
     from engine.training.training_inputs import TrainingInputs, Undrawn
     from engine.training.training_run import Recording, TrainingRun
 
@@ -127,47 +127,40 @@ def backends() -> dict[str, Backend]:
     return {backend.name: backend for backend in sorted(found, key=lambda one: (one.place, one.name))}
 
 
-def backend_of(learner: Learner, experiment: Experiment) -> Backend:
-    """The backend of a learner: that of `run.path`, or the first that pays, can serve it and is compiled.
+def backend_choice(
+    learner: Learner, experiment: Experiment, measures: Sequence[Measure]
+) -> tuple[Backend, tuple[Backend, CompiledCode] | None]:
+    """Return the backend of a learner, and the faster one whose code is still to be compiled, with the code.
+
+    The backend is that of `run.path`, or the first that pays, serves the learner and its measures, and is
+    compiled.
 
     Raises: BadInput if `run.path` names one that cannot.
     """
-    if (forced := experiment.run.path) == "auto":
-        return next(one for one in _candidates(learner, experiment) if _is_ready(one, learner, experiment))
-    if reason := why_not(backends()[forced], learner, experiment):
-        raise BadInput("run.path", f"there is no {forced} backend for {learner.name}: {reason}; take auto")
-    return backends()[forced]
-
-
-def awaited(learner: Learner, experiment: Experiment) -> tuple[Backend, CompiledCode] | None:
-    """The backend that a learner would have if this were compiled; None if it has that one."""
-    if experiment.run.path != "auto":
-        return None
-    first = next(_candidates(learner, experiment))
-    code = first.code(learner, experiment)
-    return None if code is None or code.is_there else (first, code)
-
-
-def _candidates(learner: Learner, experiment: Experiment) -> Iterator[Backend]:
-    """The backends that pay and can serve a learner, in their order."""
+    if (forced := experiment.run.path) != "auto":
+        if reason := why_not(backends()[forced], learner, experiment, measures):
+            raise BadInput(
+                "run.path", f"there is no {forced} backend for {learner.name}: {reason}; take auto"
+            )
+        return backends()[forced], None
+    faster = None
     for backend in backends().values():
-        if backend.pays(learner, experiment) and why_not(backend, learner, experiment) is None:
-            yield backend
+        if not backend.pays(learner, experiment) or why_not(backend, learner, experiment, measures):
+            continue
+        code = backend.code(learner, experiment)
+        if code is None or code.is_there:
+            return backend, faster
+        faster = faster or (backend, code)
+    raise AssertionError("the last backend serves every learner and compiles nothing")
 
 
-def _is_ready(backend: Backend, learner: Learner, experiment: Experiment) -> bool:
-    """Whether nothing need be compiled first."""
-    code = backend.code(learner, experiment)
-    return code is None or code.is_there
-
-
-def why_not(backend: Backend, learner: Learner, experiment: Experiment) -> str | None:
+def why_not(
+    backend: Backend, learner: Learner, experiment: Experiment, measures: Sequence[Measure]
+) -> str | None:
     """Why a backend cannot serve a learner with what is measured of it, in one sentence; None if it can."""
     if reason := backend.refuses(learner, experiment):
         return reason
-    lacking = (
-        measure.name for measure in recorded_measures(experiment, learner) if not backend.serves(measure)
-    )
+    lacking = (measure.name for measure in measures if not backend.serves(measure))
     return next((f"it does not measure {name}" for name in lacking), None)
 
 
@@ -181,7 +174,7 @@ def why_no_single_pass(experiment: Experiment) -> str | None:
     return None
 
 
-def weight_vectors(learner: Learner, experiment: Experiment) -> int:
+def weight_vectors(learner: Learner, experiment: Setup) -> int:
     """How many weight vectors learn side by side: one for every replica, rate and target."""
     targets = experiment.problem.target.columns(experiment.problem.matrix)
     return experiment.run.replicas * len(rates_of(learner)) * targets

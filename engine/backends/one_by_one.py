@@ -40,6 +40,8 @@ class OneByOne(Backend):
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         if reason := why_not_rotated(learner, experiment):
             return reason
+        if experiment.problem.one_hot:
+            return "labels are those of one class of several"
         if learner.architecture is None or learner.update is None:
             return "it trains an architecture by an update rule"
         if learner.update.scalar_step(learner.architecture) is None:

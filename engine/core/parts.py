@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
+from engine.core.docstrings import docstring
 from engine.core.groups import ROTATIONS, TRIVIAL, Group
 from engine.core.texts import message
 
@@ -164,7 +164,7 @@ def is_member(part: type[Part]) -> bool:
 
 def summary_of(part: type[msgspec.Struct]) -> str:
     """The first line of a part's documentation: what it is, in one sentence."""
-    return (inspect.getdoc(part) or "").split("\n", 1)[0]
+    return docstring(part).split("\n", 1)[0]
 
 
 def _written(part: type[Part]) -> set[str]:

@@ -22,16 +22,16 @@ KRYLOV = 12
 """Vectors that Lanczos keeps: few, for the largest eigenvalue alone is known after a dozen products."""
 
 
-def largest(curvature: Curvature) -> torch.Tensor:
+def largest(curvature: Curvature, tolerance: float = TOLERANCE) -> torch.Tensor:
     """λ_max of the Hessian of every member [B], in float64; NaN where there is none, or it is not found.
 
-    Of up to EXACT parameters from the whole Hessian, of more by Lanczos, up to residuals of TOLERANCE · λ.
+    Of up to EXACT parameters from the whole Hessian, of more by Lanczos, up to residuals of `tolerance` · λ.
     """
     if curvature.size <= EXACT:
         return _of_matrices(curvature.matrices().double())
     finite = curvature.gradient.isfinite().all(1).tolist()
     pairs = zip(curvature.operators(), finite, strict=True)
-    tops = [_of_operator(operator) if known else np.nan for operator, known in pairs]
+    tops = [_of_operator(operator, tolerance) if known else np.nan for operator, known in pairs]
     return torch.tensor(tops, dtype=torch.float64)
 
 
@@ -42,7 +42,7 @@ def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:
     return torch.where(finite, torch.linalg.eigvalsh((known + known.mT) / 2)[:, -1], torch.nan)
 
 
-def _of_operator(operator: LinearOperator) -> float:
+def _of_operator(operator: LinearOperator, tolerance: float) -> float:
     """The largest eigenvalue of an operator; NaN if none is finite, or if Lanczos does not find it."""
     from scipy.sparse.linalg import ArpackError, eigsh
 
@@ -52,7 +52,7 @@ def _of_operator(operator: LinearOperator) -> float:
         return float(image.sum())
     try:
         (found,) = eigsh(
-            operator, 1, which="LA", v0=start, ncv=KRYLOV, tol=TOLERANCE, return_eigenvectors=False
+            operator, 1, which="LA", v0=start, ncv=KRYLOV, tol=tolerance, return_eigenvectors=False
         )
     except ArpackError:  # which says that it did not converge, too
         return float("nan")

@@ -254,10 +254,11 @@ class _Comparison:
         asked = tuple(one for one in ending if missing(one, self._experiment, learner) is None)
         ends = [] if until is None else [EarlyEnd(until, data.replicas) for _ in range(data.variants)]
         straight = protocol.training_run(TrainingInputs(learner, data, self._loss(), self.streams, asked))
-        compared = [_predictions(run, its.instances, records, going) for its, run in others]
+        limits = None if protocol.clips_at is None else (0.0, protocol.clips_at)
+        compared = [_predictions(run, its.instances, records, going, limits) for its, run in others]
         change = size = torch.zeros((), dtype=torch.float64)
         with torch.no_grad():
-            for before in _predictions(straight, data.instances, records, going, ends):
+            for before in _predictions(straight, data.instances, records, going, limits, ends):
                 if not before.isfinite().all():
                     break
                 together = [(one, after) for one in compared if (after := next(one)).isfinite().all()]
@@ -274,11 +275,13 @@ def _predictions(
     instances: Instances,
     records: int,
     going: Callable[[float], object],
+    limits: tuple[float, float] | None,
     ends: Sequence[EarlyEnd] = (),
 ) -> Iterator[torch.Tensor]:
     """Predictions on all instances at every record, or at those that are complete all at once.
 
-    They end with the record by which every variant has come to its end, where these say when.
+    They are cut to `limits` where the protocol cuts them, and end with the record by which every variant has
+    come to its end, where `ends` say when.
     """
     taken, ended = 0, False
     while taken < records and not ended:
@@ -286,7 +289,8 @@ def _predictions(
         block = training_run.advance(1)
         if new := len(block.loss):
             taken += new
-            yield training_run.hypothesis.predict(instances)
+            predictions = training_run.hypothesis.predict(instances)
+            yield predictions if limits is None else predictions.clamp(*limits)
             for variant, end in enumerate(ends):
                 end.length(*block.of_variant(variant), np.full(block.loss.shape[1], new))
             ended = bool(ends) and all(end.reached for end in ends)

@@ -203,7 +203,8 @@ def certificates(
         if change is None or changes[ROTATIONS] == change < UNCHANGED:
             return changes, None
     promised = [change for group, change in changes.items() if group <= own and change is not None]
-    return changes, change_by_rounding(experiment, learner, share, max(promised, default=0.0))
+    broken = [change for change in promised if change >= UNCHANGED]
+    return changes, change_by_rounding(experiment, learner, share, max(broken, default=0.0))
 
 
 def _size(change: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,6 @@ import numpy as np
 
 from engine.claims import Outcome
 from engine.core.parts import BadInput, Verdict
-from engine.measures import Measure
 from engine.pictures.fate import WHY_INACCURATE
 from engine.pictures.picture import Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
@@ -23,7 +22,6 @@ from engine.results.trace import Curve, Floats, TheoryLine, Trace
 from engine.results.views import view
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import drawn, of_run
-from engine.spec.recorded import recorded_measures
 
 Series = Callable[[Floats], Any]
 
@@ -64,7 +62,7 @@ def _report(
 ) -> dict[str, Any]:
     """The report, with `series` for arrays of numbers."""
     plan = results.plan
-    views = [view(picture, results) for picture in _pictures(plan.experiment)]
+    views = [view(picture, results) for picture in _pictures(results)]
     if by_replica:
         _check_size(views)
     traces = reversed(list(results.traces.values()))  # so that the reasons are those at the first point
@@ -100,21 +98,20 @@ def _check_size(views: Sequence[View]) -> None:
         raise BadInput("--by-replica", f"{what}; take fewer replicas, evaluation points or pictures")
 
 
-def _pictures(experiment: Experiment) -> Sequence[Picture]:
+def _pictures(results: Results) -> Sequence[Picture]:
     """Its pictures; where it has none, that of the run, and one of every other number that was measured."""
+    experiment = results.plan.experiment
     if pictures := drawn(experiment):
         return pictures
     others = msgspec.structs.replace(of_run(experiment), title="")
-    beside = (msgspec.structs.replace(others, measure=one) for one in _numbers_of(experiment))
+    traces = results.traces.values()
+    by_name = {measure.name: measure for trace in traces for measure in trace.measures if measure.is_number}
+    beside = (
+        msgspec.structs.replace(others, measure=measure)
+        for name, measure in by_name.items()
+        if name != "loss"
+    )
     return of_run(experiment), *beside
-
-
-def _numbers_of(experiment: Experiment) -> Iterator[Measure]:
-    """The measures of a run beside the loss that have one number at a record."""
-    every = {
-        one.name: one for learner in experiment.learners for one in recorded_measures(experiment, learner)
-    }
-    return (one for name, one in every.items() if one.is_number and name != "loss")
 
 
 def _picture(

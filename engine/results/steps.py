@@ -23,6 +23,10 @@ from engine.spec.points import Point
 Floats = NDArray[np.float64]
 
 
+class ReplicasMissing(BadInput):
+    """A picture reads every replica of a measure, and the results have the first one only."""
+
+
 class AtPoint(NamedTuple):
     """A stretch of a curve: what one point of the axes contributes."""
 
@@ -48,11 +52,11 @@ class Steps:
     def parts(self, taken: list[tuple[Point, Samples]]) -> list[AtPoint]:
         """What every point contributes, once all is read off.
 
-        Raises: BadInput, also for samples of which the values of most replicas are missing.
+        Raises: BadInput; ReplicasMissing for samples that have the values of the first replica only.
         """
         for _, samples in taken:
             if samples.why_first_only:
-                raise BadInput("pictures", samples.why_first_only)
+                raise ReplicasMissing("pictures", samples.why_first_only)
         parts = [part for point, samples in taken for part in self._rows(point, samples)]
         reading = self._reading
         if reading is not None and reading.over in self._along:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from engine.core.groups import Group
 from engine.core.parts import Finding, Verdict
+from engine.measures import Measure
 from engine.pictures.bound_class import BoundClass, bound_class
 from engine.pictures.fate import fate
 from engine.results.series import Arrays, Series, replicas_kept
@@ -420,6 +421,8 @@ class Trace:
     """The curves of training runs that only lines are made of."""
     examples: tuple[Floats, Floats] | None = None
     """What the first replica learns from, entry and label, where a picture shows it and there is one each."""
+    measures: tuple[Measure, ...] = ()
+    """The measures that are recorded of any learner, each once."""
 
     @property
     def ended(self) -> bool:

@@ -8,9 +8,9 @@ from typing import TypeVar, cast
 
 import msgspec
 
+from engine.planning.sizes import BYTES
 from engine.problems.data import Data, draw
 from engine.problems.examples import Examples, examples
-from engine.runtime import memory_estimate
 from engine.spec.experiment import Experiment
 
 T = TypeVar("T", Data, Examples)
@@ -29,25 +29,29 @@ class DrawnData:
     def __init__(self) -> None:
         self._held: dict[bytes, tuple[Data | Examples, int]] = {}
 
-    def of(self, experiment: Experiment, device: str) -> Data:
-        """The data of a run as tensors.
+    def of(self, experiment: Experiment, device: str, as_matrix: bool = True) -> Data:
+        """Return the data of a run as tensors.
+
+        Args:
+            as_matrix: whether a learner may need the instances as a matrix, where they can do without one.
 
         Raises: BadInput for a file that cannot be used; Stopped.
         """
-        return self._of(experiment, partial(draw, device=device), device)
+        return self._of(experiment, partial(draw, device=device), device, as_matrix)
 
-    def examples(self, experiment: Experiment) -> Examples:
-        """The examples of a run as arrays of numpy. Raises: the same."""
-        return self._of(experiment, examples, "numpy")
+    def examples(self, experiment: Experiment, as_matrix: bool = True) -> Examples:
+        """Return the examples of a run as arrays of numpy. Raises: the same."""
+        return self._of(experiment, examples, "numpy", as_matrix)
 
-    def _of(self, experiment: Experiment, drawn: Callable[..., T], where: str) -> T:
+    def _of(self, experiment: Experiment, drawn: Callable[..., T], where: str, as_matrix: bool) -> T:
         """What is drawn of an experiment, which differs by where it is to be."""
         key = self._key(experiment, where)
         if key in self._held:
             self._held[key] = self._held.pop(key)
             return cast(T, self._held[key][0])
         data = drawn(experiment.problem, experiment.run.random_streams(), experiment.dtype)
-        if (size := memory_estimate.drawn_bytes(experiment)) <= MOST:
+        item = BYTES[experiment.dtype]
+        if (size := experiment.problem.bytes_drawn(experiment.run.replicas, item, as_matrix)) <= MOST:
             self._held[key] = data, size
             while sum(size for _, size in self._held.values()) > MOST:
                 self._held.pop(next(iter(self._held)))

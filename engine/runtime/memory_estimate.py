@@ -1,167 +1,30 @@
-"""How much memory a run needs, estimated and compared with what there is before anything is allocated."""
+"""Whether a run fits into the memory that is free, and what would fit instead."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from msgspec.structs import replace
 
-from engine.backends import LONG, WIDE, backend_of, weight_vectors
 from engine.core.free_memory import free_bytes, in_words
 from engine.core.lazy import torch
 from engine.core.parts import BadField, BadInput
-from engine.core.sizes import DERIVED, Sizes
 from engine.learners.learner import Learner
-from engine.measures import Measure
-from engine.problems.matrices import ROTATED
-from engine.protocols import CLOCKS
-from engine.results.series import bytes_of
-from engine.runtime.other_runs import other_runs
+from engine.planning.memory import drawn_bytes, needed_bytes, shares
+from engine.planning.run_plan import RunPlan, plan_run
 from engine.spec.check import check as check_experiment
 from engine.spec.experiment import Experiment
-from engine.spec.recorded import recorded_measures
 from engine.training.descent import rates_of
-from engine.training.evaluators import choice as evaluators
-from engine.training.kept_weights import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
-
-KERNELS = 4
-"""Tangent kernels of a net that are held at once while one is made and taken apart."""
 
 GRANTED = 8 << 20
 """So many bytes are free wherever torch could be loaded; the system is not queried for them.
 
 Querying it takes a library that loads in 7 ms, a quarter of a small run.
 """
-
-
-def needed(experiment: Experiment) -> int:
-    """Bytes that a run holds at its peak."""
-    return _shares(experiment).total()
-
-
-def _shares(experiment: Experiment) -> Counter[str]:
-    """Bytes by the place that needs them, the matrix first. Runs for lines count as the protocol's."""
-    shares = _own_shares(experiment)
-    shares["protocol"] += sum(_own_shares(other).total() for other in other_runs(experiment).experiments)
-    return shares
-
-
-def _own_shares(experiment: Experiment) -> Counter[str]:
-    """The same of the learners alone: what every part says that it takes."""
-    problem, protocol, replicas = experiment.problem, experiment.protocol, experiment.run.replicas
-    learners = {_place(number, learner): learner for number, learner in enumerate(experiment.learners)}
-    sized = "problem.matrix.d" if "d" in problem.matrix.__struct_fields__ else "problem.matrix"
-    shares = Counter({sized: 0})
-    shares.update(dict.fromkeys(learners, 0))
-    records = protocol.record_count(problem.matrix.shape()[0])
-    curves = 1 + sum(len(rates_of(learner)) for learner in learners.values())
-    most = max(len(recorded_measures(experiment, learner)) for learner in learners.values())
-    shares["protocol"] = curves * bytes_of(len(CLOCKS) + most, records, replicas)
-    measured: Counter[str] = Counter()
-    for place, learner in learners.items():
-        sizes, measures = sizes_of(learner, experiment), recorded_measures(experiment, learner)
-        shares[place] += _trained(learner, sizes, records, experiment)
-        backend = backend_of(learner, experiment)
-        measured[place] = _measured(measures, sizes, backend.predicts)
-        if backend.takes_matrix and (learner.solver is None or learner.solver.linear_in_instance):
-            measured[place] += evaluators.bytes_held(sizes)
-        if learner.architecture is not None:
-            kept = sum(measure.numbers_kept(learner, problem) for measure in measures)
-            shares["protocol"] += sizes.models * sizes.batch * records * DERIVED * kept
-        others = sum(measure.under is not None for measure in measures)
-        turned = replicas * sizes.n * sizes.d * sizes.item + DERIVED * ROTATED * sizes.d**2
-        shares[place] += others * (shares[place] + turned)
-    place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
-    shares[place] += most
-    shares[sized] = max(kept_bytes(experiment), drawn_bytes(experiment) - shares.total())
-    return shares
-
-
-def drawn_bytes(experiment: Experiment) -> int:
-    """Bytes of the data of a run, at most, while they are drawn."""
-    return experiment.problem.bytes_drawn(experiment.run.replicas, _item(experiment), _as_matrix(experiment))
-
-
-def kept_bytes(experiment: Experiment) -> int:
-    """Bytes of the data of a run beside its learners."""
-    return experiment.problem.bytes_kept(experiment.run.replicas, _item(experiment), _as_matrix(experiment))
-
-
-def _as_matrix(experiment: Experiment) -> bool:
-    """Whether a learner needs the instances as a matrix, where there may be none."""
-    return any(backend_of(learner, experiment).takes_matrix for learner in experiment.learners)
-
-
-def sizes_of(learner: Learner, experiment: Experiment) -> Sizes:
-    """How large the run of a learner is."""
-    n, d = experiment.problem.matrix.shape()
-    sizes = Sizes(
-        n=n,
-        d=d,
-        item=_item(experiment),
-        replicas=experiment.run.replicas,
-        batch=weight_vectors(learner, experiment),
-        targets=experiment.problem.target.columns(experiment.problem.matrix),
-        examples=experiment.protocol.examples_given(n),
-        one_hot=experiment.problem.one_hot,
-    )
-    if (architecture := learner.architecture) is None:
-        return sizes
-    return sizes._replace(
-        models=experiment.protocol.models(n),
-        outputs=architecture.outputs,
-        parameters=architecture.size(d),
-        units=architecture.units,
-    )
-
-
-def _trained(learner: Learner, sizes: Sizes, records: int, experiment: Experiment) -> int:
-    """Bytes that a learner takes while it is trained, with the weights that its curves keep."""
-    rates = len(rates_of(learner))
-    taken = rates * min(MOST_WEIGHT_BYTES, min(MOST_WEIGHT_RECORDS, records) * sizes.d * sizes.item)
-    if rates > 1:
-        taken += sizes.batch * sizes.n * sizes.item
-    if learner.solver is not None:
-        return taken + learner.solver.bytes_held(sizes)
-    assert learner.architecture is not None, "Learner admits no other combination"
-    taken += backend_of(learner, experiment).bytes_held(sizes) + experiment.protocol.bytes_held(sizes)
-    if learner.rate_unit == "start-jacobian":
-        taken += KERNELS * DERIVED * (sizes.n * sizes.outputs) ** 2
-    if learner.update is not None:
-        taken += learner.update.bytes_held(learner.architecture, sizes)
-    return taken + (0 if learner.noise is None else learner.noise.bytes_held(sizes))
-
-
-def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> int:
-    """Bytes that records take while they are made: measures of parameters are taken one after the other."""
-    predicted = 3 * sizes.item * sizes.predicted if predicts else 0
-    signals = 3 * sizes.item * sizes.nets // sizes.models * sizes.n * sizes.units
-    start = any(measure.of_start for measure in measures) * sizes.nets * sizes.parameters * sizes.item
-    derived = max((one.bytes_held(sizes) for one in measures if one.of_parameters), default=0)
-    others = max((one.bytes_held(sizes) for one in measures if not one.of_parameters), default=0)
-    return predicted + signals + start + derived + others
-
-
-def vector_bytes(experiment: Experiment) -> int:
-    """The size of an instance, or of a weight for each of its features."""
-    return experiment.problem.matrix.shape()[1] * _item(experiment)
-
-
-def _item(experiment: Experiment) -> int:
-    """Bytes of a number."""
-    return 4 if experiment.dtype == "float32" else 8
-
-
-def _place(number: int, learner: Learner) -> str:
-    """The field that decides on a learner's memory: several rates, or else what it is."""
-    if learner.solver is not None:
-        return f"learners[{number}].solver"
-    return f"learners[{number}].{'update.lr' if len(rates_of(learner)) > 1 else 'architecture'}"
 
 
 def available(device: str) -> int:
@@ -175,13 +38,6 @@ def available(device: str) -> int:
 def ran_out(error: Exception) -> bool:
     """Whether an error says that there was no more memory: numpy's, torch's on CUDA or torch's on the CPU."""
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
-
-
-def scatters(experiment: Experiment) -> bool:
-    """Whether the learners use tensors so large that free memory is to be returned before every round."""
-    size = vector_bytes(experiment)
-    most = max(weight_vectors(learner, experiment) for learner in experiment.learners)
-    return size >= LONG or most * size >= WIDE
 
 
 def give_back() -> None:
@@ -201,41 +57,42 @@ def _trim() -> Callable[[int], int] | None:
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 
 
-def check(experiment: Experiment, device: str) -> int:
-    """Bytes that a run holds at its peak, as `needed` says.
+def check(plan: RunPlan, device: str) -> int:
+    """Return the bytes that a run holds at its peak.
 
     Raises: BadInput if that is more than what is free now. Its place is the matrix if that alone would not
     fit, and else what needs most.
     """
-    shares = _shares(experiment)
-    if shares.total() <= GRANTED or shares.total() <= (free := available(device)):
-        return shares.total()
-    data = next(iter(shares))
-    alone = max(shares[data], drawn_bytes(experiment)) > free
-    where = data if alone else max(shares, key=shares.__getitem__)
-    n, d = experiment.problem.matrix.shape()
+    by_place = shares(plan)
+    if by_place.total() <= GRANTED or by_place.total() <= (free := available(device)):
+        return by_place.total()
+    experiment, data = plan.experiment, next(iter(by_place))
+    alone = max(by_place[data], drawn_bytes(plan)) > free
+    where = data if alone else max(by_place, key=by_place.__getitem__)
+    size, needed = _size_in_words(plan, where), in_words(by_place.total())
+    lack = f"{size} needs {needed} of memory and {device} has {in_words(free)} free"
+    raise BadInput(where, f"{lack}; take {_that_fits(experiment, free)}")
+
+
+def _size_in_words(plan: RunPlan, where: str) -> str:
+    """What is too large, by the field that decides on it."""
+    n, d = plan.experiment.problem.matrix.shape()
     size = f"a {n} × {d} matrix"
-    if experiment.run.replicas > 1:
-        size += f" in {experiment.run.replicas} replicas"
+    if plan.experiment.run.replicas > 1:
+        size += f" in {plan.experiment.run.replicas} replicas"
     if where == "protocol":
-        size = (
-            f"{experiment.protocol.record_count(n)} evaluation points of {len(experiment.learners)} learners"
-        )
+        return f"{plan.learners[0].records} evaluation points of {len(plan.learners)} learners"
     if where.startswith("learners"):
-        learner = experiment.learners[int(where.removeprefix("learners[").split("]")[0])]
-        size = f"{learner.name} on {size}"
-        if len(rates_of(learner)) > 1:
-            size = f"{len(rates_of(learner))} rates of {size}"
-    raise BadInput(
-        where,
-        f"{size} needs {in_words(shares.total())} of memory and {device} has {in_words(free)} free; "
-        f"take {_that_fits(experiment, free)}",
-    )
+        planned = plan.learners[int(where.removeprefix("learners[").split("]")[0])]
+        size = f"{planned.learner.name} on {size}"
+        if len(planned.rates) > 1:
+            size = f"{len(planned.rates)} rates of {size}"
+    return size
 
 
 def fits(experiment: Experiment, free: int) -> bool:
     """Whether an experiment fits into so many bytes."""
-    return needed(experiment) <= free
+    return needed_bytes(plan_run(experiment)) <= free
 
 
 def _that_fits(experiment: Experiment, free: int) -> str:

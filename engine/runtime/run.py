@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import __version__
-from engine.backends import Backend, backend_of
 from engine.core import catalogue
 from engine.core import device as devices
 from engine.core.cost import DIVERGED, Cost
@@ -22,33 +21,28 @@ from engine.core.lazy import torch
 from engine.core.parts import BadInput
 from engine.core.stopping import Stopped
 from engine.core.streams import Streams
-from engine.learners.learner import Learner
-from engine.measures import Measure
 from engine.measures.loss import AverageLoss
+from engine.planning.memory import needed_bytes, scatters, takes_matrix
+from engine.planning.run_plan import LearnerPlan, RunPlan, plan_run
 from engine.problems.data import Data
 from engine.problems.examples import Examples
 from engine.problems.labels import Rows
 from engine.protocols import CLOCKS
 from engine.results.early_end import EarlyEnd
-from engine.results.invariance import verdict
 from engine.results.trace import Curve, Floats, Trace
 from engine.runtime import memory_estimate
 from engine.runtime.compiling import compile_meanwhile
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.handover import Handover
-from engine.runtime.other_runs import other_runs
 from engine.runtime.pacing import MOST
 from engine.runtime.store import Store
 from engine.runtime.theory_lines import theory_lines
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
-from engine.spec.recorded import recorded_measures
-from engine.training.descent import curve_name, rates_of
 from engine.training.kept_weights import kept_records
 from engine.training.recorder import Block
 from engine.training.training_inputs import Undrawn
 from engine.training.training_run import Recording
-from engine.updates import BEST
 
 COMPARED_BY = AverageLoss().name
 """The measure by which the rates of a learner are compared."""
@@ -129,12 +123,14 @@ def run(
     one that memory was not enough for after all; the curves so far are in the trace of `Loaded`. Stopped
     where that is what `data` says while the numbers for the start are drawn.
     """
-    small = memory_estimate.fits(experiment, SMALL)
-    most, scattered = _most_records(experiment), memory_estimate.scatters(experiment)
+    check(experiment)
+    plan = plan_run(experiment)
+    small = needed_bytes(plan) <= SMALL
+    most, scattered = _most_records(plan), scatters(plan)
     trace: Trace | None = None
-    with _torch(1 if small else None) if needs_torch(experiment) else nullcontext():
+    with _torch(1 if small else None) if plan.needs_torch else nullcontext():
         try:
-            trace, started = prepare(experiment, store, data)
+            trace, started = prepare(plan, store, data)
             notify(Loaded(trace))
             active = [learner_run for learner_run in started if not learner_run.ended]
             amid: LearnerRun | None = None
@@ -175,12 +171,6 @@ def run(
     return trace
 
 
-def needs_torch(experiment: Experiment) -> bool:
-    """Whether a run, or one that a line of it needs, is computed with torch."""
-    runs = (experiment, *other_runs(experiment).experiments)
-    return not all(backend_of(learner, one).without_torch for one in runs for learner in one.learners)
-
-
 @contextmanager
 def _torch(threads: int | None) -> Iterator[None]:
     """Compute with torch, which follows no gradients by itself, with so many threads."""
@@ -199,8 +189,7 @@ class LearnerRun:
     training_run: Recording | None
     curves: list[Curve]
     shown: Curve | None
-    learner: Learner
-    experiment: Experiment
+    plan: LearnerPlan
     starts: dict[int, Floats] = field(default_factory=dict)
     """The loss of every replica at the first record [R], by the number of the curve."""
 
@@ -246,7 +235,7 @@ class LearnerRun:
 
     def keep(self, store: Store) -> str | None:
         """Keep the curves, which have ended; the first time that this cannot be done, why."""
-        return store.keep(self.experiment, self.learner, self.curves)
+        return store.keep(self.plan, self.curves)
 
     @property
     def in_trace(self) -> list[Curve]:
@@ -263,43 +252,43 @@ class LearnerRun:
 
 
 def prepare(
-    experiment: Experiment, store: Store | None = None, source: DrawnData | None = None
+    plan: RunPlan, store: Store | None = None, source: DrawnData | None = None
 ) -> tuple[Trace, list[LearnerRun]]:
     """Draw the data, compute what theory says, and put every learner at its start."""
-    check(experiment)
-    source = source or DrawnData()
-    with_torch = needs_torch(experiment)
-    device = devices.resolve(experiment.run.device) if with_torch else "cpu"
-    need = _needed(experiment, device, source)
-    data, examples = cache(partial(source.of, experiment, device)), partial(source.examples, experiment)
+    source, experiment = source or DrawnData(), plan.experiment
+    device = devices.resolve(experiment.run.device) if plan.needs_torch else "cpu"
+    need = _needed(plan, device, source)
+    as_matrix = takes_matrix(plan.learners)
+    data = cache(partial(source.of, experiment, device, as_matrix))
+    examples = partial(source.examples, experiment, as_matrix)
 
     def labels() -> Rows:
         return examples().labels
 
     cost = catalogue.make("losses", experiment.protocol.loss).of_targets(_targets(experiment))
-    planned = experiment.protocol.clocks(experiment.problem.matrix.shape()[0])
+    clocks = experiment.protocol.clocks(experiment.problem.matrix.shape()[0])
     begin = partial(_begun, cost=cost, streams=experiment.run.random_streams(), store=store)
-    others = other_runs(experiment)
     beside = [
         begin(
             other,
-            other.learners[0],
-            data if other.problem == experiment.problem else cache(partial(source.of, other, device)),
-            partial(source.examples, other),
+            data
+            if other.experiment.problem == experiment.problem
+            else cache(partial(source.of, other.experiment, device)),
+            partial(source.examples, other.experiment),
             is_beside=True,
         )
-        for other in others.experiments
+        for other in plan.beside
     ]
-    started = [begin(experiment, learner, data, examples) for learner in experiment.learners]
+    started = [begin(planned, data, examples) for planned in plan.learners]
     curves_beside = {
-        of: {name: beside[number].curves[0] for name, number in named.items()}
-        for of, named in others.numbers.items()
+        of: {name: beside[number].curves[0] for name, number in numbers.items()}
+        for of, numbers in plan.side_runs.numbers.items()
     }
     trace = Trace(
         [curve for learner_run in started for curve in learner_run.in_trace],
-        theory_lines(experiment, data, planned, curves_beside, labels=None if with_torch else labels),
-        planned,
-        x_label=CLOCKS[next(iter(planned))],
+        theory_lines(plan, data, clocks, curves_beside, labels=None if plan.needs_torch else labels),
+        clocks,
+        x_label=CLOCKS[next(iter(clocks))],
         environment={
             "version": __version__,
             "torch": _version_of_torch(),
@@ -310,6 +299,7 @@ def prepare(
         compared_by=COMPARED_BY,
         others=[curve for learner_run in beside for curve in learner_run.curves],
         examples=_examples(experiment, data) if any(one.points for one in experiment.pictures) else None,
+        measures=plan.measures,
     )
     return trace, [*beside, *started]
 
@@ -321,8 +311,7 @@ def _version_of_torch() -> str:
 
 
 def _begun(
-    experiment: Experiment,
-    learner: Learner,
+    planned: LearnerPlan,
     data: Callable[[], Data],
     examples: Callable[[], Examples],
     is_beside: bool = False,
@@ -332,42 +321,30 @@ def _begun(
     store: Store | None,
 ) -> LearnerRun:
     """A learner at its start, or what a store has of it."""
-    measures = recorded_measures(experiment, learner)
-    records = experiment.protocol.record_count(experiment.problem.matrix.shape()[0])
-    backend = backend_of(learner, experiment)
-    curves, shown = _curves(learner, measures, records, experiment, backend)
+    curves, shown = _curves(planned)
     training_run = None
-    if store is None or not store.restore(experiment, learner, curves):
-        undrawn = Undrawn(learner, len(curves), data, examples, cost, streams, measures)
-        training_run = _training_run(undrawn, experiment, backend, [*curves, *filter(None, [shown])])
-    early_ends = [] if is_beside else _early_ends(experiment, len(curves))
-    found = LearnerRun(
-        training_run,
-        curves,
-        shown,
-        learner,
-        experiment,
-        early_ends=early_ends,
-        is_beside=is_beside,
-    )
-    if found.ended:
-        found.settle()
-    return found
+    if store is None or not store.restore(planned, curves):
+        undrawn = Undrawn(planned.learner, len(curves), data, examples, cost, streams, planned.measures)
+        training_run = _training_run(undrawn, planned, [*curves, *filter(None, [shown])])
+    early_ends = [] if is_beside else _early_ends(planned.experiment, len(curves))
+    learner_run = LearnerRun(training_run, curves, shown, planned, early_ends=early_ends, is_beside=is_beside)
+    if learner_run.ended:
+        learner_run.settle()
+    return learner_run
 
 
-def _training_run(
-    undrawn: Undrawn, experiment: Experiment, serving: Backend, curves: Sequence[Curve]
-) -> Recording:
+def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve]) -> Recording:
     """That of the backend that is there, until a faster one, which is compiled meanwhile, takes over."""
-    begun, found = serving.begin(undrawn, experiment), compile_meanwhile(undrawn.learner, experiment)
-    if found is None:
+    begun = planned.backend.begin(undrawn, planned.experiment)
+    if planned.faster is None:
         return begun
-    faster, code = found
+    compile_meanwhile(planned)
+    faster, code = planned.faster
 
     def take_over() -> Recording:
         for curve in curves:
             curve.backends.append(faster.name)
-        return faster.begin(undrawn, experiment)
+        return faster.begin(undrawn, planned.experiment)
 
     return Handover(begun, lambda: code.is_there, take_over)
 
@@ -385,45 +362,42 @@ def _targets(experiment: Experiment) -> int:
     return int(experiment.problem.target.columns(experiment.problem.matrix))
 
 
-def _needed(experiment: Experiment, device: str, source: DrawnData) -> int:
+def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
     """Bytes that a run needs; no data are held for later runs where there are too few with them.
 
     Raises: BadInput if there are too few anyway.
     """
     try:
-        return memory_estimate.check(experiment, device)
+        return memory_estimate.check(plan, device)
     except BadInput:
         if not source.give_back():
             raise
-    return memory_estimate.check(experiment, device)
+    return memory_estimate.check(plan, device)
 
 
-def _curves(
-    learner: Learner,
-    measures: Sequence[Measure],
-    records: int,
-    experiment: Experiment,
-    backend: Backend,
-) -> tuple[list[Curve], Curve | None]:
+def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
     """The empty curves of a learner, one per rate, and that of the best of them if this is looked for."""
-    rates = rates_of(learner)
     made = partial(
         Curve,
-        capacity=records,
-        replicas=experiment.run.replicas,
-        verdict=verdict(learner, experiment),
-        learner=learner.name,
-        backend=backend.name,
+        capacity=planned.records,
+        replicas=planned.experiment.run.replicas,
+        verdict=planned.verdict,
+        learner=planned.learner.name,
+        backend=planned.backend.name,
         indices={
-            measure.name: {index.name: index.values for index in measure.index(learner, experiment.problem)}
-            for measure in measures
+            measure.name: {
+                index.name: index.values
+                for index in measure.index(planned.learner, planned.experiment.problem)
+            }
+            for measure in planned.measures
             if not measure.is_number
         },
     )
-    curves = [made(curve_name(learner, rate), rate=None if len(rates) == 1 else rate) for rate in rates]
-    if getattr(learner.update, "lr", None) != BEST:
+    rates = zip(planned.curve_names, planned.rates, strict=True)
+    curves = [made(name, rate=None if len(planned.rates) == 1 else rate) for name, rate in rates]
+    if not planned.is_tuned:
         return curves, None
-    shown = made(learner.name)
+    shown = made(planned.learner.name)
     shown.oracle_tuned = True
     return curves, shown
 
@@ -440,16 +414,15 @@ def _last_of(learner_runs: list[LearnerRun]) -> list[LearnerRun]:
     return [learner_run for learner_run in learner_runs if learner_run.length == fewest]
 
 
-def _most_records(experiment: Experiment) -> int:
+def _most_records(plan: RunPlan) -> int:
     """How many records a learner may add in a round, so that few weights wait to be kept.
 
     Where a run may end early, a round has few: what a learner does beyond its end is lost.
     """
-    n, d = experiment.problem.matrix.shape()
-    size = memory_estimate.vector_bytes(experiment)
-    kept = kept_records(experiment.protocol.record_count(n), d, size // d)
+    size, d = plan.vector_bytes, plan.learners[0].sizes.d
+    kept = kept_records(plan.learners[0].records, d, size // d)
     most = kept.stride * max(1, WAITING // size)
-    return most if experiment.protocol.ends_early is None else min(most, BEYOND)
+    return most if plan.experiment.protocol.ends_early is None else min(most, BEYOND)
 
 
 def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None) -> None:

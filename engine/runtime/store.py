@@ -24,9 +24,8 @@ import engine
 from engine.core import atomic_write, files
 from engine.core.parts import BadInput
 from engine.learners.learner import Learner
+from engine.planning.run_plan import LearnerPlan
 from engine.results.trace import Curve
-from engine.spec.experiment import Experiment
-from engine.spec.recorded import read_by_replica, recorded_measures
 from engine.spec.setup import Setup
 
 Arrays = dict[str, NDArray[Any]]
@@ -61,14 +60,14 @@ class Store:
         self._taken: int | None = None
         self._reported = False
 
-    def restore(self, experiment: Experiment, learner: Learner, curves: Sequence[Curve]) -> bool:
+    def restore(self, planned: LearnerPlan, curves: Sequence[Curve]) -> bool:
         """Fill the empty curves of a learner, one per rate, with what is kept; whether it was.
 
         A broken file counts as not there, and so does one without a measure, or without values of replicas,
         that the experiment reads.
         """
-        path = self._path(_key(experiment, learner))
-        recorded, by_replica = _read(experiment, learner)
+        path = self._path(_key(planned.experiment, planned.learner))
+        recorded, by_replica = _names(planned), planned.by_replica
         try:
             with np.load(path, allow_pickle=False) as file:
                 if recorded - set(file[MEASURES].tolist()) or by_replica - set(file[BY_REPLICA].tolist()):
@@ -82,22 +81,22 @@ class Store:
             os.utime(path)  # what is used stays longest
         return True
 
-    def keep(self, experiment: Experiment, learner: Learner, curves: Sequence[Curve]) -> str | None:
+    def keep(self, planned: LearnerPlan, curves: Sequence[Curve]) -> str | None:
         """Keep the finished curves of a learner, one per rate.
 
         Returns why that cannot be done, the first time; None afterwards, and where it was done. Files that
         were used the longest ago are removed where all together are larger than they may be.
         """
         try:
-            self._keep(experiment, learner, curves)
+            self._keep(planned, curves)
         except (BadInput, MemoryError) as error:
             reported, self._reported = self._reported, True
             return None if reported else str(error) or "there is not enough memory"
         return None
 
-    def _keep(self, experiment: Experiment, learner: Learner, curves: Sequence[Curve]) -> None:
-        key = _key(experiment, learner)
-        recorded, by_replica = _read(experiment, learner)
+    def _keep(self, planned: LearnerPlan, curves: Sequence[Curve]) -> None:
+        key = _key(planned.experiment, planned.learner)
+        recorded, by_replica = _names(planned), planned.by_replica
         arrays: Arrays = {
             POINT: np.array(key.decode()),
             MEASURES: np.array(sorted(recorded), str),
@@ -187,10 +186,9 @@ def code() -> str:
     return found.hexdigest()
 
 
-def _read(experiment: Experiment, learner: Learner) -> tuple[frozenset[str], frozenset[str]]:
-    """Names of the measures that are recorded of a learner, and of those that are read by replica."""
-    recorded = frozenset(measure.name for measure in recorded_measures(experiment, learner))
-    return recorded, recorded & read_by_replica(experiment, learner)
+def _names(planned: LearnerPlan) -> frozenset[str]:
+    """Names of the measures that are recorded of a learner."""
+    return frozenset(measure.name for measure in planned.measures)
 
 
 def _reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> Arrays:

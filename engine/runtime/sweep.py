@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from engine.core.lazy import load_torch
 from engine.core.stopping import Stopped, stopped_by
+from engine.planning.run_plan import plan_run
 from engine.results.readings import known_at
 from engine.results.results import Results
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.pacing import MOST
 from engine.runtime.run import Event as RunEvent
-from engine.runtime.run import Finished, Gate, Loaded, needs_torch, run
+from engine.runtime.run import Finished, Gate, Loaded, run
 from engine.runtime.store import Store
 from engine.spec.points import Plan
 
@@ -37,7 +38,7 @@ Event = RunEvent | Begun | PointDone
 
 def load_torch_for(plan: Plan, threads: int | None = None) -> None:
     """Load torch, with at most so many threads, if it is needed at any point of a plan."""
-    if any(needs_torch(point.experiment) for point in plan.points):
+    if any(plan_run(point.experiment).needs_torch for point in plan.points):
         load_torch(threads)
 
 

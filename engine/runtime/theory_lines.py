@@ -9,62 +9,42 @@ from types import MappingProxyType
 
 import numpy as np
 
-from engine.core import catalogue
-from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.measures import named
+from engine.planning.lines import PlannedLine
+from engine.planning.run_plan import LearnerPlan, RunPlan
+from engine.planning.side_runs import ForLine
 from engine.problems.data import Data
 from engine.problems.labels import Rows
 from engine.results.trace import Along, Curve, Floats, TheoryLine
-from engine.runtime.other_runs import ForLine
-from engine.spec.experiment import Experiment
-from engine.spec.recorded import recorded_measures
 from engine.spec.setup import Setup
 from engine.theory import At, Drawn, Line, Measured, Order, loss_of
-from engine.training.descent import Descent, curve_name, rates_of
+from engine.training.descent import Descent, rates_of
 from engine.training.training_inputs import TrainingInputs
-from engine.updates import BEST
 
 NOTHING = np.empty(0)
 
 
-Others = Mapping["ForLine", Mapping[str, Curve]]
+Others = Mapping[ForLine, Mapping[str, Curve]]
 """The curves of the other runs that the line of a curve is made of, by the line's names for them."""
 
 
 def theory_lines(
-    experiment: Experiment,
+    plan: RunPlan,
     data: Callable[[], Data],
-    planned: Mapping[str, Floats],
+    clocks: Mapping[str, Floats],
     others: Others = MappingProxyType({}),
     labels: Callable[[], Rows] | None = None,
 ) -> list[TheoryLine]:
-    """Every line on a measure recorded here, or of which a picture has contours, with its findings.
+    """Return every line of a plan with its findings.
 
     With values where it holds; those along runs have them once these do. The data are drawn if a line needs
     for them; `labels` [R, m, n] may be there without them.
     """
-    begin, order = partial(_begun, experiment), partial(_order, experiment)
-    at = At(experiment, Drawn(data, begin, order, labels), planned)
-    return [_line(line, at, others) for line in lines_about(experiment)]
-
-
-def lines_about(experiment: Experiment) -> list[Line]:
-    """The lines on a measure recorded in an experiment, or of which a picture of it has contours."""
-    recorded = {
-        measure.name for learner in experiment.learners for measure in recorded_measures(experiment, learner)
-    }
-    drawn = {contour.line for picture in experiment.pictures for contour in picture.contours}
-    every = catalogue.defaults("theory")
-    about = (line for line in every if line.measure in recorded or line.kind in drawn)
-    return [one for line in about for one in line.every()]
-
-
-def curve_names(learner: Learner) -> dict[str, float | None]:
-    """The rate of every curve of a learner by its name; None for a rate that is chosen in the end."""
-    if getattr(learner.update, "lr", None) == BEST:
-        return {learner.name: None}
-    return {curve_name(learner, rate): rate for rate in rates_of(learner)}
+    begin, order = partial(_begun, plan.experiment), partial(_order, plan.experiment)
+    at = At(plan.experiment, Drawn(data, begin, order, labels), clocks)
+    learners = {planned.learner.name: planned for planned in plan.learners}
+    return [_line(planned, at, others, learners) for planned in plan.lines]
 
 
 def _begun(experiment: Setup, data: Data, learner: Learner) -> Descent:
@@ -79,23 +59,19 @@ def _order(experiment: Setup) -> Order | None:
     return experiment.protocol.order(experiment.problem.matrix.shape()[0], experiment.run.random_streams())
 
 
-def _line(line: Line, at: At, others: Others) -> TheoryLine:
-    experiment, on_problem = at.experiment, line.on_problem(at.experiment)
-    on_learners = {
-        learner.name: line.judged(learner, experiment) if on_problem.holds else on_problem
-        for learner in experiment.learners
-    }
+def _line(planned: PlannedLine, at: At, others: Others, learners: Mapping[str, LearnerPlan]) -> TheoryLine:
+    line, on_problem, experiment = planned.line, planned.on_problem, at.experiment
     x, each, of_curves, beyond, along = NOTHING, None, {}, None, None
     if on_problem.holds and _is_drawn(line, experiment):
         x = next(iter(at.clocks.values()))
         if line.along_runs:
-            along = partial(_along_runs, line, at, on_learners, others)
+            along = partial(_along_runs, planned, at, others, learners)
         elif not line.per_learner:
             at = replace(at, indices=_indices(line, experiment.learners[0], experiment))
             each = _along(line, at).values
             beyond = _beyond(line, at)
         else:
-            of_curves = _of_curves(line, at, on_learners)
+            of_curves = _of_curves(planned, at, learners)
     return TheoryLine(
         kind=line.kind,
         name=line.name,
@@ -108,7 +84,7 @@ def _line(line: Line, at: At, others: Others) -> TheoryLine:
         formula=line.formula_in(experiment) if on_problem.holds else line.formula,
         source=line.source,
         on_problem=on_problem,
-        on_learners=on_learners,
+        on_learners=dict(planned.on_learners),
         x=NOTHING if each is None and not of_curves and along is None else x,
         values=NOTHING if each is None else each.mean(0),
         each=each if line.per_replica else None,
@@ -145,35 +121,36 @@ def _beyond(line: Line, at: At) -> Along | None:
     return _along(line, replace(at, clocks=clocks, beyond=True))
 
 
-def _of_curves(line: Line, at: At, on_learners: Mapping[str, Finding]) -> dict[str, Along]:
+def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]) -> dict[str, Along]:
     """The line of every curve of every learner that it binds."""
-    found = {}
-    for learner in at.experiment.learners:
-        if on_learners[learner.name].holds:
-            indices = _indices(line, learner, at.experiment)
-            for name, rate in curve_names(learner).items():
-                found[name] = _along(line, replace(at, indices=indices, learner=learner, rate=rate))
-    return found
+    of_curves = {}
+    for learner_plan in learners.values():
+        if planned.binds(learner_plan.learner):
+            indices = _indices(planned.line, learner_plan.learner, at.experiment)
+            for name, rate in learner_plan.rates_by_curve.items():
+                here = replace(at, indices=indices, learner=learner_plan.learner, rate=rate)
+                of_curves[name] = _along(planned.line, here)
+    return of_curves
 
 
 def _along_runs(
-    line: Line, at: At, on_learners: Mapping[str, Finding], others: Others, curve: Curve
+    planned: PlannedLine, at: At, others: Others, learners: Mapping[str, LearnerPlan], curve: Curve
 ) -> Along | None:
     """The line of a curve as far as it and the runs that the line needs have come; None without one."""
-    if not on_learners[curve.learner].holds:
+    learner_plan = learners[curve.learner]
+    if not planned.binds(learner_plan.learner):
         return None
-    (learner,) = (one for one in at.experiment.learners if one.name == curve.learner)
-    runs = others.get((line.kind, curve.name), {})
+    runs = others.get((planned.line.kind, curve.name), {})
     records = min(curve.length, *(other.length for other in runs.values()), curve.capacity)
     here = replace(
         at,
         clocks={name: times[:records] for name, times in at.clocks.items()},
-        learner=learner,
-        rate=curve_names(learner).get(curve.name),
+        learner=learner_plan.learner,
+        rate=learner_plan.rates_by_curve.get(curve.name),
         own=_measured(curve, records),
         runs={name: _measured(other, records) for name, other in runs.items()},
     )
-    return _along(line, here)
+    return _along(planned.line, here)
 
 
 def _measured(curve: Curve, records: int) -> Measured:

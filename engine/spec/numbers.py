@@ -52,7 +52,7 @@ def with_texts(kind: Any, value: Any, place: str, change: Change) -> Any:
         below = f"{place}." if place else ""
         return {key: with_texts(type_of(key), one, f"{below}{key}", change) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        items = _items(alternatives(kind))
+        items = items_of(alternatives(kind))
         return [with_texts(items, item, f"{place}[{number}]", change) for number, item in enumerate(value)]
     return value
 
@@ -95,13 +95,13 @@ def _structs(kinds: tuple[Any, ...]) -> Mapping[Any, type[msgspec.Struct]]:
 
 
 @cache
-def _items(kinds: tuple[Any, ...]) -> Any:
+def items_of(kinds: tuple[Any, ...]) -> Any:
     """The type of the items of the first list among types, None without one."""
     return next((get_args(one)[0] for one in kinds if get_origin(one) is tuple), None)
 
 
 @cache
-def _entries(kinds: tuple[Any, ...]) -> Any:
+def entries_of(kinds: tuple[Any, ...]) -> Any:
     """The type of the entries of the first dictionary among types, None without one."""
     return next((get_args(one)[1] for one in kinds if get_origin(one) is dict), None)
 
@@ -111,15 +111,19 @@ def is_struct(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
-def _types_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> Callable[[str], Any]:
-    """The types of what stands in a table: of the fields of the part of that kind, or of a dictionary."""
+def struct_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> type[msgspec.Struct] | None:
+    """The one table among types, or the part of the kind that a table says; None if there is none."""
     structs, kind = _structs(kinds), table.get("kind")
     if len(structs) == 1:
-        (struct,) = structs.values()
+        return next(iter(structs.values()))
+    return structs.get(kind) if isinstance(kind, str) else None
+
+
+def _types_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> Callable[[str], Any]:
+    """The types of what stands in a table: of the fields of the part of that kind, or of a dictionary."""
+    if (struct := struct_in(kinds, table)) is not None:
         return types_of(struct).get
-    if isinstance(kind, str) and kind in structs:
-        return types_of(structs[kind]).get
-    entries = _entries(kinds)
+    entries = entries_of(kinds)
     return lambda key: entries
 
 

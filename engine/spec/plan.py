@@ -35,6 +35,7 @@ def plan(raw: Mapping[str, Any]) -> Plan:
     Raises: BadInput, with the point that it is about where there are several.
     """
     axes = axes_of(raw)
+    raw = upgraded(raw)
     values = [axis.grid for axis in axes]
     if (count := math.prod(map(len, values))) > MOST_POINTS:
         raise BadInput("axes", f"{count} points are too many; take at most {MOST_POINTS}")
@@ -75,6 +76,7 @@ def only(experiment: Experiment) -> Plan:
 def first(raw: Mapping[str, Any]) -> Experiment:
     """The experiment at the first point that has a learner. Raises: BadInput."""
     axes = axes_of(raw)
+    raw = upgraded(raw)
     for point in _points(raw, axes, [axis.grid for axis in axes]):
         if point is not None:
             if axes:  # else they were checked with all that they speak of
@@ -88,10 +90,11 @@ def first(raw: Mapping[str, Any]) -> Experiment:
 def with_words(raw: Mapping[str, Any]) -> reading.Raw:
     """A document with the texts that it has at its first point that has a learner. Raises: BadInput."""
     axes, document, names = axes_of(raw), None, {}
+    raw = upgraded(raw)
     for chosen in product(*(axis.grid for axis in axes)):
         pairs = list(zip(axes, chosen, strict=True))
         names = _names_of(pairs)
-        if (document := _at(upgraded(raw), pairs, names)) is not None:
+        if (document := _at(raw, pairs, names)) is not None:
             break
     texts = {} if document is None else texts_of(reading.resolve(document, names))
     return with_texts_changed(raw, lambda text, path: texts.get(path, text))
@@ -107,6 +110,7 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
 
     Parts of learners that are not at the first point have no defaults of their own.
     """
+    raw = upgraded(raw)
     full = reading.in_full(raw, experiment)
     if raw.get("axes"):
         there = {learner["name"]: learner for learner in full["learners"]}

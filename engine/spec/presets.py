@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from engine.core.parts import BadInput
 from engine.spec import plan, reading
 from engine.spec.changes import unjudged
 from engine.spec.experiment import Experiment
+from engine.spec.former_words import noted, sentence
 from engine.spec.points import Plan
 from engine.spec.reading import Raw
 
@@ -71,6 +72,15 @@ def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
     with _named(preset):
         raw = _raw(preset, overrides)
         return plan.in_full(raw, plan.first(raw))
+
+
+@contextmanager
+def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]:
+    """Answer with the new words, in one line, if a preset that is read inside the block has former ones."""
+    with noted() as words:
+        yield
+    if words:
+        answer(sentence(preset, words))
 
 
 def planned(preset: str, described: Raw) -> Plan:

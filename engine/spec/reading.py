@@ -21,6 +21,7 @@ from engine.spec import raw_values
 from engine.spec.axis import Axis
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
+from engine.spec.former_words import new_key, new_kind
 from engine.spec.numbers import resolved, types_of
 from engine.spec.upgrade import renamed, upgraded
 from engine.spec.words import filled
@@ -90,22 +91,36 @@ def put(raw: Raw, place: str, value: Any) -> None:
     if len(parents) > raw_values.DEEPEST:
         raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", "no place has so many parts")
     node: Any = raw
-    for number, step in enumerate(parents):
+    for number, former in enumerate(parents):
+        step = parents[number] = _with_new_key(raw, parents[:number], former)
         here = ".".join(map(str, parents[: number + 1]))
         if isinstance(node, list):
             parents[number] = _index(node, step, here)
         elif _is_kind(node, step, _place(parents[: number + 1])):
             node[str(step)] = {"kind": node[str(step)]}
         node = _child(node, parents[number], here)
+    last = _with_new_key(raw, parents, last)
     if isinstance(node, list):
         index = _index(node, last, place)
         node[index] = value
     elif isinstance(node, dict):
         node[str(last)] = value
-        if last == "kind":
+        if last == "kind" and isinstance(value, str):
+            node["kind"] = new_kind(_classes(_type_at(_place(parents), raw, resolve=False)), value)
             _keep_known(raw, _place(parents), node)
     else:
         raise BadInput(f"--set {place}", f"{'.'.join(map(str, parents))} is a value and has no parts")
+
+
+def _with_new_key(raw: Raw, parents: list[str | int], step: str | int) -> str | int:
+    """A step below others, with the new key for a former one."""
+    table = _type_at(_place(parents), raw) if isinstance(step, str) else None
+    return new_key(table.cls, str(step)) if isinstance(table, inspect.StructType) else step
+
+
+def _classes(kind: Any) -> list[type[msgspec.Struct]]:
+    """The classes of the parts that may stand in a place."""
+    return [member.cls for member in _members(kind)]
 
 
 def _is_kind(node: Any, step: str | int, place: str) -> bool:
@@ -171,7 +186,7 @@ def axes(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
     if "axes" not in raw:
         return ()
     kind = types_of(Experiment)["axes"]
-    numbers = {**raw, "axes": resolved(kind, raw["axes"], "axes", NO_NAMES)}
+    numbers = {**raw, "axes": resolved(kind, upgraded(raw)["axes"], "axes", NO_NAMES)}
     found: tuple[Axis, ...] = _typed(kind, "axes", numbers, raw)
     return found
 
@@ -280,13 +295,11 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, said: Mappi
     if isinstance(cause, BadField):
         return BadInput(".".join(filter(None, (where, cause.field))), cause.what)
     if match := re.fullmatch(r"Object contains unknown field `(.*)`", message):
-        struct = _type_at(where, raw)
-        fields = (
-            [field.encode_name for field in struct.fields] if isinstance(struct, inspect.StructType) else []
-        )
-        if isinstance(struct, inspect.StructType) and struct.tag_field:
-            fields.insert(0, struct.tag_field)
-        return _unknown(match.group(1), where, fields)
+        struct, key = _type_at(where, raw), match.group(1)
+        if not isinstance(struct, inspect.StructType):
+            return _unknown(key, where, [])
+        fields = [field.encode_name for field in struct.fields]
+        return _unknown(key, where, [*filter(None, [struct.tag_field]), *fields], new_key(struct.cls, key))
     if match := re.fullmatch(r"Object missing required field `(.*)`", message):
         return _missing(".".join(filter(None, (where, match.group(1)))), raw)
     value = value_at(where, raw)
@@ -321,8 +334,9 @@ def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place:
         )
 
 
-def _unknown(key: str, place: str, known: list[str]) -> BadInput:
+def _unknown(key: str, place: str, known: list[str], new: str = "") -> BadInput:
     name = renamed(key, known) if place.startswith("claims[") else None
+    name = new if new in known else name
     right = nearest(key, known) if name is None else f"it is called {name} here"
     return BadInput(f"{place}.{key}".lstrip("."), f"unknown key; {right}")
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from engine.core.docstrings import restore
 from engine.core.expressions import LONGEST
 from engine.spec.experiment import Experiment
 
@@ -28,12 +31,21 @@ LEFT_OUT = (("Experiment", "protocol"), ("Problem", "target"))
 
 def preset_schema() -> Schema:
     """What msgspec says of an experiment, with expressions for numbers, and kinds alone for parts."""
+    for described in _structs(msgspec.Struct):
+        restore(described)
     schema: Schema = msgspec.json.schema(Experiment)
     widened: Schema = _widened(schema, schema["$defs"])
     for struct, key in LEFT_OUT:
         widened["$defs"][struct]["required"].remove(key)
     widened["$defs"]["Expression"] = EXPRESSION
     return widened
+
+
+def _structs(base: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
+    """All classes that are derived from one."""
+    for struct in base.__subclasses__():
+        yield struct
+        yield from _structs(struct)
 
 
 def _widened(schema: Any, parts: Schema) -> Any:
@@ -43,6 +55,8 @@ def _widened(schema: Any, parts: Schema) -> Any:
     if not isinstance(schema, dict):
         return schema
     found = {key: value if key == "default" else _widened(value, parts) for key, value in schema.items()}
+    if isinstance(description := found.get("description"), str):
+        found["description"] = inspect.cleandoc(description)
     if schema.get("type") in ("integer", "number"):
         number = {key: value for key, value in found.items() if key not in WORDS}
         words = {key: value for key, value in found.items() if key in WORDS}

@@ -20,6 +20,9 @@ from engine.training.optioned_steps import OptionedSteps
 from engine.training.training_inputs import TrainingInputs
 from engine.updates import BEST, GRID, Rates, State
 
+UNIT_TOLERANCE = 1e-6
+"""Relative residual ‖Hv − λv‖ / λ for the unit of a rate. The error of λ, about its square, is rounding."""
+
 MANY = 1 << 14
 """Weights from which on two exponentials for each weight vector are faster than one for each weight."""
 
@@ -70,7 +73,7 @@ class Descent:
         shares = data.labels.new_full((1, data.instances.n), 1 / data.instances.n)
         parts = self._architecture, self.tensors, data.instances, data.labels, shares, self._loss
         with torch.enable_grad():
-            return largest(Curvature(*parts)).to(data.labels)
+            return largest(Curvature(*parts), UNIT_TOLERANCE).to(data.labels)
 
     def _squared_jacobian(self, instances: Instances, speeds: dict[str, float]) -> torch.Tensor:
         """2λ²/n of every net, λ the largest singular value of ∂(all predictions)/∂θ.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from engine.core.lazy import load_torch
+from engine.planning.run_plan import plan_run
 from engine.results.trace import Trace
 from engine.runtime.compiling import compile_first
 from engine.runtime.run import run
@@ -134,7 +135,7 @@ def measure(experiment: Experiment, threads: int = 1, compiles_first: bool = Tru
     """
     load_torch(threads)
     if compiles_first:
-        compile_first(experiment)
+        compile_first(plan_run(experiment))
     before = peak_mib()
     wall, cpu = time.perf_counter(), time.process_time()
     trace = run(msgspec.structs.replace(experiment, claims=()))

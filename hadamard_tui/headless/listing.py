@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.core import catalogue
+from engine.core.docstrings import docstring
 from engine.core.parts import BadInput, Part, summary_of
 from engine.spec.fields import Field, fields_of
 from hadamard_tui.charts.line_heads import head
@@ -69,7 +70,7 @@ def families_table() -> Table:
     """Every family with its meaning and the kinds of its members."""
     table = _table("family", "what it is", "kinds")
     for family, folder in catalogue.FOLDERS.items():
-        meaning = first_sentence(importlib.import_module(folder).__doc__ or "").partition(": ")[2]
+        meaning = first_sentence(docstring(importlib.import_module(folder))).partition(": ")[2]
         table.add_row(Text(family, "bold"), meaning.rstrip("."), ", ".join(catalogue.members(family)))
     return table
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from rich.console import Console, ConsoleRenderable
@@ -43,7 +44,10 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
 
     Raises: BadInput for one that cannot be run, before any is.
     """
-    plans = [(name, presets.planned(name, presets.document(name))) for name in names]
+    plans = []
+    for name in names:
+        with presets.former_words(name, partial(errors.print, soft_wrap=True)):
+            plans.append((name, presets.planned(name, presets.document(name))))
     lines = ProgressLines(errors)
     for number, (name, whole) in enumerate(plans, start=1):
         lines.label = f"{name} ({number} of {len(plans)}): "

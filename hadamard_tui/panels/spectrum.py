@@ -7,10 +7,10 @@ from rich.text import Text
 
 from engine.measures.rank import Rank
 from engine.measures.spectrum import SingularValues
+from engine.planning.measures import is_recorded
 from engine.results.spectrum import spectra
 from engine.results.trace import Curve
 from engine.spec.experiment import Experiment
-from engine.spec.recorded import is_recorded
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot, colour_of, others
 from hadamard_tui.panels.context import PanelContext

@@ -7,8 +7,8 @@ from dataclasses import replace
 from rich.text import Text
 
 from engine.measures import named
+from engine.planning.measures import is_recorded
 from engine.spec.experiment import Experiment
-from engine.spec.recorded import is_recorded
 from hadamard_tui.charts.series_builder import Pen, Plot, smoothing
 from hadamard_tui.charts.view_axes import twice_the_start
 from hadamard_tui.panels.context import PanelContext

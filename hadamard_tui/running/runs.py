@@ -9,6 +9,7 @@ from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
 from engine.pictures.view import View
 from engine.results.results import Results, of_one
+from engine.results.steps import ReplicasMissing
 from engine.results.trace import Trace
 from engine.spec.experiment import Experiment
 from engine.spec.reading import Raw
@@ -35,6 +36,8 @@ class Kept:
     pinned: bool = False
     renamed: bool = False
     views: Viewed = field(default_factory=Viewed)
+    missing: str = ""
+    """Why the last picture that it could not have lacks replicas; empty until there is one."""
 
     @property
     def document(self) -> Raw:
@@ -61,8 +64,11 @@ class Kept:
         """A picture of it, of the `whole` or of the last point alone; None if it is none of this run."""
         try:
             return self.views.view(picture, self.results if whole else of_one(self.experiment, self.trace))
+        except ReplicasMissing as error:
+            self.missing = error.what
         except BadInput:
-            return None
+            pass
+        return None
 
 
 class Runs:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-from functools import cache, partial
+from functools import partial
 from typing import Protocol, cast
 
 from textual.command import Hit, Hits, Provider
 from textual.system_commands import SystemCommandsProvider
 
 from engine.core import catalogue
+from engine.core.docstrings import docstring
 from engine.core.parts import Part, summary_of
 from engine.spec.preset_index import Entry, index
 from hadamard_tui.browsing.words import has_phrase, has_words
@@ -63,7 +63,7 @@ class PartProvider(Provider):
     async def search(self, query: str) -> Hits:
         for family in catalogue.FOLDERS:
             for kind, member in catalogue.members(family).items():
-                said = f"{kind} {_documentation(member)}"
+                said = f"{kind} {docstring(member)}"
                 summary = summary_of(member)
                 if score := _score(query, kind, said, _source(member)):
                     score = max(score, BY_SUMMARY * has_words(query, summary, ""))
@@ -72,14 +72,9 @@ class PartProvider(Provider):
                     yield Hit(score, f"{family.capitalize()}: {kind}", show, help=summary)
 
 
-@cache
-def _documentation(member: type[Part]) -> str:
-    return inspect.getdoc(member) or ""
-
-
 def _source(member: type[Part]) -> str:
     """Where a part comes from, as its documentation says it."""
-    written = _documentation(member).partition("Source:")[2]
+    written = docstring(member).partition("Source:")[2]
     return f"{getattr(member, 'source', '')} {written}"
 
 

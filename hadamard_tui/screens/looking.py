@@ -16,6 +16,7 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.panels.panel import Remedy
 from hadamard_tui.running.playback import Pace
+from hadamard_tui.running.runs import Kept
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.running import Running
 from hadamard_tui.widgets.chart_view import ChartView
@@ -34,6 +35,8 @@ class Looking(Running):
         super().__init__(editable, pace)
         self._cursor: float | None = None
         self._height: float | None = None
+        self._incomplete: list[Kept] = []
+        """Pinned runs of which was said that they are not drawn."""
 
     @property
     def look(self) -> Look | None:
@@ -46,12 +49,20 @@ class Looking(Running):
         number, trace = self.query_one(Stage).picture, session.trace
         try:
             pinned = self.runs.views(trace, session.picture(number), whole=number > 0)
+            self._say_what_is_not_drawn()
             before = None if self.ghost is None or self._is_pinned(self.ghost) else self.ghost
             ghost = None if before is None else before.view(number)
             return session.look(number, self.chart_options, pinned, self._cursor, self._height, ghost), ""
         except BadInput as error:
             pinned = self.runs.views(trace, session.picture(0), whole=False)
             return session.look(0, self.chart_options, pinned), str(error)
+
+    def _say_what_is_not_drawn(self) -> None:
+        """Say once of every pinned run that it lacks replicas for a picture."""
+        for run in self.runs.pinned:
+            if run.missing and run not in self._incomplete:
+                self._incomplete.append(run)
+                self.notify(f"{run.name} is pinned and not drawn: {run.missing}", severity="warning")
 
     def _is_pinned(self, session: Session) -> bool:
         """Whether a run is drawn as a pinned one anyway."""

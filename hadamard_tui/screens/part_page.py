@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from rich.text import Text
@@ -11,6 +10,7 @@ from textual.app import ComposeResult
 from textual.widgets import OptionList, Static
 
 from engine.core import catalogue
+from engine.core.docstrings import docstring
 from engine.spec.preset_index import naming
 from hadamard_tui.charts.line_heads import head
 from hadamard_tui.keyboard.keymap import key
@@ -53,5 +53,5 @@ def about(family: str, kind: str) -> Text:
     """The documentation of a part; of a line of the theory its direction, formula and source first."""
     member: Any = catalogue.members(family)[kind]
     text = head(member()).append("\n\n") if family == "theory" else Text()
-    paragraphs = (inspect.getdoc(member) or "").split("\n\n")
+    paragraphs = docstring(member).split("\n\n")
     return text.append("\n\n".join(" ".join(one.split()) for one in paragraphs))

@@ -54,6 +54,7 @@ def begin(
     theme: str | None,
     ascii_only: bool,
     view: Sequence[str] = (),
+    answers: Sequence[str] = (),
 ) -> Start:
     """What the app opens with.
 
@@ -61,6 +62,7 @@ def begin(
         wanted: what the command line says, `preset` with changes; None for what was left the last time.
         preset: the preset to take if nothing is wanted and nothing was left.
         reset: ignore what was left.
+        answers: lines about what the command line says, to show to the person.
         view: changes of the view, such as `panel=svd`; with any, nothing of the view that was left is taken.
 
     Raises: BadInput for a theme that is not there, or a view that cannot be.
@@ -82,7 +84,7 @@ def begin(
     if wanted is None and (wanted := left.set_up()) is not None:
         preset, off, left_out = left.preset or preset, left.off, left.left_out
     document = wanted or presets.document(preset)
-    notes = [*complaints, *([lost] if lost else [])]
+    notes = [*answers, *complaints, *([lost] if lost else [])]
     return Start(document, preset, autorun, configured, left.view, notes, None, first, off, left_out)
 
 

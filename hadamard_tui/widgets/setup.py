@@ -460,7 +460,8 @@ class Setup(VerticalScroll, can_focus=False):
     async def choose(self, preset: str) -> None:
         """Put up a preset, given by its name or the path of a file."""
         try:
-            chosen = EditableExperiment.of(preset)
+            with presets.former_words(preset, self.notify):
+                chosen = EditableExperiment.of(preset)
         except BadInput as error:  # in a file of the person's own
             self.notify(str(error), severity="error")
             self._show_preset()

@@ -110,6 +110,29 @@ async def test_on_smaller_screens_the_list_of_runs_is_a_drawer(app: HadamardApp,
         await until(pilot, lambda: "renames" not in screen_text(app))
 
 
+OF_LOSS = [{"x": "size", "measure": "loss", "read": {"first_below": 0.5}}]
+OF_ERROR = [{"x": "size", "measure": "error", "read": {"first_below": 0.2}}]
+
+
+async def test_a_pinned_sweep_from_the_cache_says_why_it_is_not_drawn_with_another_measure():
+    sweep = presets.document("hadamard-128", ["run.device=cpu", "run.replicas=2"])
+    sweep |= {"axes": [{"name": "size", "values": [4, 8]}], "pictures": OF_LOSS, "claims": []}
+    sweep["problem"]["matrix"]["d"] = "size"
+    app = HadamardApp(EditableExperiment(sweep, None))
+    async with opened(app, HUGE) as pilot:
+        for _ in range(2):  # the second run is from the cache
+            await app.laboratory._take(app.laboratory.editable)
+            await finished(app, pilot)
+        await pilot.press("c")
+        await app.laboratory._take(EditableExperiment({**sweep, "pictures": OF_ERROR}, None))
+        await finished(app, pilot)
+        await pilot.press("i")
+        why = "run 2 is pinned and not drawn: error was kept of the first of 2 replicas only"
+        await until(pilot, lambda: any(note.message.startswith(why) for note in app._notifications))
+        await pilot.press("i", "i")
+        assert sum(note.message.startswith(why) for note in app._notifications) == 1
+
+
 async def test_a_run_under_way_is_not_pinned_and_a_halted_one_is(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")

@@ -20,6 +20,8 @@ from hadamard_tui.widgets.stage import Stage
 
 from .terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 Open = Callable[..., Terminal]
 
 GIVEN_BACK = (

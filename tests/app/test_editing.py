@@ -10,6 +10,7 @@ import pytest
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
+from engine.planning.measures import is_recorded
 from engine.problems.targets.linear_spline import LinearSpline
 from engine.results.outcomes import judge
 from engine.runtime.sweep import sweep
@@ -20,7 +21,6 @@ from engine.spec.changes import SET_UP
 from engine.spec.experiment import Experiment
 from engine.spec.fields import UNTAGGED, fields_of
 from engine.spec.reading import Raw, apply
-from engine.spec.recorded import is_recorded
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.fitting_claims import fitting

@@ -29,7 +29,7 @@ NAMES = (
     *("w" * 40, "\u754c" * 40, "e\u0301" * 20, "\u05e9\u05dc\u05d5\u05dd", "\U0001f9ea\U0001f9d1\U0001f3fd"),
 )
 
-pytestmark = pytest.mark.drawn
+pytestmark = [pytest.mark.slow, pytest.mark.drawn]
 SIZE = (200, 60)
 
 

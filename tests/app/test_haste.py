@@ -46,6 +46,8 @@ from hadamard_tui.widgets.setup import Setup
 
 from .conftest import SMALL, until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def app(editable: EditableExperiment) -> HadamardApp:

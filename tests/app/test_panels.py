@@ -16,6 +16,7 @@ from rich.text import Text
 
 from engine.core.groups import ROTATIONS
 from engine.core.parts import Verdict
+from engine.planning.measures import is_recorded
 from engine.results import judgement
 from engine.results.judgement import Judgement
 from engine.results.outcomes import judge
@@ -24,7 +25,6 @@ from engine.results.snapshots import take
 from engine.runtime import store
 from engine.runtime.run import run
 from engine.spec import presets
-from engine.spec.recorded import is_recorded
 from hadamard_tui import panels
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.chart_options import ChartOptions

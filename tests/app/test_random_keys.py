@@ -19,7 +19,7 @@ from hadamard_tui.state.state_file import View
 
 from .conftest import SMALL, WIDE, opened, until
 
-pytestmark = pytest.mark.drawn
+pytestmark = [pytest.mark.slow, pytest.mark.drawn]
 
 LETTERS = "rrfnhR+-xyzZmbv1234567890][ccllANDadoseSwtj?::.,5"
 EDITS = ["left", "right", "home", "end", "shift+left", "delete", "backspace", "up", "down", "down", "space"]

@@ -12,6 +12,8 @@ import pytest
 
 from .terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 ARGUMENTS = ["--preset", "hadamard-128", "--set", "problem.matrix.d=16", "--set", "claims=[]",
              "--set", "learners.GD.update.lr=0.03125", "--set", "run.device=cpu"]  # fmt: skip
 

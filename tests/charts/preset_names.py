@@ -8,9 +8,9 @@ import numpy as np
 
 from engine.pictures.picture import Picture
 from engine.pictures.view import CurveView, LineView, View
+from engine.planning.run_plan import plan_run
 from engine.results.results import Results
 from engine.results.views import view
-from engine.runtime.theory_lines import curve_names, lines_about
 from engine.spec import presets
 from engine.spec.pictures import drawn
 from engine.spec.points import Plan
@@ -35,16 +35,17 @@ def _named(plan: Plan, picture: Picture) -> View:
     curves: dict[str, CurveView] = {}
     lines: dict[str, LineView] = {}
     for point in (point for point in plan.points if point.is_in(picture)):
-        experiment, apart = point.experiment, plan.apart(picture, point)
-        for learner in experiment.learners:
-            for curve in curve_names(learner):
+        run_plan, apart = plan_run(point.experiment), plan.apart(picture, point)
+        for learner in run_plan.learners:
+            for curve in learner.rates_by_curve:
                 name = plan.name(curve, picture, apart)
-                curves.setdefault(name, _curve(name, len(curves), learner.name, apart))
-        for line in lines_about(experiment):
+                curves.setdefault(name, _curve(name, len(curves), learner.learner.name, apart))
+        for planned in run_plan.lines:
+            line = planned.line
             asked = picture.lines is None or line.kind in picture.lines
-            if not asked or line.measure != picture.measure.name or not line.on_problem(experiment).holds:
+            if not asked or line.measure != picture.measure.name or not planned.on_problem.holds:
                 continue
-            bound = [one.name for one in experiment.learners if line.binds(one, experiment).holds]
+            bound = [learner.name for learner in point.experiment.learners if planned.binds(learner)]
             for whose in bound if line.per_learner else [""]:
                 named = line.name or line.kind
                 name = plan.name(f"{named} of {whose}" if whose else named, picture, apart)

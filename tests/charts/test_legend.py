@@ -4,7 +4,7 @@ import pytest
 from looping import looped
 from rich.cells import cell_len
 
-from engine.runtime.theory_lines import lines_about
+from engine.planning.run_plan import plan_run
 from engine.spec import presets
 from hadamard_tui.charts.legend import legend
 
@@ -44,6 +44,7 @@ def test_what_names_have_in_common_goes_first():
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @looped("preset", presets.names())
 def test_no_two_names_in_a_legend_are_cut_to_the_same(preset: str):
     for series in series_of(preset):
@@ -194,7 +195,7 @@ def test_series_that_run_along_each_other_are_one_entry():
 @pytest.mark.parametrize("width", [52, 78])
 def test_no_bound_of_a_preset_hides_in_a_count(preset, width):
     experiment = presets.load(preset)
-    bounds = [line for line in lines_about(experiment) if line.on_problem(experiment).holds]
+    bounds = [planned.line for planned in plan_run(experiment).lines if planned.on_problem.holds]
     series = [
         *(curve([0], name=one.name, mark=chr(65 + at)) for at, one in enumerate(experiment.learners)),
         *(curve([0], name=line.kind, formula=line.formula, style="dashed") for line in bounds),

@@ -47,6 +47,7 @@ def test_paragraphs_of_the_help_fill_their_lines_and_arguments_have_brackets_onc
             assert len(f"{line} {following.split()[0]}") > 78, paragraph
 
 
+@pytest.mark.slow
 def test_every_preset_is_listed_with_title_and_source(call: Call) -> None:
     code, out, _ = call("presets")
     assert code == 0

@@ -84,6 +84,7 @@ def on_terminal(
     return started, ours
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_long_run_within_a_second(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     command = ("-m", "hadamard_tui", "run", "long.toml", "--out", "result.json")

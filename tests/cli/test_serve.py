@@ -138,10 +138,11 @@ class Page:
         return (await self.ask("Runtime.evaluate", expression=script))["result"].get("value")
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
+@pytest.mark.slow
 async def test_a_browser_shows_the_app_which_has_the_focus_and_says_why_it_ended(
     served: Served, tmp_path: Path
 ):
+    assert CHROMIUM is not None, "this test needs chromium: apt-get install chromium"
     options = [
         "--headless=new",
         "--no-sandbox",
@@ -155,7 +156,7 @@ async def test_a_browser_shows_the_app_which_has_the_focus_and_says_why_it_ended
         "--window-size=800,600",
     ]
     browser = subprocess.Popen(
-        [str(CHROMIUM), *options, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [CHROMIUM, *options, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
         found = tmp_path / "browser" / "DevToolsActivePort"

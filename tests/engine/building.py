@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 import torch
+from msgspec import structs
 from numpy.typing import NDArray
 
+from engine.backends import Backend, why_not
 from engine.core import catalogue
 from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
+from engine.learners.learner import Learner
+from engine.measures import Measure
+from engine.planning.measures import recorded_measures
+from engine.planning.memory import needed_bytes
+from engine.planning.run_plan import LearnerPlan, plan_run
 from engine.problems.data import Data, draw
 from engine.results.spectrum import Spectrum
 from engine.results.trace import Curve
@@ -77,6 +84,27 @@ def raw(
     }
 
 
+def planned(learner: Learner, described: Experiment) -> LearnerPlan:
+    """The plan of a learner alone in an experiment."""
+    return plan_run(structs.replace(described, learners=(learner,))).learners[0]
+
+
+def measures_of(learner: Learner, described: Experiment) -> tuple[Measure, ...]:
+    """The measures that a run records of a learner."""
+    alone = structs.replace(described, learners=(learner,))
+    return recorded_measures(alone).by_learner[learner.name]
+
+
+def refusal(backend: Backend, learner: Learner, described: Experiment) -> str | None:
+    """Why a backend cannot serve a learner with what a run records of it; None if it can."""
+    return why_not(backend, learner, described, measures_of(learner, described))
+
+
+def needed(described: Experiment) -> int:
+    """Bytes that a run holds at its peak."""
+    return needed_bytes(plan_run(described))
+
+
 def experiment(*words: Any, **more: Any) -> Experiment:
     """The experiment that `raw` describes, read as a preset is read."""
     return reading.parse(raw(*words, **more))
@@ -96,7 +124,7 @@ def spectrum_of(curve: Curve) -> Spectrum | None:
 def losses(described: Experiment) -> dict[str, NDArray[np.float64]]:
     """The losses of every learner, [records, replicas]."""
     with torch.no_grad():
-        _, learner_runs = prepare(described)
+        _, learner_runs = prepare(plan_run(described))
         return {
             learner_run.curves[0].name: learner_run.training_run.advance(ALL).loss[:, :, 0]
             for learner_run in learner_runs

@@ -5,13 +5,12 @@ import math
 import numpy as np
 import pytest
 import torch
-from building import beginning, experiment, gd, losses, predictions, weights
+from building import beginning, experiment, gd, losses, needed, predictions, weights
 from crossing import crossed
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.results.invariance import certificate, verdict
-from engine.runtime import memory_estimate
 from engine.runtime.run import run
 from engine.updates import Diagonal
 
@@ -253,7 +252,7 @@ def test_agd_does_not_move_without_a_gradient():
 def test_memory_counts_the_matrices_of_second_order_rules():
     def need(kind, architecture):
         learner = {"update": kind, "architecture": architecture}
-        return memory_estimate.needed(experiment(target="all", learners={"it": learner}, d=64))
+        return needed(experiment(target="all", learners={"it": learner}, d=64))
 
     for kind in ("online-newton", "adagrad-full"):
         for net, squares in (("linear", 64**2), ({"kind": "dense", "widths": [100]}, 64**2 + 100**2)):

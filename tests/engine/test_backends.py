@@ -5,13 +5,13 @@ import itertools
 import msgspec
 import numpy as np
 import pytest
-from building import LLS, experiment, gd, spectrum_of
+from building import LLS, experiment, gd, planned, refusal, spectrum_of
 from crossing import chosen
 from discovery import GENTLE, crossed_groups, few, in_turns
 from twins import FAST, assert_twins, serving, twins
 
 import engine.backends
-from engine.backends import Backend, backend_of, backends, by_blocks, by_responses, by_rows, why_not
+from engine.backends import Backend, backends, by_blocks, by_responses, by_rows
 from engine.backends.dense import OnMatrix
 from engine.backends.nets import trained_group
 from engine.core import catalogue
@@ -24,6 +24,8 @@ from engine.spec.recorded import missing
 from engine.updates.egu import EGU
 from engine.updates.gd import GD
 
+pytestmark = pytest.mark.slow
+
 TRAINED = {name: words for name, words in GENTLE.items() if "solver" not in words}
 
 
@@ -35,7 +37,7 @@ def test_every_learner_is_the_same_on_every_backend(learners):
         backend: {
             each.name: learners[each.name]
             for each in described.learners
-            if why_not(its, each, described) is None
+            if refusal(its, each, described) is None
         }
         for backend, its in FAST.items()
     }
@@ -57,7 +59,7 @@ def test_every_backend_serves_some_of_these_learners_and_not_all():
         for protocol in ("one-pass", "erm")
     ]
     served = {
-        name: [why_not(backend, learner, one) is None for one in described for learner in one.learners]
+        name: [refusal(backend, learner, one) is None for one in described for learner in one.learners]
         for name, backend in FAST.items()
     }
     assert all(any(these) for these in served.values())
@@ -186,7 +188,7 @@ def test_gd_on_a_matrix_goes_by_blocks_where_few_weight_vectors_take_single_exam
         ({"learners": {"it": gd([i * 1e-5 for i in range(1, 65)])}}, "dense"),
     ):
         described = experiment(**{"matrix": gaussian, "learners": {"it": gd(1e-3)}, **words})
-        assert backend_of(described.learners[0], described).name == taken
+        assert planned(described.learners[0], described).backend.name == taken
 
 
 OF_RESPONSES = {name: words for name, words in WITH.items() if name != "replacement"} | {
@@ -211,7 +213,7 @@ def test_momentum_on_many_orthogonal_rows_goes_by_its_responses_and_gd_by_single
     learners = {"momentum": {"update": "momentum"}, "GD": gd(1e-4), "Adam": {"update": "adam"}}
     for d, of_momentum in ((512, "by-responses"), (16, "dense")):
         described = experiment(d=d, target="all", learners=learners)
-        taken = {learner.name: backend_of(learner, described).name for learner in described.learners}
+        taken = {learner.name: planned(learner, described).backend.name for learner in described.learners}
         assert taken["momentum"] == of_momentum
         assert "by-responses" not in (taken["GD"], taken["Adam"])
 
@@ -220,7 +222,7 @@ def test_examples_that_may_come_twice_have_no_responses_of_their_own():
     described = experiment(
         learners={"it": {"update": "momentum"}}, protocol={"kind": "one-pass", "replacement": True}
     )
-    assert why_not(by_responses.BACKEND, described.learners[0], described) == "examples may come twice"
+    assert refusal(by_responses.BACKEND, described.learners[0], described) == "examples may come twice"
 
 
 def test_products_of_rows_are_shared_where_there_are_several_weight_vectors():
@@ -231,7 +233,7 @@ def test_products_of_rows_are_shared_where_there_are_several_weight_vectors():
         ({"target": "all", "learners": {"EGU": {"update": "egu"}}}, "dense"),
     ):
         described = experiment("rademacher", d=512, **words)
-        assert backend_of(described.learners[0], described).name == taken
+        assert planned(described.learners[0], described).backend.name == taken
 
 
 @pytest.mark.parametrize("labels", ["soft", "sign"])
@@ -294,8 +296,8 @@ def test_what_a_backend_does_not_know_of_a_learner_it_refuses(field, backend):
     described = experiment(d=16, **SERVED.get(backend, {"learners": {"it": gd(0.02)}}))
     (plain,) = described.learners
     changed = {"rate_unit": "start-sharpness", "layer_rates": {plain.architecture.layers[0]: 0.5}}
-    assert why_not(FAST[backend], plain, described) is None
-    found = why_not(FAST[backend], msgspec.structs.replace(plain, **{field: changed[field]}), described)
+    assert refusal(FAST[backend], plain, described) is None
+    found = refusal(FAST[backend], msgspec.structs.replace(plain, **{field: changed[field]}), described)
     assert (found is None) == (field in FAST[backend].knows)
     assert found is None or field.replace("_", " ") in found
 
@@ -422,9 +424,9 @@ def test_a_backend_is_taken_only_if_it_pays(monkeypatch):
     described = experiment(d=16)
     for backend in FAST.values():
         monkeypatch.setattr(type(backend), "pays", lambda *given: False)
-    assert isinstance(backend_of(described.learners[0], described), OnMatrix)
+    assert isinstance(planned(described.learners[0], described).backend, OnMatrix)
     monkeypatch.setattr(type(FAST["structured"]), "pays", Backend.pays)
-    assert backend_of(described.learners[0], described) is FAST["structured"]
+    assert planned(described.learners[0], described).backend is FAST["structured"]
 
 
 LOOKED_INTO = {
@@ -442,7 +444,7 @@ def looked_into():
     """Learners with the backends that serve them."""
     for name, (backend, its) in itertools.product(LOOKED_INTO, FAST.items()):
         described = looking_into(name)
-        if why_not(its, described.learners[0], described) is None:
+        if refusal(its, described.learners[0], described) is None:
             yield name, backend
 
 
@@ -468,3 +470,12 @@ def measured(curve, measure):
     if measure.is_number:
         return curve.values(measure.name)
     return None if (found := curve.array(measure.name)) is None else found.values
+
+
+@pytest.mark.parametrize("backend", FAST)
+@pytest.mark.parametrize("rule", ["gd", "momentum", "adagrad", "eg", "egu", "egu-pm"])
+def test_rows_of_one_of_three_classes_are_mistaken_alike_on_every_backend_that_serves_them(backend, rule):
+    words = {"target": {"kind": "coin", "classes": 3}, "learners": {"it": {"update": rule}}}
+    described = experiment(**words, d=16, replicas=2)
+    if refusal(FAST[backend], described.learners[0], described) is None:
+        assert_twins(*twins(backend, **words, d=16, replicas=2)[0])

@@ -14,6 +14,8 @@ from engine.problems import instances
 from engine.runtime.run import run
 from engine.training.evaluators import by_predictions, choice
 
+pytestmark = pytest.mark.slow
+
 EXACT = 1e-12
 PROBLEMS = ("hadamard", "gaussian")
 ALONE = list(product(range(2), range(4))) if crossing.whole else [(1, 3)]

@@ -14,6 +14,7 @@ from naive import rank_bound, sylvester
 
 from engine.core import catalogue
 from engine.core.streams import Streams
+from engine.planning.run_plan import plan_run
 from engine.problems import labels
 from engine.problems.labels import Labels
 from engine.results.invariance import verdict
@@ -754,7 +755,7 @@ def test_no_formula_has_a_letter_that_the_legend_gives_to_a_curve(kind):
 
 
 def drawn(described, kind):
-    trace, _ = prepare(described)
+    trace, _ = prepare(plan_run(described))
     return next(one for one in trace.lines if one.kind == kind)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from building import LLS, data_of, experiment, gd
+from building import LLS, data_of, experiment, gd, needed
 
 from engine.core import catalogue
 from engine.core.groups import (
@@ -20,7 +20,6 @@ from engine.problems.transformations import element
 from engine.results import judgement as judgements
 from engine.results.invariance import certificate, change_under
 from engine.results.judgement import Judgement, certificates, judgement
-from engine.runtime.memory_estimate import needed
 from engine.runtime.run import run
 
 D = 6

@@ -8,8 +8,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from building import planned
 
-from engine.backends import awaited, backend_of, backends
+from engine.backends import backends
 from engine.core import compiled_code
 from engine.core.compiled_code import CompiledCode
 from engine.runtime import compiling, handover, small_run
@@ -136,16 +137,17 @@ BY_NETS = large(
 )
 def test_until_it_is_compiled_a_slower_backend_serves(described, fast, slow, monkeypatch):
     learner = described.learners[0]
-    assert backend_of(learner, described).name == fast
-    assert awaited(learner, described) is None
+    assert planned(learner, described).backend.name == fast
+    assert planned(learner, described).faster is None
     monkeypatch.setattr(CompiledCode, "is_there", False)
-    assert backend_of(learner, described).name == slow
-    assert awaited(learner, described)[0].name == fast
+    assert planned(learner, described).backend.name == slow
+    assert planned(learner, described).faster[0].name == fast
     forced = msgspec.structs.replace(described, run=msgspec.structs.replace(described.run, path=fast))
-    assert backend_of(learner, forced).name == fast
-    assert awaited(learner, forced) is None
+    assert planned(learner, forced).backend.name == fast
+    assert planned(learner, forced).faster is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("described", [large(), BY_NETS], ids=["passes", "nets"])
 def test_the_sample_of_a_backend_compiles_what_its_learner_needs(described, monkeypatch):
     """It is run here as the other process would, and notes exactly this code."""
@@ -154,7 +156,7 @@ def test_the_sample_of_a_backend_compiles_what_its_learner_needs(described, monk
     made = []
     monkeypatch.setattr(CompiledCode, "is_there", False)
     monkeypatch.setattr(CompiledCode, "make", lambda code, module, words: made.append((code, module, words)))
-    compiling.compile_meanwhile(described.learners[0], described)
+    compiling.compile_meanwhile(planned(described.learners[0], described))
     ((code, module, words),) = made
     assert module == small_run.__name__
     monkeypatch.setattr(CompiledCode, "is_there", True)
@@ -204,6 +206,7 @@ def test_records_after_it_is_ready_are_those_of_the_other_each_one_once(before, 
     }
 
 
+@pytest.mark.slow
 def test_a_run_that_is_handed_over_is_the_same_up_to_rounding_and_says_so(monkeypatch):
     """EGU on all targets of d = 64, structured up to k = 20 and compiled after that."""
     words = {"problem": {"matrix": {"kind": "hadamard", "d": 64}, "target": {"kind": "all"}}}
@@ -230,6 +233,7 @@ def test_a_run_that_is_handed_over_is_the_same_up_to_rounding_and_says_so(monkey
         np.testing.assert_allclose(one.weights, other.weights, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_other_process_makes_what_later_runs_find(tmp_path, monkeypatch):
     """In earnest: with an empty cache, nets are compiled by a process of their own, which notes it."""
     monkeypatch.setattr(CompiledCode, "is_there", IS_THERE)
@@ -238,10 +242,10 @@ def test_the_other_process_makes_what_later_runs_find(tmp_path, monkeypatch):
     code = backends()["preactivations"].code(learner, BY_NETS)
     assert not code.is_there
     started = time.perf_counter()
-    compiling.compile_meanwhile(learner, BY_NETS)
+    compiling.compile_meanwhile(planned(learner, BY_NETS))
     assert time.perf_counter() - started < 1, "nobody waits for it"
-    assert backend_of(learner, BY_NETS).name == "structured"
+    assert planned(learner, BY_NETS).backend.name == "structured"
     code.wait()
     assert code.is_there
-    assert backend_of(learner, BY_NETS).name == "preactivations"
+    assert planned(learner, BY_NETS).backend.name == "preactivations"
     assert [*tmp_path.rglob("*.nbi")]

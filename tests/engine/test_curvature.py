@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
-from building import LLS, beginning, experiment, gd, raw
+from building import LLS, beginning, experiment, gd, measures_of, needed, raw
 from discovery import problem_for, variants
 
 from engine.core import catalogue
@@ -14,12 +14,11 @@ from engine.core.parts import BadInput
 from engine.hypotheses import eigenvalues
 from engine.hypotheses.curvature import Curvature
 from engine.measures import Measure, named
+from engine.planning import measures as planning_measures
 from engine.results.results import of_one
 from engine.results.views import view
-from engine.runtime.memory_estimate import needed
 from engine.runtime.run import run
 from engine.spec import reading
-from engine.spec.recorded import recorded_measures
 
 D = 4
 NET = {"kind": "dense", "widths": [3, 2], "activation": "tanh"}
@@ -270,7 +269,7 @@ def test_measures_of_parameters_are_not_made_of_solvers_and_nets_of_other_kinds(
     made = with_pictures(
         experiment("gaussian", learners=learners, d=D, protocol=STEPS | {"train": 4}), PICTURES
     )
-    names = [{measure.name for measure in recorded_measures(made, learner)} for learner in made.learners]
+    names = [{measure.name for measure in measures_of(learner, made)} for learner in made.learners]
     of_parameters = {"sharpness", "gradient-norm"}
     assert names[0] == {"loss"}
     assert names[1] == {"loss"} | of_parameters
@@ -288,7 +287,7 @@ def test_measures_of_parameters_are_not_made_of_solvers_and_nets_of_other_kinds(
 
 def test_a_picture_is_enough_for_a_measure_to_be_recorded():
     made = described("linear", pictures=[{"kind": "loss", "rows": "train"}])
-    assert {"loss", "train"} == {measure.name for measure in recorded_measures(made, made.learners[0])}
+    assert {"loss", "train"} == {measure.name for measure in measures_of(made.learners[0], made)}
 
 
 class Moved(Measure, frozen=True, tag="moved"):
@@ -303,9 +302,9 @@ class Moved(Measure, frozen=True, tag="moved"):
 
 
 def test_a_measure_may_ask_for_the_start(monkeypatch):
-    monkeypatch.setattr(
-        "engine.runtime.run.recorded_measures", lambda *given: (*recorded_measures(*given), Moved())
-    )
+    requested = planning_measures._requested
+    more = {"moved": Moved()}
+    monkeypatch.setattr(planning_measures, "_requested", lambda *words: requested(*words) | more)
     made = described(NET, pictures=[])
     found, _ = by_hand(made, (0.05,))
     values = run(made, gate=lambda: 2).curves[0].values("moved")

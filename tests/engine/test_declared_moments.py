@@ -10,6 +10,8 @@ from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
 from engine.problems.matrices.gaussian import Gaussian
 
+pytestmark = pytest.mark.slow
+
 D, REPLICAS, ERRORS = 8, 1000, 5
 
 FAMILIES = [

@@ -11,13 +11,15 @@ import numpy as np
 import psutil
 import pytest
 import torch
-from building import LLS, data_of, experiment, gd
+from building import LLS, data_of, experiment, gd, needed
 
 import engine.runtime.run
 from engine.backends import backends
 from engine.core import catalogue, device
 from engine.core.parts import BadInput
 from engine.learners.noise import Noise
+from engine.planning import memory as planned_memory
+from engine.planning.run_plan import plan_run
 from engine.problems.data import draw
 from engine.problems.matrices.gaussian import Gaussian
 from engine.problems.targets import Combination
@@ -127,18 +129,18 @@ def test_every_setting_that_a_refusal_offers_is_taken(name, settings, monkeypatc
     monkeypatch.setattr(memory_estimate, "available", lambda device: 8 << 30)
     settings = [*settings, "claims=[]"]
     with pytest.raises(BadInput) as caught:
-        memory_estimate.check(presets.load(name, settings), "cpu")
+        memory_estimate.check(plan_run(presets.load(name, settings)), "cpu")
     offered = re.findall(r"(run\.\w+|problem\.[\w.]+) = (\w+)", caught.value.what)
     assert offered
     for place, value in offered:
         value = value if value.isdigit() else f"'{value}'"
-        memory_estimate.check(presets.load(name, [*settings, f"{place}={value}"]), "cpu")
+        memory_estimate.check(plan_run(presets.load(name, [*settings, f"{place}={value}"])), "cpu")
     assert ("run.path", "auto") in offered or "dense" not in settings[0]
 
 
 def test_what_fits_exactly_is_run_and_a_byte_less_is_not(monkeypatch):
     described = experiment(d=8, learners={"GD": gd(0.01), "LLS": LLS})
-    need = memory_estimate.needed(described)
+    need = needed(described)
     monkeypatch.setattr(memory_estimate, "available", lambda device: need)
     assert run(described).curves[0].complete
     monkeypatch.setattr(memory_estimate, "available", lambda device: need - 1)
@@ -151,11 +153,11 @@ def test_the_system_is_asked_for_memory_only_by_runs_that_need_more_than_is_gran
     monkeypatch.setattr(memory_estimate, "available", lambda device: asked.append(device) or (1 << 40))
     described = experiment(d=8)
     for granted, expected in (
-        (memory_estimate.needed(described), []),
-        (memory_estimate.needed(described) - 1, ["cpu"]),
+        (needed(described), []),
+        (needed(described) - 1, ["cpu"]),
     ):
         monkeypatch.setattr(memory_estimate, "GRANTED", granted)
-        memory_estimate.check(described, "cpu")
+        memory_estimate.check(plan_run(described), "cpu")
         assert asked == expected
 
 
@@ -180,9 +182,7 @@ def test_available_is_what_the_system_says(monkeypatch):
 )
 def test_more_of_anything_needs_more(words):
     base = {"d": 64, "dtype": "float32", "learners": {"GD": gd(0.01)}}
-    assert memory_estimate.needed(experiment(**{**base, **words})) > memory_estimate.needed(
-        experiment(**base)
-    )
+    assert needed(experiment(**{**base, **words})) > needed(experiment(**base))
 
 
 @pytest.mark.parametrize("target", ["feature", "all"])
@@ -191,7 +191,7 @@ def test_the_drawn_data_fit_into_what_is_said_to_be_needed(family, target):
     described = experiment(family, target, d=64, replicas=3)
     data = data_of(described)
     held = data.instances.rows.nbytes + data.labels.nbytes
-    assert held <= memory_estimate.needed(described)
+    assert held <= needed(described)
 
 
 @pytest.mark.parametrize("most", [1 << 30, 1 << 18])
@@ -211,15 +211,13 @@ def test_the_values_of_every_replica_fit_into_what_is_said_to_be_needed(most, mo
         )
         for epochs in (10, 1000)
     )
-    assert memory_estimate.needed(long) - memory_estimate.needed(short) >= held(long) - held(short)
+    assert needed(long) - needed(short) >= held(long) - held(short)
 
 
 def test_more_replicas_never_need_less(monkeypatch):
     monkeypatch.setattr(series, "MOST_REPLICA_BYTES", 1 << 18)
     epochs = {"kind": "epochs", "epochs": 10**4}
-    needs = [
-        memory_estimate.needed(experiment(d=4, replicas=count, protocol=epochs)) for count in range(1, 8)
-    ]
+    needs = [needed(experiment(d=4, replicas=count, protocol=epochs)) for count in range(1, 8)]
     assert needs == sorted(needs)
 
 
@@ -230,16 +228,16 @@ def test_every_rate_needs_as_much_as_a_learner_of_its_own(lr):
     def need(**learner):
         net = {"kind": "dense", "widths": [512], "activation": "relu"}
         learners = {"net": {"architecture": net, "update": {"kind": "gd", **learner}}}
-        return memory_estimate.needed(experiment(learners=learners, d=64, target="all"))
+        return needed(experiment(learners=learners, d=64, target="all"))
 
-    data = memory_estimate.needed(experiment(d=64, target="all", learners={"GD": gd(0.01)}))
+    data = needed(experiment(d=64, target="all", learners={"GD": gd(0.01)}))
     one, several = need(lr=0.01), need(lr=lr)
     assert count * (one - data) <= several <= count * one
 
 
 def test_many_rates_are_refused_at_their_place_with_their_number(monkeypatch):
     best = experiment(d=64, replicas=3, learners={"GD": {"update": {"kind": "gd", "lr": "best"}}})
-    monkeypatch.setattr(memory_estimate, "available", lambda device: memory_estimate.needed(best) - 1)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: needed(best) - 1)
     with pytest.raises(BadInput) as caught:
         run(best)
     assert caught.value.where == "learners[0].update.lr"
@@ -252,7 +250,7 @@ def test_many_rates_are_refused_at_their_place_with_their_number(monkeypatch):
 def test_what_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypatch):
     words = {"d": 64, **words}
     described = experiment(**words)
-    limit = memory_estimate.needed(described) * 3 // 5
+    limit = needed(described) * 3 // 5
     monkeypatch.setattr(memory_estimate, "available", lambda device: limit)
     with pytest.raises(BadInput) as caught:
         run(described)
@@ -260,9 +258,9 @@ def test_what_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypa
     assert offered
     for place, value in offered.items():
         name, value = place.rsplit(".", 1)[1], int(value)
-        assert memory_estimate.needed(experiment(**{**words, name: value})) <= limit
+        assert needed(experiment(**{**words, name: value})) <= limit
         larger = value + 1 if name == "replicas" else 2 * value
-        assert memory_estimate.needed(experiment(**{**words, name: larger})) > limit
+        assert needed(experiment(**{**words, name: larger})) > limit
 
 
 @pytest.mark.parametrize(
@@ -280,9 +278,9 @@ def test_what_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypa
 def test_what_a_part_says_that_it_takes_is_counted(part, says, monkeypatch):
     noisy = {"update": {"kind": "gd", "lr": 0.1}, "noise": {"sigma": 0.1}}
     described = experiment({"kind": "gaussian", "n": 8}, learners={"GD": noisy, "LLS": LLS}, d=8)
-    before = memory_estimate.needed(described)
+    before = needed(described)
     monkeypatch.setattr(part, says, lambda *words: 1 << 40)
-    assert before < 1 << 40 <= memory_estimate.needed(described)
+    assert before < 1 << 40 <= needed(described)
 
 
 @pytest.mark.parametrize("kind", catalogue.members("solvers"))
@@ -307,7 +305,7 @@ def test_an_estimate_makes_nothing_of_the_size_of_what_it_estimates(protocol):
         described = experiment(matrix, learners=learners, protocol=protocol, labels="sign")
         tracemalloc.start()
         try:
-            memory_estimate.needed(described)
+            needed(described)
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
@@ -318,9 +316,7 @@ def test_a_kernel_is_counted_by_the_examples_that_it_is_told():
     def need(examples):
         protocol = {"kind": "one-pass", "examples": examples}
         matrix = {"kind": "gaussian", "n": 20_000}
-        return memory_estimate.needed(
-            experiment(matrix, learners={"rbf": {"solver": "kernel"}}, d=500, protocol=protocol)
-        )
+        return needed(experiment(matrix, learners={"rbf": {"solver": "kernel"}}, d=500, protocol=protocol))
 
     assert need(20) < 700 << 20
     assert need(2000) - need(20) > 8 * 1980 * 20_000
@@ -329,15 +325,14 @@ def test_a_kernel_is_counted_by_the_examples_that_it_is_told():
 def test_fresh_models_for_every_k_count():
     net = {"net": gd(0.01, kind="dense", widths=[1024])}
     few, many = (
-        memory_estimate.needed(experiment(d=64, learners=net, protocol={"kind": "erm", "every": every}))
-        for every in (64, 1)
+        needed(experiment(d=64, learners=net, protocol={"kind": "erm", "every": every})) for every in (64, 1)
     )
     assert many > 10 * few
 
 
 def test_mini_batches_that_fresh_models_draw_count():
     few, many = (
-        memory_estimate.needed(
+        needed(
             experiment(d=16, learners={"SGD": {"update": {"kind": "sgd", "batch": batch}}}, protocol="erm")
         )
         for batch in (1, 1 << 20)
@@ -349,9 +344,9 @@ def test_mini_batches_that_fresh_models_draw_count():
 def test_a_structured_run_needs_no_matrix_and_a_solver_does():
     d = 1 << 20
     described = {"d": d, "dtype": "float32", "protocol": {"kind": "one-pass", "examples": 1000}}
-    assert memory_estimate.needed(experiment(**described)) < 1 << 29
+    assert needed(experiment(**described)) < 1 << 29
     for forced in ({"path": "dense"}, {"learners": {"LLS": LLS}}):
-        assert memory_estimate.needed(experiment(**described, **forced)) > 4 * d * d
+        assert needed(experiment(**described, **forced)) > 4 * d * d
 
 
 @pytest.mark.parametrize(("limit", "size"), [("LONG", 16 * 8), ("WIDE", 3 * 16 * 8)])
@@ -359,10 +354,10 @@ def test_free_memory_returns_before_every_round_of_large_learners_alone(limit, s
     returned = []
     monkeypatch.setattr(memory_estimate, "give_back", lambda: returned.append(True))
     described = experiment(d=16, replicas=3, learners={"GD": gd(0.01), "spindly": gd(0.01, kind="spindly")})
-    monkeypatch.setattr(memory_estimate, limit, size + 1)
+    monkeypatch.setattr(planned_memory, limit, size + 1)
     run(described, lambda: 6)
     assert not returned
-    monkeypatch.setattr(memory_estimate, limit, size)
+    monkeypatch.setattr(planned_memory, limit, size)
     run(described, lambda: 6)
     assert len(returned) == 2 * 3  # learners times rounds of 6, 6 and 5 records
 
@@ -494,12 +489,11 @@ stream.uniform(1)
 print((resident() - before) / 4000)
 """
     each = float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout)
-    few, many = (
-        memory_estimate.needed(experiment(d=4, replicas=replicas)) for replicas in (1, 1 + (1 << 20))
-    )
+    few, many = (needed(experiment(d=4, replicas=replicas)) for replicas in (1, 1 + (1 << 20)))
     assert (many - few) / (1 << 20) > each
 
 
+@pytest.mark.slow
 def test_memory_that_is_freed_is_kept_for_the_next_tensors():
     program = """
 import resource

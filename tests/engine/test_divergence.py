@@ -137,7 +137,7 @@ class Given:
 def test_a_replica_that_diverged_does_not_come_back_and_is_measured_by_its_own_start():
     curve = Curve("it", 4, 3, Verdict(True, "made by hand"))
     training_run = Given([[1.0, 1e-3, 0.0], [1e7, 1.0, 1e5], [1.0, 1e4, 1e5], [1.0, 1.0, 1e5]])
-    learner_run = LearnerRun(training_run, [curve], None, None, None)
+    learner_run = LearnerRun(training_run, [curve], None, None)
     told = [event for _ in range(4) for event in learner_run.advance(1)]
     assert curve.divergences.tolist()[:2] == [1.0, 2.0]
     assert np.isnan(curve.divergences[2])

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
-from building import gd
+from building import gd, needed
 
 from engine.core import streams
 from engine.core.parts import BadInput
 from engine.core.stopping import Stopped, stopped_by
 from engine.core.streams import Streams
+from engine.planning.memory import drawn_bytes
+from engine.planning.run_plan import plan_run
 from engine.runtime import drawn_data, memory_estimate
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.run import run
@@ -67,9 +69,7 @@ def test_other_seeds_replicas_and_types_are_other_data(other, count, drawn):
 
 
 def test_so_many_bytes_of_data_are_held_at_most(drawn, monkeypatch):
-    monkeypatch.setattr(
-        drawn_data, "MOST", memory_estimate.drawn_bytes(plan(document()).points[1].experiment)
-    )
+    monkeypatch.setattr(drawn_data, "MOST", drawn_bytes(plan_run(plan(document()).points[1].experiment)))
     sweep(plan(document()))
     assert drawn == [8, 16] * 3
     drawn.clear()
@@ -80,7 +80,7 @@ def test_so_many_bytes_of_data_are_held_at_most(drawn, monkeypatch):
 def test_data_that_are_held_leave_room_for_a_run_that_needs_it(drawn, monkeypatch):
     source, (small, large, *_) = DrawnData(), plan(document()).points
     run(small.experiment, data=source)
-    free = memory_estimate.needed(large.experiment)
+    free = needed(large.experiment)
     monkeypatch.setattr(memory_estimate, "GRANTED", -1)
     monkeypatch.setattr(memory_estimate, "available", lambda device: free - (1 if source._held else 0))
     run(large.experiment, data=source)

@@ -16,6 +16,8 @@ from engine.runtime.sweep import sweep
 from engine.spec import presets
 from engine.spec.plan import plan
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_card_refuses_what_a_card_refuses():
     with fake_cuda():

@@ -7,19 +7,22 @@ import sys
 import numpy as np
 import pytest
 import torch
-from building import experiment, spectrum_of
+from building import experiment, planned, refusal, spectrum_of
 from discovery import GENTLE
 from numba import typeof
 from twins import assert_twins, twins
 
-from engine.backends import backend_of, backends, why_not
+from engine.backends import backends
 from engine.backends.tiled import blocked_pass, tiles
 from engine.core import catalogue
 from engine.core.cost import DIVERGED
 from engine.core.parts import BadInput
 from engine.losses.square import Square
+from engine.planning.run_plan import plan_run
 from engine.runtime.run import prepare, run
 from engine.training.evaluators import mistakes
+
+pytestmark = pytest.mark.slow
 
 LINEAR = {name: words for name, words in GENTLE.items() if words.get("architecture") == {"kind": "linear"}}
 TARGETS = {"one": "feature", "all": "all", "sparse": {"kind": "sparse", "r": 3}}
@@ -87,7 +90,7 @@ def test_a_loop_is_compiled_once_for_all_numbers_of_rates_targets_and_replicas(n
     for rates, target, replicas in itertools.product((0.01, [0.003, 0.02]), TARGETS.values(), (1, 2)):
         learner = {**COMPILES[name], "update": {**update, "lr": rates}}
         words = {"learners": {name: learner}, "target": target, "d": 16, "replicas": replicas}
-        _, learner_runs = prepare(experiment(path="compiled", **words))
+        _, learner_runs = prepare(plan_run(experiment(path="compiled", **words)))
         found |= {typeof(learner_run.training_run.hypothesis._members) for learner_run in learner_runs}
     assert len(found) == 1
 
@@ -203,7 +206,7 @@ def test_only_rules_with_a_scalar_step_go_one_by_one():
     served = {
         learner.update.kind
         for learner in described.learners
-        if why_not(one_by_one, learner, described) is None
+        if refusal(one_by_one, learner, described) is None
     }
     assert served == {"gd", "sgd", "adagrad", "sign"}
 
@@ -259,7 +262,7 @@ def test_a_pass_that_cannot_be_compiled_is_refused_with_the_reason(words, reason
 def test_passes_are_compiled_where_that_saves_more_than_it_takes_to_load(d, target, examples, taken):
     protocol = {"kind": "one-pass", "examples": examples}
     described = experiment(learners={"E": COMPILES["egu linear"]}, d=d, target=target, protocol=protocol)
-    assert backend_of(described.learners[0], described).name == taken
+    assert planned(described.learners[0], described).backend.name == taken
 
 
 def test_where_the_package_cannot_be_written_to_loops_are_kept_in_the_cache_folder_of_the_user(

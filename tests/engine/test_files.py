@@ -13,6 +13,7 @@ from building import LLS, data_of, experiment, gd, raw
 from pyarrow import parquet
 
 from engine.core.parts import BadInput
+from engine.planning.run_plan import plan_run
 from engine.problems import table
 from engine.problems.formats import arrays, commas
 from engine.problems.table import read_table
@@ -476,7 +477,7 @@ def test_a_run_too_large_for_memory_is_refused_before_its_file_is_read(suffix, t
     try:
         described = experiment(matrix, "constant", learners={"LLS": LLS}, replicas=20)
         with pytest.raises(BadInput, match=r"a \d+ × \d matrix in 20 replicas needs .* 60 MiB free"):
-            memory_estimate.check(described, "cpu")
+            memory_estimate.check(plan_run(described), "cpu")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from building import LLS, data_of, experiment, gd, raw
+from building import LLS, data_of, experiment, gd, needed, raw
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from scipy.optimize import brentq
@@ -11,13 +11,13 @@ from scipy.optimize import brentq
 from engine.core import catalogue
 from engine.core.mirror import EUCLIDEAN
 from engine.core.parts import BadInput
+from engine.planning.run_plan import plan_run
 from engine.problems.instances import Dense
 from engine.results.invariance import certificate
 from engine.results.outcomes import judge
 from engine.results.results import of_one
 from engine.results.trace import Curve
 from engine.results.views import view
-from engine.runtime import memory_estimate
 from engine.runtime.run import BEYOND, prepare, run
 from engine.spec import reading
 from engine.spec.pictures import picture_of
@@ -25,6 +25,8 @@ from engine.training.descent import speeds_of
 from engine.training.gradient_field import GradientField
 from engine.training.recorder import Recorder
 from engine.training.trajectory import MATRICES, Accuracy, Trajectory
+
+pytestmark = pytest.mark.slow
 
 D = 8
 NET = {"kind": "dense", "widths": [3], "activation": "tanh"}
@@ -41,7 +43,9 @@ def measured(protocol, learner, matrix="gaussian", **words):
 
 def ending(learner, protocol, **words):
     """The trained tensors of the first learner at the end of a run."""
-    _, (learner_run,) = prepare(experiment("gaussian", learners={"it": learner}, protocol=protocol, **words))
+    _, (learner_run,) = prepare(
+        plan_run(experiment("gaussian", learners={"it": learner}, protocol=protocol, **words))
+    )
     with torch.no_grad():
         learner_run.training_run.advance(10**6)
     return {name: tensor.numpy() for name, tensor in learner_run.training_run.hypothesis.params.items()}
@@ -225,7 +229,7 @@ def test_it_does_not_matter_how_a_run_is_divided_or_what_runs_beside(learner):
 def test_a_step_of_the_method_is_a_piece_of_work():
     described = experiment("gaussian", learners={"it": {"architecture": NET, "update": "gd"}}, d=D,
                            protocol=flow())  # fmt: skip
-    _, (learner_run,) = prepare(described)
+    _, (learner_run,) = prepare(plan_run(described))
     with torch.no_grad():
         lengths = [len(learner_run.training_run.advance(1).loss) for _ in range(12)]
     assert lengths[0] == 1
@@ -299,7 +303,7 @@ def test_a_trajectory_breaks_off_where_it_goes_to_infinity(method):
 def test_the_derivative_of_the_field_equals_central_differences():
     learner = {"architecture": NET, "update": "gd", "layer_rates": {"W2": 3.0}}
     _, (learner_run,) = prepare(
-        experiment("gaussian", learners={"it": learner}, d=4, protocol=flow(), replicas=2)
+        plan_run(experiment("gaussian", learners={"it": learner}, d=4, protocol=flow(), replicas=2))
     )
     described = experiment("gaussian", learners={"it": learner}, d=4)
     descent, data = learner_run.training_run.hypothesis, data_of(described)
@@ -427,7 +431,7 @@ def test_the_flow_of_classes_that_cross_entropy_couples_is_that_of_softmax_regre
     words = {"target": "classes", "protocol": protocol, "replicas": 2}
     described = experiment(CLASSES, learners={"it": gd(1.0)}, **words)
     data = data_of(described)
-    _, (learner_run,) = prepare(described)
+    _, (learner_run,) = prepare(plan_run(described))
     with torch.no_grad():
         learner_run.training_run.advance(10**6)
     found = learner_run.training_run.hypothesis.weights().numpy().reshape(2, 3, 4)
@@ -457,7 +461,7 @@ def test_flows_of_cross_entropy_are_what_small_steps_do(name):
 def test_nets_that_a_loss_couples_need_memory_together():
     def needs(**words):
         protocol = flow(method="bdf", loss="cross-entropy")
-        return memory_estimate.needed(
+        return needed(
             experiment({**CLASSES, "d": 200}, "classes", learners={"it": gd(1.0, **words)}, protocol=protocol)
         )
 

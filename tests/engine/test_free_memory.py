@@ -15,6 +15,7 @@ import resource, psutil
 from engine.runtime import memory_estimate
 from engine.spec import reading
 from engine.core.parts import BadInput
+from engine.planning.run_plan import plan_run
 taken = psutil.Process().memory_info().{used}
 resource.setrlimit(resource.{limit}, (taken + (200 << 20), resource.RLIM_INFINITY))
 free = memory_estimate.available("cpu")
@@ -22,7 +23,7 @@ assert 100 << 20 < free <= 200 << 20, free
 words = {{"problem": {{"matrix": {{"kind": "gaussian", "d": 8192}}, "target": {{"kind": "feature"}}}},
          "protocol": {{"kind": "one-pass"}}, "learners": [{{"name": "LLS", "solver": {{"kind": "lls"}}}}]}}
 try:
-    memory_estimate.check(reading.parse(words), "cpu")
+    memory_estimate.check(plan_run(reading.parse(words)), "cpu")
 except BadInput as error:
     print(error)
 """

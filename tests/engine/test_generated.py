@@ -11,6 +11,7 @@ from discovery import PARTS
 from generated import generate, mutate
 
 from engine.core.parts import BadInput
+from engine.planning.run_plan import plan_run
 from engine.results import report
 from engine.results.outcomes import judge
 from engine.results.results import of_one
@@ -41,7 +42,7 @@ def outcome(raw):
     began = time.process_time()
     try:
         experiment = reading.parse(raw)
-        memory_estimate.check(experiment, "cpu")
+        memory_estimate.check(plan_run(experiment), "cpu")
     except BadInput as error:
         return str(error).splitlines()
     finally:

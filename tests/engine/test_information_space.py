@@ -4,10 +4,9 @@ import msgspec
 import numpy as np
 import pytest
 import torch
-from building import beginning, raw
+from building import beginning, needed, raw
 
 from engine.core.parts import BadInput
-from engine.runtime.memory_estimate import needed
 from engine.runtime.run import run
 from engine.spec import reading
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from building import data_of, experiment, gd
 from discovery import EVERY, crossed_groups, slower
+from msgspec import structs
 
 from engine.core.groups import (
     PERMUTATIONS,
@@ -16,7 +17,7 @@ from engine.core.groups import (
 )
 from engine.core.streams import Streams
 from engine.problems.transformations import element
-from engine.results.invariance import certificate, change_under, verdict
+from engine.results.invariance import certificate, change_by_rounding, change_under, verdict
 
 INVARIANT = 1e-6
 MOVING = slower(EVERY, 2)
@@ -40,6 +41,7 @@ EXAMPLES = 8 if crossing.whole else 4
 """Examples after which an update that tells the features apart has shown."""
 
 
+@pytest.mark.slow
 @crossed_groups(MOVING, problem=["hadamard", "rademacher", "gaussian"], batch=[1, 2])
 def test_the_verdict_is_what_the_certificate_measures(learners, problem, batch):
     protocol = {"kind": "one-pass", "batch": batch, "examples": EXAMPLES}
@@ -61,6 +63,7 @@ def transformation(group, d, seed=5):
     return moved * np.where(rng.permutation(d) % 2, 1.0, -1.0) if group.signs else moved
 
 
+@pytest.mark.slow
 @crossed_groups(MOVING, problem=["hadamard", "gaussian"], batch=[1, 2])
 def test_transformations_of_the_group_that_a_learner_declares_change_no_prediction(learners, problem, batch):
     protocol = {"kind": "one-pass", "batch": batch, "examples": EXAMPLES * batch}
@@ -195,3 +198,22 @@ def test_solutions_for_all_rows_are_not_taken_for_those_for_transformed_rows(sol
     (learner,) = described.learners
     group = verdict(learner, described).group
     assert certificate(described, learner, group=group) < INVARIANT
+
+
+def test_the_unit_of_a_rate_is_the_same_to_rounding_for_rotated_instances():
+    """With residuals of 1e-3 λ, λ errs by 1e-6 λ, and predictions change by 3e-6 under rotations."""
+    net = {"kind": "dense", "widths": [16], "parametrisation": "ntk"}
+    learner = {"architecture": net, "update": {"kind": "gd", "lr": 0.5}, "rate_unit": "start-sharpness"}
+    made = experiment("hadamard", learners={"it": learner}, d=20, noise=2.0)
+    assert certificate(made, made.learners[0]) < 1e-9
+
+
+def test_predictions_are_compared_as_the_protocol_cuts_them():
+    """Weights of a net of 48 layers differ by factors of 1e15: what is small beside them rounding decides."""
+    net = {"architecture": {"kind": "spindly", "depth": 48}, "update": {"kind": "gd", "lr": 1 / 12}}
+    protocol = {"kind": "one-pass", "replacement": True, "clip": 1.0}
+    made = experiment("hadamard01", "all", learners={"it": net}, d=16, replicas=2, protocol=protocol)
+    whole = structs.replace(made, protocol=structs.replace(made.protocol, clip=None))
+    of_whole, of_cut = (change_by_rounding(run, run.learners[0], to_explain=0.01) for run in (whole, made))
+    assert of_whole < 1e-9
+    assert of_cut > 1e-4

@@ -12,6 +12,7 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.pictures.respect import respect
+from engine.planning.run_plan import plan_run
 from engine.problems.problem import Problem
 from engine.protocols.steps import MiniBatches
 from engine.results.results import of_one
@@ -33,7 +34,7 @@ def holds(kind, described):
 
 def values(described, kind):
     """A line of an experiment, [S], its mean over replicas."""
-    trace, _ = prepare(described)
+    trace, _ = prepare(plan_run(described))
     (line,) = (line for line in trace.lines if line.kind == kind)
     return line.values if line.each is None else line.each.mean(0)
 
@@ -158,6 +159,7 @@ def test_rows_missed_in_random_order_are_those_of_every_subset(rows):
         assert missed(n, copies, rows, np.array([float(k)]))[0] == pytest.approx(np.mean(shares), abs=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [{}, {"fresh": True}, {"replacement": True}, {"drop_last": True}])
 @pytest.mark.parametrize("batch", [1, 3])
 def test_mini_batches_have_seen_no_more_of_the_rows_than_a_random_subset(draws, batch):
@@ -262,6 +264,7 @@ def test_coin_labels_binds_every_learner(matrix, target, labels):
     assert_not_below(described, "coin-labels")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("matrix", "target", "labels"), COINS)
 def test_labels_that_are_declared_coins_are_fair_and_independent(matrix, target, labels):
     replicas = 4000
@@ -353,6 +356,7 @@ MATRICES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", ["soft", "sign", "bernoulli"])
 def test_labels_that_are_declared_to_flip_are_distributed_like_their_negatives(labels):
     """Of rows ±x, or of rows with random signs, the mean label given |x| is 0."""

@@ -7,7 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from building import raw
+from building import needed, raw
 from discovery import PARTS, fields, loss_of, ready, takes_any_labels, variants
 from looping import looped
 from msgspec import inspect
@@ -16,11 +16,14 @@ from engine.core import catalogue
 from engine.core.parts import LARGEST, BadInput
 from engine.core.streams import Streams
 from engine.learners.learner import Learner
+from engine.planning.run_plan import plan_run
 from engine.problems.problem import Problem
 from engine.runtime import memory_estimate
 from engine.spec import reading
 from engine.spec.experiment import MOST_CLAIMS, Experiment
 from engine.spec.setup import MOST_LEARNERS, Run
+
+pytestmark = pytest.mark.slow
 
 SECONDS = 0.25
 """Processor time for reading, checking and estimating; a tenth of it is usual."""
@@ -138,7 +141,7 @@ def extremes():
 def judged(words):
     """Read, check and estimate an experiment, or refuse it."""
     with contextlib.suppress(BadInput):
-        memory_estimate.check(reading.parse(words), "cpu")
+        memory_estimate.check(plan_run(reading.parse(words)), "cpu")
 
 
 def test_any_experiment_is_read_checked_and_estimated_at_once():
@@ -165,7 +168,7 @@ def test_the_largest_experiments_are_estimated_in_little_memory():
             tracemalloc.reset_peak()
             before, _ = tracemalloc.get_traced_memory()
             with contextlib.suppress(BadInput):
-                memory_estimate.needed(reading.parse(words))
+                needed(reading.parse(words))
             _, peak = tracemalloc.get_traced_memory()
             if peak - before > BYTES:
                 large.append((name, peak - before))

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import torch
-from building import beginning, data_of, experiment, gd
+from building import beginning, data_of, experiment, gd, needed
 from msgspec import structs
 
 from engine.core import catalogue
@@ -14,11 +14,10 @@ from engine.core.parts import Finding
 from engine.measures.gradient_norm import GradientNorm
 from engine.measures.row_gradients import RowGradients
 from engine.pictures.picture import Picture
+from engine.planning.run_plan import plan_run
 from engine.problems.targets.zero import Zero
 from engine.results.results import of_one
 from engine.results.views import view
-from engine.runtime import memory_estimate
-from engine.runtime.other_runs import other_runs
 from engine.runtime.run import Diverged, prepare, run
 from engine.runtime.store import Store
 from engine.theory import Line, OtherRun
@@ -126,7 +125,7 @@ def test_a_line_along_runs_has_a_value_of_every_curve_and_asks_for_what_it_is_ma
 def test_a_line_along_a_run_goes_as_far_as_the_run_has_come():
     described = pictured(experiment(**SGD, learners={"it": gd(0.05)}), of("weights-dot-gradient"))
     with torch.no_grad():
-        trace, (learner_run,) = prepare(described)
+        trace, (learner_run,) = prepare(plan_run(described))
         (line,) = trace.lines_of("weights-dot-gradient")
         seen = view(described.pictures[0], of_one(described, trace))
         assert line.of(trace.curves) == {} == {line.name: line for line in seen.lines}
@@ -160,7 +159,7 @@ def test_junk_flow_adds_up_the_gradients_of_the_same_learner_on_junk():
 
 def test_other_runs_are_counted_and_run_once_for_every_rate():
     described = experiment(**CUBE, learners={"it": {**NOISY, "update": {"kind": "gd", "lr": [0.1, 0.2]}}})
-    asked = other_runs(described)
+    asked = plan_run(described).side_runs
     assert [one.learners[0].update.lr for one in asked.experiments] == [0.1, 0.2]
     assert asked.numbers == {
         ("junk-flow", "it η=0.1"): {"junk": 0},
@@ -168,8 +167,8 @@ def test_other_runs_are_counted_and_run_once_for_every_rate():
     }
     without = structs.replace(described.learners[0], noise=None)
     alone = structs.replace(described, learners=(without,))
-    assert other_runs(alone).experiments == ()
-    assert memory_estimate.needed(described) > 1.5 * memory_estimate.needed(alone)
+    assert plan_run(alone).side_runs.experiments == ()
+    assert needed(described) > 1.5 * needed(alone)
 
 
 def test_other_runs_are_kept_and_found_again(tmp_path):
@@ -177,7 +176,7 @@ def test_other_runs_are_kept_and_found_again(tmp_path):
     first = run(described, store=store)
     assert len(list(tmp_path.glob("*/*.npz"))) == 2
     with torch.no_grad():
-        again, learner_runs = prepare(described, store)
+        again, learner_runs = prepare(plan_run(described), store)
     assert all(learner_run.ended for learner_run in learner_runs)
     found = [
         next(one for one in trace.lines if one.kind == "junk-flow").of(trace.curves)["it"].values
@@ -216,7 +215,7 @@ def test_a_line_may_ask_for_another_learner_which_is_run_once_and_in_silence(mon
     learners = {"GD": gd(0.01), "wild": gd(10.0)}
     described, events = experiment("gaussian", learners=learners, d=8, replicas=2), []
     trace = run(described, notify=events.append)
-    assert [one.learners[0].name for one in other_runs(described).experiments] == ["wild"]
+    assert [one.learners[0].name for one in plan_run(described).side_runs.experiments] == ["wild"]
     told = [(event.learner, event.replicas) for event in events if isinstance(event, Diverged)]
     assert told == [("wild", 2)], "it is told of the learner, and not of the run beside it"
     (line,) = trace.lines

@@ -64,6 +64,7 @@ def run_with(kind, words, learners, protocol):
     return next(line for line in trace.lines if line.kind == kind), curve
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "words", "learners", "protocol"),
     [(kind, *departure) for kind, departures in DEPARTURES.items() for departure in departures],

@@ -5,19 +5,16 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import torch
-from building import curve, experiment, gd, spectrum_of, weights
+from building import curve, experiment, gd, measures_of, spectrum_of, weights
 
-import engine.runtime.run as runs
-from engine import backends
 from engine.backends import one_by_one
 from engine.core.parts import BadInput
 from engine.core.spectrum import looked_at
 from engine.measures import Index, Measure, named
-from engine.results import report as reports
+from engine.planning import measures as planning_measures
 from engine.results.report import report
 from engine.results.results import of_one
 from engine.runtime.run import run
-from engine.spec.recorded import recorded_measures
 from engine.training import recorder
 
 D = 8
@@ -56,6 +53,7 @@ FAST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", FAST)
 def test_the_fast_ways_record_what_measures_say_of_the_hypothesis(way, monkeypatch):
     described = experiment(**{"d": D, **FAST[way]})
@@ -73,7 +71,7 @@ def test_the_fast_ways_record_what_measures_say_of_the_hypothesis(way, monkeypat
 def test_a_run_asks_for_what_every_run_records_and_refuses_nowhere():
     def names(**words):
         described = experiment(d=D, **words)
-        return {measure.name for measure in recorded_measures(described, described.learners[0])}
+        return {measure.name for measure in measures_of(described.learners[0], described)}
 
     assert names() == {"loss", "error"}
     assert names(matrix="gaussian", noise=0.1) == {"loss"}
@@ -107,10 +105,8 @@ class Largest(Measure, frozen=True, tag="largest"):
 
 @pytest.fixture
 def outsiders(monkeypatch):
-    for module in (runs, reports, backends):
-        monkeypatch.setattr(
-            module, "recorded_measures", lambda *given: (*recorded_measures(*given), Norm(), Largest())
-        )
+    requested, more = planning_measures._requested, {"norm": Norm(), "largest": Largest()}
+    monkeypatch.setattr(planning_measures, "_requested", lambda *words: requested(*words) | more)
 
 
 @pytest.mark.usefixtures("outsiders")

@@ -125,6 +125,7 @@ def flow_on_the_diagonal_net(A, y, alpha, depth, time):
     return u**depth - v**depth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("depth", "alpha"), [(2, 0.1), (2, 1.0), (3, 0.3), (4, 0.5)])
 def test_gradient_flow_on_the_diagonal_net_ends_there(depth, alpha):
     # On the way it is the minimiser for the labels that it fits by then. Its error is what the integration

@@ -19,6 +19,8 @@ from engine.core.groups import (
 from engine.core.streams import Streams
 from engine.results.invariance import certificate, verdict
 
+pytestmark = pytest.mark.slow
+
 D = 8
 GD = {"kind": "gd", "lr": 0.05}
 PROTOCOLS = [{"kind": "one-pass"}, {"kind": "steps", "steps": 12}, {"kind": "steps", "steps": 12, "batch": 2}]

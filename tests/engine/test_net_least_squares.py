@@ -42,6 +42,7 @@ def test_labels_are_fitted_once_there_are_as_many_parameters(units, fitted):
     assert abs(jacobian(net, X).T @ left).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_more_starts_are_never_worse_and_the_first_is_the_same():
     X, y = draw(10, 2, 3)
 

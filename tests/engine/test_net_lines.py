@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from building import LLS, data_of, experiment, gd
+from building import LLS, data_of, experiment, gd, planned
 from msgspec import structs
 
 from engine.core import catalogue
@@ -12,7 +12,6 @@ from engine.core.streams import Streams
 from engine.results.report import encode
 from engine.results.results import of_one
 from engine.runtime.run import run
-from engine.runtime.theory_lines import curve_names
 from engine.theory import At, Drawn
 from engine.updates.gd import GD
 
@@ -25,7 +24,7 @@ def made(kind):
 
 def at(described, **index):
     (learner,) = described.learners
-    ((_, rate),) = curve_names(learner).items()
+    ((_, rate),) = planned(learner, described).rates_by_curve.items()
     clocks = {"epoch": np.arange(3.0), "k": np.arange(3.0)}
     return At(described, Drawn(lambda: data_of(described)), clocks, index, learner, rate)
 

@@ -15,6 +15,8 @@ from engine.results.invariance import certificate, change_by_rounding, verdict
 from engine.results.judgement import judgement
 from engine.runtime.run import run
 
+pytestmark = pytest.mark.slow
+
 NET = {"kind": "dense", "widths": [6, 6], "activation": "tanh"}
 D = 6
 

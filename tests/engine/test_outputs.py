@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from building import beginning, data_of, experiment, gd, losses, raw, spectrum_of
+from building import beginning, data_of, experiment, gd, losses, needed, raw, spectrum_of
 
 from engine.core import catalogue
 from engine.core.groups import UNCHANGED
@@ -12,7 +12,6 @@ from engine.core.streams import Streams
 from engine.hypotheses import eigenvalues
 from engine.measures.error import right_less_wrong
 from engine.results.invariance import certificate, verdict
-from engine.runtime.memory_estimate import needed
 from engine.runtime.run import run
 from engine.spec import reading
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from building import gd
+from building import gd, measures_of
 
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
@@ -109,14 +109,13 @@ def test_a_claim_may_speak_of_a_learner_that_is_not_at_every_point():
 
 
 def test_measures_of_claims_are_recorded_at_every_point():
-    from engine.spec.recorded import recorded_measures
 
     claim = {"kind": "value", "text": "It", "curve": "GD", "at": 4, "above": 0, "measure": "error"}
     problem = {"matrix": {"kind": "gaussian", "d": 8, "n": 4}, "target": "feature", "labels": "sign"}
     found = plan(document([{"name": "eta", "values": [1, 2]}], problem=problem, claims=[claim]))
     for point in found.points:
         (learner,) = point.experiment.learners
-        assert "error" in [measure.name for measure in recorded_measures(point.experiment, learner)]
+        assert "error" in [measure.name for measure in measures_of(learner, point.experiment)]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import crossing
 import pytest
+from building import measures_of
 from looping import looped
 
 from engine.core import catalogue
@@ -18,7 +19,6 @@ from engine.spec import presets
 from engine.spec.check import check
 from engine.spec.plan import plan
 from engine.spec.reading import read_raw
-from engine.spec.recorded import recorded_measures
 from hadamard_tui.browsing import thumbnails
 
 NAMES = presets.names()
@@ -46,6 +46,7 @@ STATEMENTS = re.findall(r"^\| [^|]+ \| [^|]+ \| `([^`]+)` \| ([^|]+) \|$", PAGE,
 """The presets and their claims that the page of statements names, row by row."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", quicker(QUICK))
 def test_a_preset_runs_and_its_claims_hold(name):
     results = sweep(plan(presets.document(name, ["run.device=cpu"])))
@@ -67,6 +68,7 @@ def test_a_preset_says_what_it_shows_and_where_it_comes_from(name):
     assert "\n" not in described.title
 
 
+@pytest.mark.slow
 @looped("name", NAMES)
 def test_a_preset_claims_something_of_every_learner_and_says_it_in_different_words(name):
     whole = planned(name)
@@ -110,7 +112,7 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
             if learner.tends_to is not None:
                 used["solvers"].add(learner.tends_to.kind)
         used["measures"] |= {
-            each.kind for learner in described.learners for each in recorded_measures(described, learner)
+            each.kind for learner in described.learners for each in measures_of(learner, described)
         }
         for claim in described.claims:
             named = {getattr(claim, field) for field in claim.line_fields} - {None}
@@ -130,6 +132,7 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
 WITHOUT_AXES = [name for name in quicker(NOT_SLOW) if "axes" not in read_raw(presets.path_of(name))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WITHOUT_AXES)
 def test_claims_do_not_hold_before_anything_was_learned(name):
     described = presets.load(name, ["run.device=cpu"])

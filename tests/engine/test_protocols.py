@@ -7,6 +7,7 @@ from building import LLS, beginning, data_of, experiment, gd, losses
 
 from engine.core import catalogue
 from engine.core.streams import Streams
+from engine.planning.run_plan import plan_run
 from engine.problems.data import Data
 from engine.protocols import erm
 from engine.runtime.run import prepare, run
@@ -290,7 +291,7 @@ def test_mini_batches_of_fresh_models_belong_to_their_replica_alone(architecture
         learners={"it": {"architecture": architecture, "update": update}}, replicas=3, seed=40, **words
     )
     with torch.no_grad():
-        _, (learner_run,) = prepare(together)
+        _, (learner_run,) = prepare(plan_run(together))
         batch = learner_run.training_run.advance(10**6).loss
     for replica in range(3):
         for variant, lr in enumerate((0.01, 0.02)):
@@ -350,7 +351,7 @@ def test_rates_are_listed_as_they_are_given():
 
 def test_blocks_of_a_training_protocol_may_be_empty_and_lose_nothing():
     described = experiment(learners={"it": gd(0.1)}, d=D, protocol={"kind": "erm", "steps": 10})
-    _, (learner_run,) = prepare(described)
+    _, (learner_run,) = prepare(plan_run(described))
     with torch.no_grad():
         lengths = [len(learner_run.training_run.advance(4).loss) for _ in range(3)]
     assert lengths == [0, 0, 3]
@@ -387,21 +388,21 @@ def test_a_run_comes_back_after_one_update_or_one_fit(protocol, learner, monkeyp
     monkeypatch.setattr(lls.Fit, "_add", counted(lls.Fit._add))
     monkeypatch.setattr(erm, "NUMBERS", 2 * D)
     words = {"learners": {"it": learner}, "d": D, "protocol": protocol}
-    _, (learner_run,) = prepare(experiment("gaussian", "all", **words))
+    _, (learner_run,) = prepare(plan_run(experiment("gaussian", "all", **words)))
     blocks = []
     with torch.no_grad():
         while sum(len(block.loss) for block in blocks) < learner_run.curves[0].capacity:
             done = len(work)
             blocks.append(learner_run.training_run.advance(1))
             assert len(work) <= done + 1
-        _, (at_once,) = prepare(experiment("gaussian", "all", **words))
+        _, (at_once,) = prepare(plan_run(experiment("gaussian", "all", **words)))
         whole = at_once.training_run.advance(10**6)
     assert work
     np.testing.assert_array_equal(np.concatenate([block.loss for block in blocks]), whole.loss)
 
 
 def test_no_more_work_is_begun_once_the_time_is_up():
-    _, (learner_run,) = prepare(experiment(learners={"it": gd(0.1)}, d=D))
+    _, (learner_run,) = prepare(plan_run(experiment(learners={"it": gd(0.1)}, d=D)))
     with torch.no_grad():
         assert [len(learner_run.training_run.advance(100, seconds=0.0).loss) for _ in range(2)] == [1, 1]
         assert len(learner_run.training_run.advance(100).loss) == D - 1

@@ -11,6 +11,8 @@ from engine.core import catalogue
 from engine.pictures.bound_class import FROM_BELOW
 from engine.runtime.run import run
 
+pytestmark = pytest.mark.slow
+
 ERRORS = 4
 ROUNDING = 1e-11
 

@@ -10,6 +10,8 @@ from engine.results.invariance import verdict
 from engine.results.judgement import judgement
 from engine.runtime.run import run
 
+pytestmark = pytest.mark.slow
+
 EGU = {"update": {"kind": "egu-pm", "lr": 0.05}}
 TRAINED = {
     "EGU±": EGU,

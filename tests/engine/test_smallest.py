@@ -11,7 +11,7 @@ from engine.core.parts import BadInput
 from engine.runtime.run import run
 from engine.spec import reading
 
-pytestmark = pytest.mark.filterwarnings("error")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("error")]
 
 SHAPES = [(1, 1), (2, 1), (1, 2)]
 

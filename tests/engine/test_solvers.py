@@ -102,6 +102,7 @@ def told_in(order, fit, data, X, rows):
                 yield found, list(order)[: count + 1], target, asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ahead", [1, 2, 5])
 @pytest.mark.parametrize("order", [range(12), [0, 1, 2, 7, 3, 4, 5, 6], [5, 5, 0, 1, 2, 2]], ids=str)
 def test_vaw_looks_ahead_as_far_as_examples_are_the_rows_in_their_order(order, ahead, monkeypatch):
@@ -373,6 +374,7 @@ def test_labels_of_the_future_are_not_looked_at(words):
         assert np.array_equal(fit.predict(data.instances), expected[k + 1])
 
 
+@pytest.mark.slow
 @by_solver
 def test_all_rows_are_predicted_like_any_rows(words):
     fit, data = beginning(experiment("gaussian", "all", {"it": {"solver": words}}, d=4, replicas=2))
@@ -392,6 +394,7 @@ def test_examples_together_are_examples_one_by_one(words):
     np.testing.assert_allclose(fit.predict(data.instances), together.predict(data.instances), atol=1e-12)
 
 
+@pytest.mark.slow
 @by_solver
 def test_predictions_are_linear_in_the_labels_and_of_rank_k_where_that_is_promised(words):
     X, Y = random(29, 8, 8), random(30, 8, 8)[:, :5]

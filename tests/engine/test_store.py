@@ -5,6 +5,7 @@ import pytest
 from building import gd
 
 from engine.core.parts import BadInput
+from engine.planning.run_plan import plan_run
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.views import view
@@ -101,7 +102,7 @@ def test_curves_from_the_cache_name_the_backends_that_computed_them(tmp_path):
         trace.curves[0].backends.append("compiled")
     store = Store(tmp_path)
     for point, trace in zip(computed.plan.points, computed.traces.values(), strict=True):
-        store.keep(point.experiment, point.experiment.learners[0], trace.curves)
+        store.keep(plan_run(point.experiment).learners[0], trace.curves)
     restored, _ = swept(tmp_path, document())
     for number, trace in computed.traces.items():
         assert restored.traces[number].curves[0].backend == trace.curves[0].backend
@@ -120,14 +121,18 @@ def test_weights_that_take_much_are_left_out_and_the_curve_says_how_much(tmp_pat
     assert large.uncached_weight_bytes == computed.traces[2].curves[0].weights.nbytes == 33 * 16 * 4
 
 
-def test_points_with_many_features_take_little_and_say_the_same_again(tmp_path):
+@pytest.mark.parametrize(
+    ("sizes", "megabytes"),
+    [([16, 128, 4096, 16384], 1), pytest.param([2**k for k in range(4, 21)], 50, marks=pytest.mark.slow)],
+    ids=["four sizes", "all of hadamard-d"],
+)
+def test_a_sweep_with_many_features_takes_few_megabytes_and_says_the_same_again(sizes, megabytes, tmp_path):
     raw = presets.document("hadamard-d", ["run.device=cpu"])
-    raw["axes"] = [{"name": "size", "values": [16, 128, 4096, 65536]}]
-    raw["claims"] = [claim for claim in raw["claims"] if "at" not in claim]
+    raw["axes"] = [{"name": "size", "values": sizes}]
+    raw["claims"] = [claim for claim in raw["claims"] if claim.get("at") in (None, *sizes)]
     computed, trained = swept(tmp_path, raw)
-    assert trained == 14
-    taken = sum(path.stat().st_size for path in tmp_path.rglob("*.npz"))
-    assert taken < 14 * stores.MOST_WEIGHT_BYTES / 2
+    assert trained == 3 * len(sizes) + sum(size <= 128 for size in sizes)
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*.npz")) < megabytes * stores.MB
     restored, trained = swept(tmp_path, raw)
     assert trained == 0
     assert answers(restored) == answers(computed)

@@ -42,7 +42,7 @@ def begun(monkeypatch):
     monkeypatch.setattr(
         runs,
         "LearnerRun",
-        lambda *given, **named: (given[0] and names.append(given[3].name)) or before(*given, **named),
+        lambda *given, **named: (given[0] and names.append(given[3].learner.name)) or before(*given, **named),
     )
     return names
 

@@ -11,12 +11,12 @@ from engine.core.parts import Finding
 from engine.measures.loss import AverageLoss
 from engine.measures.spectrum import SingularValues
 from engine.pictures.picture import Picture
+from engine.planning.run_plan import plan_run
 from engine.problems import labels
 from engine.results.report import report
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.runtime.theory_lines import curve_names
 from engine.theory import At, Direction, Line
 
 D = 8
@@ -173,8 +173,8 @@ def test_a_claim_is_about_the_line_of_its_own_curve(lines, monkeypatch):
     monkeypatch.delitem(LINES, "rates")
     described, trace = learned()
     found = view(Picture(measure=AverageLoss()), of_one(described, trace))
-    for learner in described.learners:
-        for name, rate in curve_names(learner).items() if learner.name != "EGU" else ():
+    for planned in plan_run(described).learners:
+        for name, rate in planned.rates_by_curve.items() if planned.learner.name != "EGU" else ():
             assert found.line("halves", name).y[0] == (rate or 1.0) / 2
             assert found.line("halves", name).curve == name
     with pytest.raises(KeyError):

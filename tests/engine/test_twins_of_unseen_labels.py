@@ -354,6 +354,7 @@ TWINS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("twin", TWINS, ids=str)
 def test_what_labels_are_open_costs_what_the_line_says(twin):
     check(twin)

@@ -240,6 +240,7 @@ PLACES = 20 if crossing.whole else 8
 """Of every tensor, in which the loss is differentiated numerically."""
 
 
+@pytest.mark.slow
 @crossed(name=SHAPES_OF_ALL, loss=ELEMENTWISE)
 def test_gradients_equal_central_differences(name, loss):
     """Over a batch of 2 replicas × 3 targets and all rows at once; relu is far from its kink at this seed."""
@@ -289,6 +290,7 @@ def test_a_rule_trains_an_architecture_or_says_in_a_sentence_why_not(update):
         assert "\n" not in reason
 
 
+@pytest.mark.slow
 @crossed_groups(EVERY)
 def test_weights_once_given_never_change(learners):
     described = experiment(learners=learners, d=8)

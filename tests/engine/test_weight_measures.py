@@ -160,6 +160,7 @@ def test_no_least_maximum_has_an_angle():
         reading.parse(document)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["excess-risk", "norm-1", "norm-max", "margin-2"])
 @pytest.mark.parametrize("learner", [LEARNERS["GD"], LEARNERS["EGU±"]], ids=["GD", "EGU±"])
 @pytest.mark.parametrize("protocol", ["one-pass", {"kind": "erm", "steps": 4}], ids=["one-pass", "erm"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from building import experiment
+from building import experiment, refusal
 
-from engine.backends import Backend, backends, why_not
+from engine.backends import Backend, backends
 from engine.results.trace import Curve
 from engine.runtime.run import run
 from engine.spec.experiment import Experiment
@@ -21,7 +21,7 @@ def serving(described: Experiment) -> dict[str, Backend]:
     return {
         name: backend
         for name, backend in FAST.items()
-        if all(why_not(backend, learner, described) is None for learner in described.learners)
+        if all(refusal(backend, learner, described) is None for learner in described.learners)
     }
 
 

@@ -27,6 +27,7 @@ from engine.core.stopping import Stopped
 from engine.measures import named
 from engine.pictures.respect import UNLIKELY, allowed_errors, unseen
 from engine.pictures.view import ROUNDING
+from engine.planning.run_plan import plan_run
 from engine.results.invariance import MAGNIFIED, certificate, change_by_rounding, is_unstable, verdict
 from engine.results.outcomes import judge
 from engine.results.report import encode
@@ -34,7 +35,6 @@ from engine.results.results import of_one
 from engine.results.samples import Samples, of_curve, of_line
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.runtime.run import run
-from engine.runtime.theory_lines import lines_about
 from engine.spec import reading
 from engine.spec.experiment import Experiment
 from tests.fuzz.presets import SIDES, Raw
@@ -151,11 +151,9 @@ def check(raw: Raw, what: str | None = None) -> tuple[list[Finding], Tally]:
 def _findings(experiment: Experiment, what: str | None, tally: Tally) -> Iterator[Finding]:
     (learner,) = experiment.learners
     binding = [
-        line
-        for line in lines_about(experiment)
-        if line.direction in SIDES
-        and line.on_problem(experiment).holds
-        and line.judged(learner, experiment).holds
+        planned.line
+        for planned in plan_run(experiment).lines
+        if planned.line.direction in SIDES and planned.binds(learner)
     ]
     tally.tried.update(line.kind for line in binding)
     replicas = FIRST if any(line.in_expectation for line in binding) else FEW
@@ -378,10 +376,11 @@ def _of_backends(experiment: Experiment, tally: Tally) -> Iterator[Finding]:
     """The backends whose curves differ from those of `dense`."""
     few = _with(experiment, replicas=FEW)
     (learner,) = experiment.learners
+    measures = plan_run(few).learners[0].measures
     serving = [
         name
         for name, backend in backends().items()
-        if name not in ("dense", "compiled") and why_not(backend, learner, few) is None
+        if name not in ("dense", "compiled") and why_not(backend, learner, few, measures) is None
     ]
     if not serving:
         return

@@ -24,6 +24,7 @@ import numpy as np
 from engine.core import catalogue
 from engine.core.lazy import load_torch
 from engine.pictures.view import ROUNDING
+from engine.planning.run_plan import plan_run
 from engine.results.outcomes import judge
 from engine.results.report import claim, number, numbers, report
 from engine.results.results import of_one
@@ -85,12 +86,12 @@ def names() -> list[str]:
     return [*SMALL, *presets.names()]
 
 
-def digest(name: str) -> dict[str, Any]:
-    """The digest of a preset or of a SMALL one, run on the processor."""
-    preset, overrides = SMALL.get(name, (name, []))
+def digest(name: str, preset: str | None = None) -> dict[str, Any]:
+    """The digest of a preset or of a SMALL one, run on the processor; `preset` may be the file of it."""
+    preset, overrides = SMALL.get(name, (preset or name, []))
     changes = ["run.device=cpu", *overrides, *(["claims=[]"] if overrides else [])]
     described = presets.load(preset, changes)
-    compile_first(described)
+    compile_first(plan_run(described))
     if described.axes:
         along = _along_axes(presets.document(preset, changes))
         if name in ARBITRARY:
@@ -228,20 +229,20 @@ def _shortened(value: Any, digits: int) -> Any:
     return value
 
 
-def read(name: str) -> dict[str, Any]:
+def read(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     """The digest that is kept. Raises: OSError if there is none."""
-    found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     return found
 
 
-def write(name: str, whole: dict[str, Any]) -> None:
+def write(name: str, whole: dict[str, Any], folder: Path = FOLDER) -> None:
     """Keep a digest: one line per curve, bound and claim, so that a change is seen."""
     lines = [f'{{"dtype": {json.dumps(whole["dtype"])}']
     for part in ("curves", "bounds", "claims"):
         items = ",\n".join(json.dumps(item, ensure_ascii=False) for item in whole[part])
         lines.append(f',\n"{part}": [\n{items}\n]')
-    FOLDER.mkdir(exist_ok=True)
-    (FOLDER / f"{name}.json").write_text("".join(lines) + "}\n", encoding="utf-8")
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.json").write_text("".join(lines) + "}\n", encoding="utf-8")
 
 
 def main() -> int:

@@ -45,6 +45,7 @@ def test_on_a_logarithmic_axis_they_grow_by_factors() -> None:
     assert [float(frame[1].x[-1]) for frame in growing(CHART, axes, 5)] == pytest.approx([1, 2, 4, 8, 16])
 
 
+@pytest.mark.slow
 def test_a_gif_has_a_picture_for_each_step_and_holds_the_last() -> None:
     file = gif(CHART, AXES, "A (GD) follows the line.")
     with Image.open(io.BytesIO(file)) as moving:

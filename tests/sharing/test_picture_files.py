@@ -63,7 +63,8 @@ def test_a_table_has_every_curve_line_and_cell_of_all_pictures(shown: Shown, res
 
 
 def test_parquet_has_the_same_as_csv(shown: Shown):
-    parquet = pytest.importorskip("pyarrow.parquet")
+    from pyarrow import parquet
+
     table = parquet.read_table(io.BytesIO(content(Path("a.parquet"), shown, "")))
     found = rows(content(Path("a.csv"), shown, ""))
     assert table.column_names == list(found[0])

@@ -65,6 +65,7 @@ EDITS = ["another matrix", "one learner less", "one learner more", "a learner th
          "an expression", "several expressions"]  # fmt: skip
 
 
+@pytest.mark.slow
 @looped("name", presets.names())
 def test_every_preset_survives_being_saved(name: str, tmp_path: Path) -> None:
     file = tmp_path / "saved.toml"
@@ -93,6 +94,7 @@ def test_a_single_value_is_a_single_change() -> None:
     assert command_line(same, "hadamard-128") == "hadamard-tui --preset hadamard-128"
 
 
+@pytest.mark.slow
 @looped("name", presets.names())
 def test_a_set_up_of_no_preset_is_said_as_a_change_of_one(name: str) -> None:
     assert presets.document(BASE, overrides(BASE, document(name))) == document(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from msgspec import structs
@@ -10,10 +10,10 @@ from msgspec import structs
 from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.pictures.picture import Picture
+from engine.planning.lines import PlannedLine
 from engine.spec.experiment import Experiment
-from engine.spec.recorded import lines_along, recorded_measures
 from engine.spec.setup import Run
-from engine.theory import Line, OtherRun
+from engine.theory import OtherRun
 from engine.training.descent import curve_name, rates_of
 from engine.updates import BEST
 
@@ -21,26 +21,33 @@ ForLine = tuple[str, str]
 """The kind of a line, and the name of the curve of an experiment whose line it is."""
 
 
-class OtherRuns(NamedTuple):
+class SideRuns(NamedTuple):
     """Experiments of one learner each, and which of them a line is made of."""
 
     experiments: tuple[Experiment, ...]
     """Each once, however many lines need it."""
 
     numbers: Mapping[ForLine, Mapping[str, int]]
-    """The numbers of those that the line of a curve needs, by the names that it has for them."""
+    """Numbers of the experiments that the line of a curve needs, by the names that it has for them."""
 
 
-def other_runs(experiment: Experiment) -> OtherRuns:
-    """What the lines that hold and bind there need."""
+def side_runs(
+    experiment: Experiment, lines: Iterable[PlannedLine], recorded: Mapping[str, tuple[Measure, ...]]
+) -> SideRuns:
+    """Return the runs that lines along runs are made of; `recorded` has the measures of every learner."""
     wanted: list[OtherRun] = []
     numbers: dict[ForLine, dict[str, int]] = {}
+    along = [planned for planned in lines if planned.line.along_runs]
     for learner in experiment.learners:
-        for line in _made_of_runs(learner, experiment):
+        names = {measure.name for measure in recorded[learner.name]}
+        for planned in along:
+            line = planned.line
+            if line.measure not in names or not planned.binds(learner):
+                continue
             for curve, alone in at_each_rate(learner).items():
                 runs = line.runs(alone, experiment)
-                numbers[line.kind, curve] = {name: _entered(one, wanted) for name, one in runs.items()}
-    return OtherRuns(tuple(_experiment(one, experiment) for one in wanted), numbers)
+                numbers[line.kind, curve] = {name: _entered(run, wanted) for name, run in runs.items()}
+    return SideRuns(tuple(_experiment(run, experiment) for run in wanted), numbers)
 
 
 def at_each_rate(learner: Learner) -> dict[str, Learner]:
@@ -51,11 +58,6 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
         curve_name(learner, rate): structs.replace(learner, update=structs.replace(learner.update, lr=rate))
         for rate in rates_of(learner)
     }
-
-
-def _made_of_runs(learner: Learner, experiment: Experiment) -> list[Line]:
-    recorded = {measure.name for measure in recorded_measures(experiment, learner)}
-    return lines_along(experiment, learner, recorded)
 
 
 def _entered(run: OtherRun, wanted: list[OtherRun]) -> int:

@@ -1,0 +1,280 @@
+"""How easy the code is to live in: `python benchmarks/house.py` prints every figure.
+
+Counts are of the working tree and of one run of hadamard-128. Nothing is timed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import import_module
+from inspect import getmembers
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from engine.backends import Backend, backends
+from engine.core import catalogue
+from engine.core.lazy import load_torch
+from engine.core.parts import Part
+from engine.planning.run_plan import plan_run
+from engine.runtime.run import run
+from engine.spec import presets
+from engine.spec.plan import plan
+from engine.spec.setup import Setup
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("engine", "hadamard_tui")
+
+PRESET = "hadamard-128"
+
+DECISIONS = (
+    "plan_run",
+    "recorded_measures",
+    "lines_along_runs",
+    "missing",
+    "judged",
+    "backend_choice",
+    "rates_of",
+    "verdict",
+)
+"""Functions that decide something about a run."""
+
+DECIDING = ("engine/planning/", "engine/spec/")
+"""Rooms whose functions may receive the experiment as often as they like."""
+
+REPEATED = {
+    "experiment.problem.matrix.shape()": r"experiment\.problem\.matrix\.shape\(\)",
+    'catalogue.make("losses", …)': r'catalogue\.make\(\s*"losses"',
+    'getattr(update, "lr", …)': r'getattr\(\s*[\w.]*update,\s*"lr"',
+    "assert … is not None": r"\bassert [^,\n]+ is not None",
+}
+"""Expressions that stand for a decision which is made in many places."""
+
+FAMILIES = {
+    "matrices": "Matrix",
+    "protocols": "Protocol",
+    "architectures": "Architecture",
+    "updates": "Update",
+    "measures": "Measure",
+    "theory": "Line",
+    "solvers": "Solver",
+    "targets": "Target",
+    "losses": "Loss",
+}
+
+WIDE = {
+    "engine.pictures.view": ("View", "CurveView"),
+    "engine.results.trace": ("TheoryLine",),
+    "hadamard_tui.panels.context": ("PanelContext",),
+    "hadamard_tui.running.session": ("Session",),
+}
+"""Classes outside the families that many files read."""
+
+PRIVATE = r"\b(?:textual|numba)[\w.]*\._\w+|from (?:textual|numba)[\w.]* import _\w+"
+
+
+def calls_in_a_run() -> tuple[Counter[str], int]:
+    """Calls of each decision in one run, and calls outside DECIDING that receive the experiment."""
+    decisions: Counter[str] = Counter()
+    receiving = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal receiving
+        code = frame.f_code
+        if event != "call" or not code.co_filename.startswith(str(ROOT / "engine")):
+            return
+        if code.co_name in DECISIONS:
+            decisions[code.co_name] += 1
+        if code.co_filename.startswith(tuple(str(ROOT / room) for room in DECIDING)):
+            return
+        parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        receiving += any(isinstance(frame.f_locals.get(name), Setup) for name in parameters)
+
+    experiment = presets.load(PRESET, ["run.device=cpu"])
+    load_torch()
+    threading.setprofile(count)
+    sys.setprofile(count)
+    try:
+        run(experiment)
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return decisions, receiving
+
+
+@cache
+def sources(*rooms: str) -> dict[str, str]:
+    """Text of every module in some rooms, by its dotted name."""
+    return {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path.read_text(encoding="utf-8")
+        for room in rooms
+        for path in sorted((ROOT / room).rglob("*.py"))
+    }
+
+
+def is_part(module: str) -> bool:
+    """Whether a module holds a member of a family, a backend or a panel, one to a file."""
+    folder, _, name = module.rpartition(".")
+    folders = {*catalogue.FOLDERS.values(), "engine.backends", "hadamard_tui.panels"}
+    if folder not in folders or name == "__init__":
+        return False
+    text = sources(*ROOMS)[module]
+    return bool(re.search(r'^class .*\btag="|^(?:BACKEND|PANEL)\b', text, re.MULTILINE))
+
+
+def imports(module: str, text: str, modules: frozenset[str]) -> Iterator[str]:
+    """Modules of ours that a module imports, anywhere in it."""
+    for node in ast.walk(ast.parse(text)):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names] + [node.module]
+        for name in names:
+            for candidate in (name, f"{name}.__init__"):
+                if candidate in modules and candidate != module:
+                    yield candidate
+
+
+def importers() -> dict[str, set[str]]:
+    """The modules that import each module."""
+    texts = sources(*ROOMS)
+    modules = frozenset(texts)
+    by_module: dict[str, set[str]] = defaultdict(set)
+    for module, text in texts.items():
+        for imported in imports(module, text, modules):
+            by_module[imported].add(module)
+    return by_module
+
+
+def public_names(base: type) -> set[str]:
+    """Public names of a class, inherited ones included, those of every part left out."""
+    return {name for name in dir(base) if not name.startswith("_")} - set(dir(Part))
+
+
+def rarely_overridden(base: type, family: list[type]) -> int:
+    """Public names of a base class that at most one member defines anew."""
+    definers: Counter[str] = Counter()
+    for member in family:
+        classes = [
+            ancestor for ancestor in member.__mro__ if ancestor is not base and issubclass(ancestor, base)
+        ]
+        definers.update({name for ancestor in classes for name in vars(ancestor)})
+    return sum(definers[name] <= 1 for name in public_names(base))
+
+
+def base_classes() -> Iterator[tuple[str, int, int, int]]:
+    """Each base class with its number of members, public names, and names that at most one overrides."""
+    for family, name in FAMILIES.items():
+        package = import_module(catalogue.FOLDERS[family])
+        base = next(value for key, value in getmembers(package) if key == name)
+        classes = list(catalogue.members(family).values())
+        yield name, len(classes), len(public_names(base)), rarely_overridden(base, classes)
+    names = {name for name in dir(Backend) if not name.startswith("_")}
+    yield "Backend", len(backends()), len(names | set(getattr(Backend, "__struct_fields__", ()))), 0
+
+
+def sizes_of_classes() -> Iterator[tuple[str, int]]:
+    """Fields and methods without underscore of the WIDE classes."""
+    for module, names in WIDE.items():
+        for name in names:
+            wide = getattr(import_module(module), name)
+            annotated = {
+                field for ancestor in wide.__mro__ for field in getattr(ancestor, "__annotations__", {})
+            }
+            defined = {field for ancestor in wide.__mro__[:-1] for field in vars(ancestor)}
+            yield name, sum(not field.startswith("_") for field in annotated | defined)
+
+
+def learners_by_backend() -> Counter[str]:
+    """Learners of the shipped presets by the backend that serves them at the first point."""
+    served: Counter[str] = Counter()
+    for name in presets.names():
+        experiment = plan(presets.document(name)).experiment
+        served.update(planned.backend.name for planned in plan_run(experiment).learners)
+    return served
+
+
+def print_table(title: str, rows: list[tuple[Any, ...]]) -> None:
+    print(f"\n{title}")
+    for name, *figures in rows:
+        print(f"  {name:44}" + "".join(f"{figure:>9}" for figure in figures))
+
+
+def print_calls() -> None:
+    decisions, receiving = calls_in_a_run()
+    rows = [(name, decisions[name]) for name in DECISIONS]
+    print_table(f"Calls in one run of {PRESET}", [*rows, ("calls that receive the experiment", receiving)])
+
+
+def print_expressions(texts: dict[str, str]) -> None:
+    counts = [
+        (name, sum(len(re.findall(form, text)) for text in texts.values())) for name, form in REPEATED.items()
+    ]
+    print_table("Expressions in the code", counts)
+
+
+def print_modules(texts: dict[str, str]) -> None:
+    by_module = importers()
+    others = [module for module in texts if not is_part(module)]
+    modules = frozenset(texts)
+    imported = {name for module, text in sources("tests").items() for name in imports(module, text, modules)}
+    rows = [
+        ("all (modules, lines)", len(texts), lines_of(texts.values())),
+        ("that are no part (modules, lines)", len(others), lines_of(texts[name] for name in others)),
+        ("that are no part, with a single importer", sum(len(by_module[name]) == 1 for name in others)),
+        ("that tests import", len(imported)),
+        ("file names used twice or more", repeated(file_names(others))),
+        ("class names used twice or more", repeated(class_names(texts))),
+        ("lines with private names of Textual or numba", private_names(texts)),
+    ]
+    print_table("Modules", rows)
+
+
+def main() -> None:
+    texts = sources(*ROOMS)
+    print_calls()
+    print_expressions(texts)
+    print_table("Base classes: members, public names, of these overridden at most once", [*base_classes()])
+    print_table("Other wide classes: public fields and methods", [*sizes_of_classes()])
+    print_modules(texts)
+    served = learners_by_backend()
+    rows = [(name, served[name]) for name in sorted(backends())]
+    print_table("Backends: learners of the presets that each serves", rows)
+
+
+def lines_of(texts: Iterable[str]) -> int:
+    """Lines of all texts together."""
+    return sum(text.count("\n") for text in texts)
+
+
+def repeated(names: Counter[str]) -> int:
+    """How many names stand for two things or more."""
+    return sum(count > 1 for count in names.values())
+
+
+def file_names(modules: list[str]) -> Counter[str]:
+    """How many modules have each file name."""
+    return Counter(module.rpartition(".")[2] for module in modules if not module.endswith("__init__"))
+
+
+def class_names(texts: dict[str, str]) -> Counter[str]:
+    """How many public classes have each name."""
+    return Counter(
+        name for text in texts.values() for name in re.findall(r"^class ([A-Z]\w*)", text, re.MULTILINE)
+    )
+
+
+def private_names(texts: dict[str, str]) -> int:
+    """Lines that name a private module or attribute of Textual or numba."""
+    return sum(bool(re.search(PRIVATE, line)) for text in texts.values() for line in text.splitlines())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Planning: every decision of a run, made once before it begins. Nothing else decides."""

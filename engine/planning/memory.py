@@ -1,0 +1,119 @@
+"""How many bytes a run holds at its peak."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from engine.backends import LONG, WIDE
+from engine.core.sizes import DERIVED, Sizes
+from engine.measures import Measure
+from engine.planning.run_plan import LearnerPlan, RunPlan
+from engine.problems.matrices import ROTATED
+from engine.protocols import CLOCKS
+from engine.results.series import bytes_of
+from engine.spec.experiment import Experiment
+from engine.training.evaluators import choice as evaluators
+from engine.training.kept_weights import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
+
+KERNELS = 4
+"""Tangent kernels of a net that are held at once while one is made and taken apart."""
+
+
+def needed_bytes(plan: RunPlan) -> int:
+    """Bytes that a run holds at its peak."""
+    return shares(plan).total()
+
+
+def shares(plan: RunPlan) -> Counter[str]:
+    """Bytes by the place that needs them, the matrix first. Runs for lines count as the protocol's."""
+    own = _own_shares(plan.experiment, plan.learners)
+    own["protocol"] += sum(_own_shares(planned.experiment, [planned]).total() for planned in plan.beside)
+    return own
+
+
+def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Counter[str]:
+    """The same of the learners alone: what every part says that it takes."""
+    problem, replicas = experiment.problem, experiment.run.replicas
+    sized = "problem.matrix.d" if "d" in problem.matrix.__struct_fields__ else "problem.matrix"
+    by_place = {_place(number, planned): planned for number, planned in enumerate(learners)}
+    parts = Counter({sized: 0})
+    parts.update(dict.fromkeys(by_place, 0))
+    records = learners[0].records
+    curves = 1 + sum(len(planned.rates) for planned in learners)
+    most = max(len(planned.measures) for planned in learners)
+    parts["protocol"] = curves * bytes_of(len(CLOCKS) + most, records, replicas)
+    measured: Counter[str] = Counter()
+    for place, planned in by_place.items():
+        learner, sizes, measures = planned.learner, planned.sizes, planned.measures
+        parts[place] += _trained(planned)
+        measured[place] = _measured(measures, sizes, planned.backend.predicts)
+        if planned.backend.takes_matrix and (learner.solver is None or learner.solver.linear_in_instance):
+            measured[place] += evaluators.bytes_held(sizes)
+        if learner.architecture is not None:
+            kept = sum(measure.numbers_kept(learner, problem) for measure in measures)
+            parts["protocol"] += sizes.models * sizes.batch * records * DERIVED * kept
+        others = sum(measure.under is not None for measure in measures)
+        turned = replicas * sizes.n * sizes.d * sizes.item + DERIVED * ROTATED * sizes.d**2
+        parts[place] += others * (parts[place] + turned)
+    place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
+    parts[place] += most
+    item, as_matrix = learners[0].sizes.item, takes_matrix(learners)
+    parts[sized] = max(
+        problem.bytes_kept(replicas, item, as_matrix),
+        problem.bytes_drawn(replicas, item, as_matrix) - parts.total(),
+    )
+    return parts
+
+
+def drawn_bytes(plan: RunPlan) -> int:
+    """Bytes of the data of a run, at most, while they are drawn."""
+    problem, replicas = plan.experiment.problem, plan.experiment.run.replicas
+    return problem.bytes_drawn(replicas, plan.learners[0].sizes.item, takes_matrix(plan.learners))
+
+
+def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
+    """Whether a learner needs the instances as a matrix, where there may be none."""
+    return any(planned.backend.takes_matrix for planned in learners)
+
+
+def _trained(planned: LearnerPlan) -> int:
+    """Bytes that a learner takes while it is trained, with the weights that its curves keep."""
+    learner, sizes, rates = planned.learner, planned.sizes, len(planned.rates)
+    records = min(MOST_WEIGHT_RECORDS, planned.records)
+    taken = rates * min(MOST_WEIGHT_BYTES, records * sizes.d * sizes.item)
+    if rates > 1:
+        taken += sizes.batch * sizes.n * sizes.item
+    if learner.solver is not None:
+        return taken + learner.solver.bytes_held(sizes)
+    assert learner.architecture is not None, "Learner admits no other combination"
+    taken += planned.backend.bytes_held(sizes) + planned.experiment.protocol.bytes_held(sizes)
+    if learner.rate_unit == "start-jacobian":
+        taken += KERNELS * DERIVED * (sizes.n * sizes.outputs) ** 2
+    if learner.update is not None:
+        taken += learner.update.bytes_held(learner.architecture, sizes)
+    return taken + (0 if learner.noise is None else learner.noise.bytes_held(sizes))
+
+
+def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> int:
+    """Bytes that records take while they are made: measures of parameters are taken one after the other."""
+    predicted = 3 * sizes.item * sizes.predicted if predicts else 0
+    signals = 3 * sizes.item * sizes.nets // sizes.models * sizes.n * sizes.units
+    start = any(measure.of_start for measure in measures) * sizes.nets * sizes.parameters * sizes.item
+    derived = max((one.bytes_held(sizes) for one in measures if one.of_parameters), default=0)
+    others = max((one.bytes_held(sizes) for one in measures if not one.of_parameters), default=0)
+    return predicted + signals + start + derived + others
+
+
+def scatters(plan: RunPlan) -> bool:
+    """Whether the learners use tensors so large that free memory is to be returned before every round."""
+    size = plan.vector_bytes
+    most = max(planned.sizes.batch for planned in plan.learners)
+    return size >= LONG or most * size >= WIDE
+
+
+def _place(number: int, planned: LearnerPlan) -> str:
+    """The field that decides on a learner's memory: several rates, or else what it is."""
+    if planned.learner.solver is not None:
+        return f"learners[{number}].solver"
+    return f"learners[{number}].{'update.lr' if len(planned.rates) > 1 else 'architecture'}"

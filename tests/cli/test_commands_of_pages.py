@@ -1,0 +1,134 @@
+"""Every command of the code blocks of the README and of docs/ does what it says, as it stands there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from app.terminal import Terminal
+from code_blocks import ROOT, blocks
+
+from engine.spec import presets
+
+from .conftest import Answer
+from .test_serve import free_port
+
+Call = Callable[..., Answer]
+
+
+class Command(NamedTuple):
+    """A line of a code block, and where it is."""
+
+    place: str
+    words: list[str]
+
+
+def commands() -> list[Command]:
+    """All lines of the blocks in `sh`, without their comments."""
+    return [
+        Command(f"{block.page}:{block.line + number}", words)
+        for block in blocks("sh")
+        for number, line in enumerate(block.text.splitlines(), start=1)
+        if (words := shlex.split(line, comments=True))
+    ]
+
+
+PROGRAM = "hadamard-tui"
+SLOW = ("bench", "demo", "serve", "verdict")
+"""Subcommands that take seconds, as `run` does along axes, and as the app does until it ends."""
+
+ELSEWHERE = ("curl", "git", "pip", "pipx", "ssh", "uv", "uvx")
+"""Programs that need the network: their lines are read and not run."""
+
+
+def is_of_the_app(words: list[str]) -> bool:
+    return words[1].startswith("-") or words[1] == "demo"
+
+
+def is_slow(words: list[str]) -> bool:
+    along_axes = words[2:] and words[2] in presets.names() and "axes" in presets.document(words[2])
+    return words[1] in SLOW or is_of_the_app(words) or (words[1] == "run" and bool(along_axes))
+
+
+def of_program(is_wanted: Callable[[list[str]], bool]) -> list[object]:
+    """The commands of the program that fit, as cases without its name."""
+    return [
+        pytest.param(words[1:], id=place, marks=[pytest.mark.slow] if is_slow(words) else [])
+        for place, words in commands()
+        if words[0] == PROGRAM and is_wanted(words)
+    ]
+
+
+def of_others(*programs: str) -> list[object]:
+    return [pytest.param(words, id=place) for place, words in commands() if words[0] in programs]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with the README's preset as the files that commands name."""
+    monkeypatch.chdir(tmp_path)
+    first, *_ = (block for block in blocks("toml") if block.page == "README.md")
+    (tmp_path / "my.toml").write_text(first.text, encoding="utf-8")
+    return tmp_path
+
+
+def test_every_command_is_of_a_program_that_is_run_or_read():
+    assert {words[0] for _, words in commands()} <= {PROGRAM, "make", "python", *ELSEWHERE}
+
+
+@pytest.mark.parametrize("words", of_program(lambda words: words[1] != "serve" and not is_of_the_app(words)))
+def test_a_command_of_the_program_succeeds(words: list[str], folder: Path, call: Call):
+    code, out, err = call(*words)
+    assert (code, "error" in err) == (0, False), err
+    assert out
+    for option, file in pairwise(words):
+        if option in ("--out", "--export", "--report"):
+            assert (folder / file).stat().st_size
+
+
+@pytest.mark.parametrize("words", of_program(is_of_the_app))
+def test_a_command_opens_the_app(words: list[str], folder: Path):
+    terminal = Terminal(*words, columns=120, lines=40)
+    terminal.shows("Quit")
+    terminal.press(b"q")
+    assert terminal.end() == 0
+
+
+@pytest.mark.parametrize("words", of_program(lambda words: words[1] == "serve"))
+def test_a_command_serves_the_app(words: list[str], folder: Path):
+    """At a free port: another program may have the one that is the default."""
+    command = [sys.executable, "-m", "hadamard_tui", *words, "--port", str(free_port())]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    assert re.search(r"http://localhost:\d+/\w+", server.stdout.readline())
+    server.send_signal(signal.SIGINT)
+    assert server.wait(20) in (0, 130)
+    server.stdout.close()
+
+
+@pytest.mark.parametrize("words", of_others("make"))
+def test_a_target_of_make_is_there(words: list[str]):
+    targets = re.findall(r"^([\w-]+):(?!=)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {word for word in words[1:] if "=" not in word} <= {*targets}
+
+
+@pytest.mark.parametrize("words", of_others("python"))
+def test_a_script_takes_its_arguments(words: list[str]):
+    """Some run for an hour: a script reads its arguments, and is asked for help by one more."""
+    command = [sys.executable, *words[1:], "--help"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "usage:" in done.stdout
+
+
+@pytest.mark.parametrize("words", of_others(*ELSEWHERE))
+def test_a_command_for_another_machine_has_arguments(words: list[str]):
+    assert len(words) > 1

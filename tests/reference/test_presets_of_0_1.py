@@ -1,0 +1,72 @@
+"""The presets of version 0.1 are read for ever, and twenty of them measure what they measured then.
+
+Their files and numbers stay as they are. A word that is renamed goes into engine/spec/former_words.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from digest import differences, digest, read
+
+from engine.core.parts import BadInput
+from engine.spec import plan, reading
+
+FOLDER = Path(__file__).resolve().parent / "presets-0.1"
+NUMBERS = Path(__file__).resolve().parent / "presets-0.1-numbers"
+
+FILES = sorted(FOLDER.glob("*.toml"))
+CONTENT = "785836ae1d08729c85bda64cb55199acc9c5806dc056167ee033ed480df4a71c"
+"""The names and contents of all files in a few letters."""
+
+
+COMPILED = ("adaptive-128",)
+"""Those that wait ten seconds for code that is compiled."""
+
+
+def numbers(name: str) -> dict[str, Any]:
+    """What a preset measures: its digest without bounds and backends, which may become better."""
+    whole = digest(name, str(FOLDER / f"{name}.toml"))
+    curves = [{key: value for key, value in curve.items() if key != "path"} for curve in whole["curves"]]
+    return {**whole, "curves": curves, "bounds": []}
+
+
+def test_the_files_are_as_they_were():
+    content = hashlib.sha256()
+    for file in FILES:
+        content.update(f"{file.name}\n".encode() + file.read_bytes())
+    assert (len(FILES), content.hexdigest()) == (162, CONTENT)
+
+
+def test_every_preset_is_read():
+    refused = {}
+    for file in FILES:
+        try:
+            plan.first(reading.read_raw(file))
+        except BadInput as error:
+            refused[file.name] = str(error)
+    assert refused == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_preset_is_read_at_all_points_of_its_axes(file: Path):
+    assert plan.plan(reading.read_raw(file)).points
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in COMPILED else [])
+        for name in sorted(file.stem for file in NUMBERS.glob("*.json"))
+    ],
+)
+def test_a_preset_measures_what_it_measured_then(name: str):
+    assert differences(read(name, NUMBERS), numbers(name)) == []
+
+
+def test_there_are_the_numbers_of_twenty_presets():
+    assert len(list(NUMBERS.glob("*.json"))) == 20

@@ -1,0 +1,21 @@
+"""A third of the presets hold; the next commit verifies the next third."""
+
+from __future__ import annotations
+
+import pytest
+from rich.console import Console
+
+from engine.spec import presets
+from hadamard_tui.headless.verifying import shown, verify
+from tests.slow.commits import commit_number
+
+pytestmark = pytest.mark.slow
+
+THIRD = presets.names()[commit_number() % 3 :: 3]
+
+
+@pytest.mark.parametrize("name", THIRD)
+def test_every_claim_of_a_preset_holds(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (verified,) = verify([name], Console(stderr=True))
+    Console().print(shown(verified))
+    assert verified.holds, capsys.readouterr().out
