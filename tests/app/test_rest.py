@@ -115,6 +115,7 @@ async def test_time_at_rest_is_no_time_of_the_playback(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await rests(pilot, "the empty laboratory")
         app.laboratory._ticked -= 1000.0
+        app.laboratory._pace.factor = 1 / 16  # 96 s to the end, which 1000 s at rest would be beyond
         await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session is not None and session_of(app).trace is not None)
         assert session_of(app).shown < session_of(app).playback.last
