@@ -18,7 +18,15 @@ from typer.exceptions import TyperException
 
 from hadamard_tui import NAME
 from hadamard_tui.headless import exit_codes
-from hadamard_tui.terminal.standard_streams import Delivery, ReaderGone, discard, echo, prepare, printing
+from hadamard_tui.terminal.standard_streams import (
+    Delivery,
+    ReaderGone,
+    discard,
+    echo,
+    prepare,
+    print_ascii,
+    printing,
+)
 
 if TYPE_CHECKING:
     from engine.spec.reading import Raw
@@ -198,6 +206,7 @@ def run_headless(
     fresh: Annotated[
         bool, _flag("--fresh", help="Compute all points of the axes, also those kept from earlier runs.")
     ] = False,
+    ascii_only: Ascii = False,
 ) -> int:
     """Run a preset without the app: print its chart or pictures, the table and the claims.
 
@@ -210,6 +219,8 @@ def run_headless(
     from engine.core import atomic_write
     from engine.core.parts import BadInput
 
+    if ascii_only:
+        print_ascii()
     if out == STANDARD_OUTPUT:
         out, as_json = None, True
     if by_replica and not as_json and out is None:
@@ -283,7 +294,7 @@ def verify_presets(
             if delivery.hindered and report is None:
                 return 0  # nobody is left to run the others for
         if as_json:
-            delivery.attempt(lambda: echo(json.dumps(verifying.as_json(done), ensure_ascii=False)))
+            delivery.attempt(lambda: echo(json.dumps(verifying.as_json(done), ensure_ascii=False).encode()))
         elif prints_report:
             delivery.attempt(lambda: echo(verifying.as_markdown(done), nl=False))
         else:
@@ -314,7 +325,7 @@ def print_verdict(
     experiment, errors = plan.first(document), console.errors()
     judged = verdicts.judgements(experiment, compute(experiment, errors), errors)
     if as_json:
-        echo(json.dumps(verdicts.as_json(judged), ensure_ascii=False))
+        echo(json.dumps(verdicts.as_json(judged), ensure_ascii=False).encode())
     else:
         console.output().print(verdicts.shown(judged))
     return 0 if all(one.sound for one in judged) else 1
@@ -331,7 +342,7 @@ def bench_machine(
 
     found = list(bench.timed(quick, console.errors()))
     if as_json:
-        echo(json.dumps(bench.as_json(found), ensure_ascii=False))
+        echo(json.dumps(bench.as_json(found), ensure_ascii=False).encode())
     else:
         console.output().print(bench.table(found))
 
@@ -436,7 +447,7 @@ def print_schema() -> None:
     """Print the JSON Schema of preset files."""
     from engine.spec.schema import preset_schema
 
-    echo(json.dumps(preset_schema(), indent=2, ensure_ascii=False))
+    echo(json.dumps(preset_schema(), indent=2, ensure_ascii=False).encode())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

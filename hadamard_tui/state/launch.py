@@ -15,6 +15,7 @@ from hadamard_tui.looks.palette import ThemeName
 from hadamard_tui.state import config, state_file
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import Memory, View
+from hadamard_tui.terminal.standard_streams import lacks_letters
 from hadamard_tui.tours.talk import check_preset, stops_of
 from hadamard_tui.tours.tour import STOPS, Stop, Tour, stop_at
 
@@ -76,7 +77,7 @@ def begin(
             left.view.theme = msgspec.convert(theme, ThemeName)
         except msgspec.ValidationError as error:
             raise BadInput("--theme", f"{theme!r} is unknown; take dark, light or contrast") from error
-    if ascii_only:
+    if ascii_only or lacks_letters():
         configured = msgspec.structs.replace(configured, ascii=True)
     first = wanted is None and left.experiment is None and not autorun
     off: dict[int, dict[str, Any]] = {}

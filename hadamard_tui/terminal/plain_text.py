@@ -2,65 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
-from functools import lru_cache
-
-import numpy as np
-from rich.cells import cell_len
 from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from hadamard_tui.charts import plain
-
-_SHAPES = {
-    **dict.fromkeys("━═▔▁▂▀▄", "-"),
-    **dict.fromkeys("┃║▏▕▌▐▎▍", "|"),
-    **dict.fromkeys("╭╮╰╯┏┓┗┛┣┫┳┻╋╔╗╚╝", "+"),
-    **dict.fromkeys("█▉▊▋▇▆▅▃", "#"),
-    **dict.fromkeys("▲△▴", "^"),
-    **dict.fromkeys("▼▽▾", "v"),
-    **dict.fromkeys("▶▸►", ">"),
-    **dict.fromkeys("◀◂◄", "<"),
-    **dict.fromkeys("●★•■◆", "*"),
-    **dict.fromkeys("○⊙", "."),
-    **dict.fromkeys("–—−", "-"),
-    **dict.fromkeys("“”„", '"'),
-    **dict.fromkeys("‘’", "'"),
-}
-_WORDS = {
-    "α": "a", "β": "b", "η": "n", "λ": "l", "μ": "m", "ρ": "r", "σ": "s", "Σ": "S", "θ": "t", "ᵀ": "T",
-    "Γ": "G", "Δ": "D", "Θ": "T", "Λ": "L", "Ξ": "X", "Π": "P", "Φ": "F", "Ψ": "Y", "Ω": "W",
-    "Б": "B", "Ж": "J", "И": "I", "Л": "L", "Ц": "C", "Ч": "Q", "Ш": "W", "Э": "E", "Ю": "U", "Я": "R",
-    "×": "x", "±": "~", "≤": "<", "≥": ">", "≈": "~", "√": "V", "∞": "8", "∈": "E", "‖": "|", "✓": "+",
-    "∝": "~", "✗": "x", "→": ">", "←": "<", "↑": "^", "⌈": "[", "⌉": "]",
-}  # fmt: skip
-
-EITHER = "±"
-"""Takes the place of a space that follows it, as one ASCII character cannot say it."""
-
-WHATEVER = "(…)"
-"""Stands for anything in parentheses; everywhere else an ellipsis is where a text is cut."""
-
-
-@lru_cache(maxsize=4096)
-def to_ascii(text: str) -> str:
-    """Text of the same width in ASCII alone."""
-    if text.isascii():
-        return text
-    return "".join(map(_letter, text.replace(f"{EITHER} ", "+-").replace(WHATEVER, "( )")))
-
-
-@lru_cache(maxsize=4096)
-def _letter(letter: str) -> str:
-    width = cell_len(letter)
-    if letter.isascii() or width == 0:
-        return letter if letter.isascii() else ""
-    drawn = chr(int(plain.to_ascii(np.array([ord(letter)], dtype=np.uint32))[0]))
-    if found := drawn if drawn.isascii() else _SHAPES.get(letter) or _WORDS.get(letter):
-        return found
-    folded = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()
-    return folded[:width].ljust(width) if folded else "?" * width
+from hadamard_tui.terminal.ascii_text import EITHER, to_ascii
 
 
 class AsciiFilter(LineFilter):

@@ -1,7 +1,8 @@
-"""The standard streams, which may be closed, full, or read by nobody any more."""
+"""The standard streams, which may be closed, full, read by nobody any more, or lack the letters of charts."""
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -17,17 +18,50 @@ class ReaderGone(Exception):
     """Whoever read standard output, such as head, has seen enough: no error, but nothing more to print."""
 
 
+DRAWN = "drawn in ASCII"
+"""Name of the error handler that replaces letters which the encoding of a stream lacks."""
+
+LETTERS = "⣿─│…"
+"""Letters that every chart is drawn with."""
+
+
 def prepare() -> None:
-    """Have every stream lead somewhere, and print ? for letters that it lacks.
+    """Have every stream lead somewhere, and draw in ASCII what its encoding lacks.
 
     Where one is closed, as by `>&-`, the next file that is opened would become that stream.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
+    codecs.register_error(DRAWN, _in_ascii)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors=DRAWN)
+
+
+def print_ascii() -> None:
+    """Print ASCII alone from now on, whatever the encoding of the streams."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="ascii", errors=DRAWN)
+
+
+def lacks_letters() -> bool:
+    """Whether the encoding of standard output lacks the letters of charts."""
+    try:
+        LETTERS.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    """Return ASCII of the same width for what cannot be encoded, and where to go on."""
+    from hadamard_tui.terminal.ascii_text import to_ascii
+
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return to_ascii(error.object[error.start : error.end]), error.end
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from hadamard_tui.charts.heat_sheet import compose
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.ticks import ticks
 from hadamard_tui.charts.value_scale import value_scale
-from hadamard_tui.terminal.plain_text import to_ascii
+from hadamard_tui.terminal.ascii_text import to_ascii
 
 from .heat_maps import criticality, halves, heat, lines
 from .naive_heat import naive_steps, nearest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -13,8 +14,11 @@ from typing import TextIO
 import pytest
 
 from engine.core import atomic_write
+from engine.spec import presets
 from hadamard_tui.headless import verifying
 from hadamard_tui.sharing import tables
+from hadamard_tui.state.launch import begin
+from hadamard_tui.terminal.ascii_text import to_ascii
 
 from .conftest import Answer
 
@@ -140,3 +144,49 @@ def test_a_file_that_the_program_fails_at_loses_no_other(
 
 def test_a_full_stderr_hides_nothing_of_the_exit_code(small: Path) -> None:
     assert shell(f"{PROGRAM} lst 2> /dev/full") == (2, "", "")
+
+
+SMALL = "hadamard-128 --set run.device=cpu --set problem.matrix.d=16 --set claims=[]"
+
+
+def printed(command: str, encoding: str) -> bytes:
+    """Standard output and error of a command in an environment with this encoding."""
+    done = subprocess.run(
+        f"{PROGRAM} {command}".split(), capture_output=True, env={**os.environ, "PYTHONIOENCODING": encoding}
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("command", [f"run {SMALL} --bounds --notes", "list losses", "presets"])
+def test_a_stream_that_lacks_letters_is_drawn_to_in_ascii(command: str, encoding: str) -> None:
+    drawn, whole = printed(command, encoding), printed(command, "utf-8").decode()
+    assert drawn.count(b"?") == whole.count("?")
+    assert len(drawn.decode("latin-1").splitlines()) == len(whole.splitlines())
+    if command.startswith("run"):
+        assert b"A ---" in drawn
+        assert ("±".encode("latin-1") in drawn) == (encoding == "latin-1"), "what a stream has stays"
+
+
+def test_ascii_is_drawn_where_it_is_wished_for() -> None:
+    assert printed(f"run {SMALL} --ascii", "utf-8").isascii()
+
+
+def test_json_is_the_same_whatever_the_encoding_of_the_stream() -> None:
+    schema, in_ascii = (printed("schema", encoding) for encoding in ("utf-8", "ascii"))
+    assert schema == in_ascii
+    assert not schema.isascii()
+
+
+def test_the_app_draws_in_ascii_where_the_terminal_has_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    for encoding, in_ascii in (("utf-8", False), ("ascii", True)):
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+        assert begin(None, "hadamard-128", False, True, None, False).config.ascii is in_ascii
+
+
+def test_every_letter_of_presets_and_messages_has_one_in_ascii() -> None:
+    root = Path(presets.__file__).parents[2]
+    texts = [presets.path_of(name).read_text() for name in presets.names()]
+    letters = {letter for text in [*texts, (root / "docs" / "messages.md").read_text()] for letter in text}
+    assert {letter for letter in letters if not letter.isascii() and "?" in to_ascii(letter)} == set()
