@@ -260,9 +260,9 @@ def _have_fractions(records: Sequence[Row]) -> bool:
     pairs = records[1:] or records
     if not all(len(row) == 2 and all(map(WHOLE.fullmatch, row)) and row[1].isdigit() for row in pairs):
         return False
-    has_sign_of_zero = any(whole in ("-0", "+0") for whole, _ in pairs)
+    has_sign_of_zero = any(digits in ("-0", "+0") for digits, _ in pairs)
     has_zero_first = any(digits[0] == "0" and len(digits) > 1 for _, digits in pairs)
-    is_precise = max(len(digits) for _, digits in pairs) >= PRECISE > max(len(whole) for whole, _ in pairs)
+    is_precise = max(len(digits) for _, digits in pairs) >= PRECISE > max(len(digits) for digits, _ in pairs)
     return has_sign_of_zero or has_zero_first or is_precise
 
 
@@ -278,7 +278,7 @@ def _is_header(
     """Whether the first record has names. Raises: BadField where that is not decided."""
     columns = [[row[column] for row in rows if column < len(row)] for column in range(len(first))]
     are_numbers = [is_number(cell, decimal) for cell in first]
-    numbers = [column for column, is_one in enumerate(are_numbers) if is_one]
+    numbers = [column for column, is_numeric in enumerate(are_numbers) if is_numeric]
     names = [column for column, cell in enumerate(first) if cell not in MISSING and not are_numbers[column]]
     if not rows:
         return len(names) == len(first)
