@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from engine.core.parts import BadField
 from engine.problems.formats import IndexFinding, NotATable
-from engine.problems.formats.frames import is_number, quoted_cell
+from engine.problems.formats.frames import BLANKS, is_number, quoted_cell
 from engine.problems.table_settings import TableSettings
 
 SEPARATORS = {",": ",", "tab": "\t", ";": ";", "|": "|", "space": " "}
@@ -129,7 +129,7 @@ def dialect_of(
             decimal,
             has_header and len(first) < width,
         )
-    marked = sum(bool(line.strip()) for line in lines[:comments])
+    marked = sum(bool(line.strip(BLANKS)) for line in lines[:comments])
     return Dialect(separator, decimal, names, has_header, before, marked, full, index, empty)
 
 
@@ -155,11 +155,11 @@ def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]
     Raises: NotATable.
     """
     if separator == " ":
-        lines = (" ".join(line.split()) for line in lines)
+        lines = (re.sub(r"[ \t]+", " ", line.strip(BLANKS)) + "\n" for line in lines)
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     try:
         for record in reader:
-            cells = tuple(cell.strip() for cell in record)
+            cells = tuple(cell.strip(BLANKS) for cell in record)
             if len(cells) > 1 or any(cells):
                 yield reader.line_num, cells
     except csv.Error as error:
@@ -170,7 +170,7 @@ def _comments(lines: Sequence[str]) -> tuple[int, str]:
     """Number of lines of comment before the table, and the separator that one of them declares."""
     separator, count = "", 0
     for line in lines:
-        text = line.strip()
+        text = line.strip(BLANKS)
         declared = re.fullmatch(r"sep=([,;|\t])", text)  # for spreadsheets
         if text and not text.startswith(COMMENTS) and declared is None:
             break
@@ -374,7 +374,7 @@ def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -
 
 def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tuple[str, ...] | None:
     """Names in the last comment before the table, as `numpy.savetxt` writes them. Raises: NotATable."""
-    marked = [(number, line) for number, line in enumerate(comments, 1) if line.strip()]
+    marked = [(number, line) for number, line in enumerate(comments, 1) if line.strip(BLANKS)]
     if not marked:
         return None
     number, line = marked[-1]
