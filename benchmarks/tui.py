@@ -14,6 +14,7 @@ import os
 import platform
 import pty
 import random
+import signal
 import statistics
 import struct
 import subprocess
@@ -23,7 +24,7 @@ import termios
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -89,6 +90,18 @@ sys.exit(main(sys.argv[1:]))
 """The app itself, noting when handlers were reached and painted; the clock is the same for all processes."""
 PANELS = "15"
 """Keys of two panels that draw charts: weights, mistakes."""
+
+PAGES = {
+    "presets": "p", "commands": ":", "export": "e", "save": "S", "help": "?", "jump": "j", "blank": ".",
+    "runs": "l", "rename": "lN", "guess": "g", "field": "\t\t\t", "paused replay": "  ",
+}  # fmt: skip
+"""Keys that open each page, each list and each field."""
+
+REST, AT_A_TIME = 20, 8
+"""Seconds over which an app at rest is watched, and apps that are watched at a time."""
+
+PLAYED, SETTLED = 8, 15
+"""Seconds until a finished run has been played, and until certificates are measured and messages are gone."""
 
 HEADLESS = """
 import os, sys, threading, time
@@ -184,6 +197,12 @@ class Terminal:
                 return None
             time.sleep(0.002)
 
+    def end(self) -> None:
+        """End the program, whatever is open in it."""
+        if self.gone() is None:
+            os.kill(self.pid, signal.SIGTERM)
+            self.gone(10)
+
     def quit(self) -> float:
         """Press q; seconds until the process is gone."""
         pressed = self.press("q")
@@ -234,8 +253,7 @@ def first_paint() -> dict[str, object]:
                 if turn:
                     times.append(time.monotonic() - terminal.started)
                 if turn and times is ours:
-                    spent = psutil.Process(terminal.pid).cpu_times()
-                    worked.append(spent.user + spent.system)
+                    worked.append(processor_seconds(terminal))
                 time.sleep(1)
                 terminal.quit()
     return {
@@ -339,6 +357,43 @@ def traffic() -> dict[str, object]:
     return found
 
 
+def rest() -> dict[str, object]:
+    """Per cent of a processor over 20 s after a finished run, for each panel and for each page."""
+    from hadamard_tui.panels import ABOUT
+
+    states = {"empty": (SMALL, ""), "tour": (["demo", "hadamard-128"], "")}
+    states |= {panel: ([*SMALL, "--run", "--view", f"panel={panel}"], "") for panel in ABOUT}
+    states |= {page: ([*SMALL, "--run"], keys) for page, keys in PAGES.items()}
+    shares: dict[str, object] = {}
+    names = list(states)
+    for batch in (names[start : start + AT_A_TIME] for start in range(0, len(names), AT_A_TIME)):
+        with ExitStack() as stack:
+            terminals = {}
+            for name in batch:
+                arguments, _ = states[name]
+                terminals[name], noted = stack.enter_context(app(*arguments, painted=b"GD"))
+                stack.callback(terminals[name].end)
+                if arguments is not SMALL:
+                    terminals[name].until(lambda noted=noted: bool(noted("Finished")))
+            time.sleep(PLAYED)
+            for name, terminal in terminals.items():
+                terminal.press(states[name][1])
+            time.sleep(SETTLED)
+            before = {name: processor_seconds(terminal) for name, terminal in terminals.items()}
+            time.sleep(REST)
+            for name, terminal in terminals.items():
+                if (status := terminal.gone()) is not None:
+                    raise RuntimeError(f"with {name} open the app ended with {status}")
+                shares[f"{name} %"] = 100 * (processor_seconds(terminal) - before[name]) / REST
+    return {"most %": max(shares.values()), **shares}
+
+
+def processor_seconds(terminal: Terminal) -> float:
+    """Seconds of a processor that a program has taken, in ticks of 10 ms."""
+    spent = psutil.Process(terminal.pid).cpu_times()
+    return spent.user + spent.system
+
+
 def throughput() -> dict[str, object]:
     """How fast the engine gets through a run with the app open, in relation to without one; in turns."""
     alone, beside = [], []
@@ -396,6 +451,7 @@ GOALS = {
     ("first-curve", "by torch, median s"): ("J8 the same where the run needs torch, seconds", 1.5),
     ("saturated-keys", "p99 ms"): ("J9 key to repaint beside a run, 99 of 100, ms", 50.0),
     ("saturated-keys", "runs beginning anew, p99 ms"): ("J9 the same while runs begin and end, ms", 50.0),
+    ("rest", "most %"): ("at rest with any panel or page open, % of a processor", 0.5),
     ("stepped-numbers", "median ms"): ("key on a number to its new curves, ms", 150.0),
 }
 """Jobs by what is measured of them, and their goals."""
@@ -407,6 +463,7 @@ BENCHMARKS = {
     "slow-line-keys": slow_line_keys,
     "stepped-numbers": stepped_numbers,
     "traffic": traffic,
+    "rest": rest,
     "throughput": throughput,
     "quit": quitting,
 }

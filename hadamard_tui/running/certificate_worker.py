@@ -49,6 +49,11 @@ class Measuring:
         """End after the current record; what was measured stays."""
         self._stop.set()
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether there may be more to show."""
+        return self._thread.is_alive()
+
     def join(self, seconds: float) -> bool:
         """Wait for the thread to end, at most so long; whether it has ended."""
         self._thread.join(seconds)

@@ -79,6 +79,10 @@ class Playback:
             self._head = 0.0
         self.replaying = not self.replaying
 
+    def is_moving(self, frontier: int) -> bool:
+        """Whether it moves on with time, up to the record that all curves have reached."""
+        return self.replaying or (self.playing and self.position < frontier)
+
     def tick(self, seconds: float, frontier: int) -> None:
         """Move on by `seconds`, up to the record that all curves have reached."""
         if self.playing:

@@ -333,6 +333,15 @@ class Session:
         now = 0.0 if self._since is None else time.perf_counter() - self._since
         return self.x_at(max(self.trace.frontier, 0)) / max(self._worked + now, 1e-9)
 
+    @property
+    def is_moving(self) -> bool:
+        """Whether it changes without a key and without a message of the engine."""
+        beside = any(worker is not None and worker.is_at_work for worker in (self.measuring, self.looking))
+        if self.trace is None or beside:
+            return beside
+        is_owed = self._owed > 0 and self.playback.shown < self.trace.frontier
+        return self.computing or is_owed or self.playback.is_moving(self.trace.reached)
+
     def tick(self, seconds: float) -> None:
         """Move the playback on by `seconds`."""
         if self.trace is None:

@@ -38,6 +38,11 @@ class Looking:
         """End after the current record; what was found stays."""
         self._stop.set()
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether there may be more to show."""
+        return self._thread.is_alive()
+
     def join(self, seconds: float) -> bool:
         """Wait for the thread to end, at most so long; whether it has ended."""
         self._thread.join(seconds)

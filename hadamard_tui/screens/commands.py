@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from textual import work
+from textual import events, work
 from textual.app import ComposeResult
 from textual.command import CommandList, CommandPalette
 from textual.css.query import NoMatches
-from textual.widgets import OptionList
+from textual.widgets import Input, LoadingIndicator, OptionList
 
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.widgets.lines import Lines
@@ -18,6 +18,13 @@ class Found(CommandList, Lines, can_focus=False):
     """The commands found, which another search may replace while one of them is clicked on."""
 
 
+class Searching(LoadingIndicator):
+    """The sign of a search, which does not move."""
+
+    def on_mount(self, event: events.Mount) -> None:
+        event.prevent_default()  # it would be drawn 16 times a second, hidden or not
+
+
 class Commands(CommandPalette, Modal[None]):
     """Textual's palette as a page that closes once, so that a command is run once."""
 
@@ -25,8 +32,12 @@ class Commands(CommandPalette, Modal[None]):
         super().__init__(placeholder="command, preset, panel, part, theorem or paper")
 
     def compose(self) -> ComposeResult:
+        stand_ins = {CommandList: Found, LoadingIndicator: Searching}
         for widget in super().compose():
-            yield Found() if isinstance(widget, CommandList) else widget
+            if isinstance(widget, Input):
+                widget.cursor_blink = False
+            stand_in = stand_ins.get(type(widget))
+            yield widget if stand_in is None else stand_in()
 
     @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)
     async def _gather_commands(self, search_value: str) -> None:

@@ -35,7 +35,9 @@ class Failure(Modal[None]):
             page.border_subtitle = f"{key('copy-failure')} copies · {key('close')} closes"
             yield Static(f"The engine failed: {last}\nThe app goes on; change the set-up or run again.",
                          markup=False)  # fmt: skip
-            yield TextArea(self._traceback, read_only=True, show_line_numbers=False)
+            text = TextArea(self._traceback, read_only=True, show_line_numbers=False)
+            text.cursor_blink = False
+            yield text
 
     def action_copy(self) -> None:
         """Copy the traceback through the terminal."""

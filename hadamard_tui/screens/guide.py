@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import time
 
 from engine.spec.reading import Raw
 from hadamard_tui.panels import TABLE
 from hadamard_tui.screens.laboratory import Laboratory
+from hadamard_tui.terminal.alarm import after
 from hadamard_tui.tours.tour import REST, Tour
 from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.stage import TOUR, Stage
+
+MINUTE = 60.0
+"""Seconds between two times that the banner shows."""
 
 
 class Guide:
@@ -21,6 +26,7 @@ class Guide:
         self._banner = Banner()
         self._ended: float | None = None
         self._begun = 0.0
+        self._next_look: asyncio.TimerHandle | None = None
         self._shown: Raw | None = None
         """The set-up of the stop as it was put up."""
 
@@ -54,16 +60,19 @@ class Guide:
         await self._laboratory.present(editable)
 
     def _look(self) -> None:
-        """Say what the laboratory shows, whenever that has moved on."""
-        session, seconds = self._laboratory.session, time.monotonic() - self._begun
-        if session is None:
-            self._banner.show(self.tour, self._laboratory.editable.experiment, None, seconds, self.changed)
-            return
-        look = None if session.trace is None else session.look()
-        self._banner.show(self.tour, session.experiment, look, seconds, self.changed)
-        if self.tour.alone and session.state in ("finished", "failed"):
-            now = time.monotonic()
+        """Say what the laboratory shows, whenever that has moved on, and when the time says something new."""
+        session, now = self._laboratory.session, time.monotonic()
+        experiment = self._laboratory.editable.experiment if session is None else session.experiment
+        look = None if session is None or session.trace is None else session.look()
+        seconds = now - self._begun
+        self._banner.show(self.tour, experiment, look, seconds, self.changed)
+        wait = MINUTE - seconds % MINUTE
+        if self.tour.alone and session is not None and session.state in ("finished", "failed"):
             self._ended = now if self._ended is None else self._ended
-            if now - self._ended >= REST:
+            wait = min(wait, self._ended + REST - now)
+            if wait <= 0:
                 self._ended = None
                 self._laboratory.call_later(self.move, 1)
+        if self._next_look is not None:
+            self._next_look.cancel()
+        self._next_look = after(max(wait, 0.0), self._laboratory, self._look)

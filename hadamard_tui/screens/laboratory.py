@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
-from textual import events, on
+from textual import events, messages, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.geometry import Size
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
@@ -46,6 +47,19 @@ from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.side import Side, Story
 from hadamard_tui.widgets.stage import TALL, Stage
 from hadamard_tui.widgets.status import Status, keys_to_run
+
+STILL = 10
+"""Frames after the last message: widgets are laid out and tell one another what has changed meanwhile."""
+
+DRAWING = (
+    events.Callback,
+    events.Timer,
+    messages.Layout,
+    messages.Prompt,
+    messages.Update,
+    messages.UpdateScroll,
+)
+"""Messages by which a frame comes about: they need no other frame."""
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 PATIENCE = 0.2
@@ -84,6 +98,9 @@ class Laboratory(StyledOnce, Predicting, Comparing):
         self._painted = False
         self._frames = Frames(self._rate.most)
         self._next_frame: asyncio.TimerHandle | None = None
+        self._frames_due = STILL
+        self._is_at_rest = False
+        """Whether no frame is to come until there is a message."""
         self._ticked = time.monotonic()
         self._spent = time.thread_time()
         self.watchers: list[Callable[[], None]] = []
@@ -151,6 +168,7 @@ class Laboratory(StyledOnce, Predicting, Comparing):
 
         A short run that follows a stepped number gets the processor to itself until its end.
         """
+        self.wake()
         if at_once:
             self._draw_in(max(0.0, PATIENCE - (time.monotonic() - self._ticked)))
         elif self._drawer_open:
@@ -233,6 +251,7 @@ class Laboratory(StyledOnce, Predicting, Comparing):
 
     def redraw(self) -> None:
         """Draw everything anew, as in other colours."""
+        self.wake()
         self.query_one(Setup).show_list()
         if self._trace is None:
             self.show_set_up()
@@ -247,22 +266,48 @@ class Laboratory(StyledOnce, Predicting, Comparing):
         if self is not self.app.screen:
             self._repaint_required = False
 
+    async def _on_message(self, message: Message) -> None:
+        await super()._on_message(message)
+        if not isinstance(message, DRAWING):
+            self.wake()
+
+    def wake(self) -> None:
+        """Draw for a moment: something may have changed."""
+        self._frames_due = STILL
+        if self._is_at_rest:
+            self._draw_in(1 / self._rate.now)
+
+    def _end_rest(self) -> None:
+        """Let no time have passed since the last frame."""
+        if self._is_at_rest:
+            self._is_at_rest = False
+            self._ticked, self._spent = time.monotonic(), time.thread_time()
+
     def _frame(self) -> None:
-        """Draw, unless the line to the terminal is still busy with the last frame, and come back."""
+        """Draw, unless the line to the terminal is still busy, and come back while anything moves."""
         self._next_frame = None
+        session = self.session
+        is_moving = self._frames_due > 0 or (session is not None and session.is_moving)
         spent = time.thread_time()
         drawing, self._spent = spent - self._spent, spent
-        beside_engine = self.session is not None and self.session.computing
-        if self._rate.adapt(line_of(self.app), drawing if beside_engine else 0.0):
+        beside_engine = session is not None and session.computing
+        is_free = self._rate.adapt(line_of(self.app), drawing if beside_engine else 0.0)
+        if is_free:
+            self._frames_due = max(0, self._frames_due - 1)
             self._tick()
-        self._draw_in(1 / self._rate.now)
+        if is_moving or not is_free:
+            self._draw_in(1 / self._rate.now)
+        else:
+            self._is_at_rest = True
 
     def draw_at_once(self) -> None:
         """Have the next frame now: somebody waits for what it shows."""
+        self.wake()
         self._draw_in(0.0)
 
     def _draw_in(self, seconds: float) -> None:
         """Have the next frame then, and not when it was due."""
+        self._end_rest()
         if self._next_frame is not None:
             self._next_frame.cancel()
         self._next_frame = after(seconds, self, self._frame)

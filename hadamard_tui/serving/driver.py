@@ -7,6 +7,7 @@ JSON about the app, and F is a file, its name before a zero byte and its content
 from __future__ import annotations
 
 import os
+import sys
 from codecs import getincrementaldecoder
 from pathlib import Path
 from threading import Lock
@@ -16,6 +17,7 @@ from textual import events
 from textual.drivers._byte_stream import ByteStream
 from textual.drivers.web_driver import WebDriver
 
+from hadamard_tui.terminal.input_stream import ExitEvent, chunks
 from hadamard_tui.terminal.keys import Keys
 
 GONE = 3
@@ -27,6 +29,7 @@ class ViewerDriver(WebDriver):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.exit_event: ExitEvent = ExitEvent()
         self._lock = Lock()
         self._write = self._write_whole  # type: ignore[assignment]
 
@@ -48,7 +51,8 @@ class ViewerDriver(WebDriver):
         """Read to the end of the input. If the app does not end by itself then, its server has gone."""
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         keys, packets = Keys(self._debug), ByteStream()
-        for data in self._input_reader:
+        assert sys.__stdin__ is not None, "the server holds the other end of it"
+        for data in chunks(sys.__stdin__.fileno(), self.exit_event, lambda: keys.patience):
             text = ""
             for kind, content in packets.feed(data) if data else ():
                 if kind == "D":

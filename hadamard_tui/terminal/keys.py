@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textual import events
+from textual import constants, events
 from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
 from textual.message import Message
 
@@ -25,9 +25,9 @@ class Keys:
         """The letters of the paste that is coming in."""
 
     @property
-    def is_waiting(self) -> bool:
-        """Whether time alone decides the meaning of the latest letters, as of a lone escape."""
-        return self._parser._timeout_time is not None
+    def patience(self) -> float | None:
+        """Seconds after which time decides the meaning of the latest letters, as of a lone escape."""
+        return None if self._parser._timeout_time is None else constants.ESCAPE_DELAY
 
     def messages(self, text: str) -> list[Message]:
         """Return the messages of `text`, and those that passed time adds to the text before it.

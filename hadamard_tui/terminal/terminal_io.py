@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import selectors
 import signal
 import termios
 import time
@@ -15,6 +14,7 @@ from typing import IO
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
+from hadamard_tui.terminal.input_stream import ExitEvent, chunks
 from hadamard_tui.terminal.keys import Keys
 from hadamard_tui.terminal.signals import hang_up
 
@@ -29,9 +29,6 @@ SLOWEST = 1.0
 
 FORGETTING = 0.8
 """How much of the longest write is still believed one frame later, so that the rate recovers."""
-
-POLL, CHUNK = 0.1, 4096
-"""Seconds between two looks at whether to end, and bytes that are read at once."""
 
 PATIENCE = 0.5
 """Seconds that a write under way is waited for before the terminal is put back over it."""
@@ -107,6 +104,7 @@ class TimedDriver(LinuxDriver):
         assert self._file is not None, "there is a terminal"
         self.line = TimedFile(self._file, hang_up)
         self._file = self.line  # type: ignore[assignment]
+        self.exit_event: ExitEvent = ExitEvent()
 
     def _run_input_thread(self) -> None:
         try:
@@ -118,21 +116,11 @@ class TimedDriver(LinuxDriver):
         """Post what is pressed and clicked, until the driver or the terminal ends."""
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         keys = Keys(self._debug)
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.fileno, selectors.EVENT_READ)
-            while not self.exit_event.is_set():
-                text = ""
-                if selector.select(POLL):
-                    try:
-                        data = os.read(self.fileno, CHUNK)
-                    except OSError:
-                        data = b""
-                    if not data:
-                        hang_up()
-                        return
-                    text = decode(data)
-                for message in keys.messages(text):
-                    self.process_message(message)
+        for data in chunks(self.fileno, self.exit_event, lambda: keys.patience):
+            for message in keys.messages(decode(data)):
+                self.process_message(message)
+        if not self.exit_event.is_set():
+            hang_up()
 
     def stop_application_mode(self) -> None:
         """Give the terminal back. What is typed from here on is for the shell; it does not stop the end."""

@@ -75,7 +75,7 @@ class Banner(Horizontal):
         `changed` says that the set-up is not that of the stop.
         """
         static = self.query_one("#words", Static)
-        since = f"{seconds // 60:.0f}:{seconds % 60:02.0f}"
+        since = f"{seconds // 60:.0f} min"
         what = f"what if? {key('back_to_stop')} goes back" if changed else experiment.title
         place, width = f"{tour.place + 1} of {len(tour.stops)}  {since}", static.size.width
         head = f"{place}  {what}"
@@ -84,7 +84,7 @@ class Banner(Horizontal):
         words = head, tour.stop.line or experiment.story, width
         if words != self._words:
             self._words = words
-            static.update(Text.assemble((head, "bold"), "\n", fitting(*words)))
+            static.update(Text.assemble((head, "bold"), "\n", fitting(*words)), layout=False)
         seen, best, ratio = (self.query_one(f"#{id}", Number) for id in ("seen", "best", "ratio"))
         if look is None or look.shown_at is None:
             seen.show(NOTHING, "loading engine", "loading")

@@ -22,6 +22,7 @@ class DataLine(Static):
     def __init__(self, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
         self._problem: Problem | None = None
+        self._sentence = ""
 
     def show(self, problem: Problem) -> None:
         """Say how the data of a problem were read, if it is another one than before."""
@@ -32,5 +33,6 @@ class DataLine(Static):
             sentence = problem.data_sentence
         except BadInput:  # a file is gone meanwhile, which the set-up says
             sentence = ""
-        self.display = bool(sentence)
-        self.update(f"data: {sentence}")
+        if sentence != self._sentence:  # to lay out the screen anew takes longer than to draw a step
+            self._sentence, self.display = sentence, bool(sentence)
+            self.update(f"data: {sentence}")

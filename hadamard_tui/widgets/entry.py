@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from textual import events
 from textual.content import Content
 from textual.message import Message
+from textual.reactive import reactive
 from textual.widgets import Input
 
 from engine.core.texts import printable
@@ -27,8 +28,11 @@ class Entry(Input):
     Textual's own hands every key that is no letter on to the app, which acts on it after letters that were
     typed later: on a slow line, backspace would take away the wrong ones.
 
+    Its cursor does not blink, as nothing moves while nobody types.
     There is nothing to validate: it is made with the class that says so, or its styles were computed twice.
     """
+
+    cursor_blink = reactive(False, init=False)
 
     def __init__(self, value: str, **options: Any) -> None:
         super().__init__(value, classes="-valid", **options)

@@ -53,7 +53,7 @@ def test_time_that_passes_within_a_paste_makes_no_keys(monkeypatch: pytest.Monke
     messages = []
     for part in ("\x1b[200~a\x1b", "", "[q\x1b[20", "", "1~"):
         messages += keys.messages(part)
-        assert not keys.is_waiting
+        assert keys.patience is None
         now += 1.0
     assert [message.text for message in messages if isinstance(message, events.Paste)] == ["a\x1b[q"]
     assert len(messages) == 1
@@ -63,9 +63,9 @@ def test_only_a_lone_escape_waits_for_time(monkeypatch: pytest.MonkeyPatch) -> N
     keys, now = Keys(), 0.0
     monkeypatch.setattr("textual._parser.get_time", lambda: now)
     assert keys.messages("a\x1b")
-    assert keys.is_waiting
+    assert keys.patience is not None
     now = 1.0
     [key] = keys.messages("")
     assert isinstance(key, events.Key)
     assert key.key == "escape"
-    assert not keys.is_waiting
+    assert keys.patience is None

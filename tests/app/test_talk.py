@@ -94,7 +94,7 @@ async def test_a_talk_says_the_line_and_the_time_and_finds_back_from_what_if(
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: app.laboratory.session is not None)
-        await until(pilot, lambda: "1 of 2  0:0" in banner(app) and "half of the loss." in banner(app))
+        await until(pilot, lambda: "1 of 2  0 min" in banner(app) and "half of the loss." in banner(app))
         await pilot.press("d")
         await until(pilot, lambda: "what if? backspace goes back" in banner(app))
         await pilot.press("backspace")

@@ -1,0 +1,164 @@
+"""Nothing runs when nothing happens: whatever is open, the event loop waits for a key or a message alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+
+import pytest
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.panels import ABOUT
+from hadamard_tui.screens import guide
+from hadamard_tui.screens.failure import Failure
+from hadamard_tui.screens.modal import Modal
+from hadamard_tui.screens.welcome import Welcome
+from hadamard_tui.terminal.input_stream import ExitEvent, chunks
+from hadamard_tui.tours.tour import Stop, Tour
+from hadamard_tui.widgets.banner import Banner
+from hadamard_tui.widgets.entry import Entry
+from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.side import RunList
+from hadamard_tui.widgets.stage import Stage
+from hadamard_tui.widgets.status import Status
+
+from .conftest import SMALL, WIDE, opened, until
+from .test_runs import session_of
+from .test_time_travel import finished
+
+pytestmark = pytest.mark.drawn
+
+
+def awaited_times() -> list[str]:
+    """The calls that the event loop is going to make after a while."""
+    return [str(call) for call in asyncio.get_running_loop()._scheduled if not call.cancelled()]
+
+
+async def rests(pilot: Pilot[None], what: str) -> None:
+    await until(pilot, lambda: not awaited_times(), 20, f"{what} comes to no rest")
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_no_timer_is_left_after_a_run_with_any_panel_open(app: HadamardApp, size: tuple[int, int]):
+    async with opened(app, size) as pilot:
+        await rests(pilot, "the empty laboratory")
+        await finished(app, pilot)
+        for number, panel in enumerate(ABOUT, start=1):
+            await app.laboratory.run_action(f"panel({number})")
+            assert app.laboratory.query_one(Stage).chosen == panel
+            await rests(pilot, panel)
+
+
+async def test_no_timer_is_left_with_any_page_open(app: HadamardApp):
+    seen: set[type[Screen[object]]] = set()
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        pages = {
+            "presets": lambda: pilot.press("p"),
+            "commands": lambda: pilot.press("colon"),
+            "export": lambda: pilot.press("e"),
+            "help": lambda: pilot.press("question_mark"),
+            "jump": lambda: pilot.press("j"),
+            "blank": lambda: pilot.press("full_stop"),
+            "rename": lambda: pilot.press("l", "N"),
+            "part": lambda: app.show_part("updates", "gd"),
+            "failure": lambda: app.push_screen(Failure("Traceback\nValueError: none")),
+            "welcome": lambda: app.push_screen(Welcome()),
+        }
+        for name, open_page in pages.items():
+            if (opening := open_page()) is not None:
+                await opening
+            await until(pilot, lambda: app.screen is not app.laboratory)
+            seen.add(type(app.screen))
+            await rests(pilot, name)
+            await app.pop_screen()
+    assert seen == leaves(Modal)
+
+
+def leaves(kind: type[Screen[object]]) -> set[type[Screen[object]]]:
+    """The pages of the app that are of a kind, without those that others are made from."""
+    below = {page for page in kind.__subclasses__() if page.__module__.startswith("hadamard_tui.")}
+    return set().union(*map(leaves, below)) if below else {kind}
+
+
+async def test_no_timer_is_left_in_a_field_a_list_or_a_guess(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        await pilot.press("l")
+        await until(pilot, lambda: app.laboratory.query_one(RunList).has_focus_within)
+        await rests(pilot, "the list of runs")
+        await pilot.press("l")
+        next(entry for entry in app.laboratory.query(Entry) if entry.focusable).focus()
+        await until(pilot, lambda: isinstance(app.focused, Entry))
+        await rests(pilot, "a field")
+        await pilot.press("escape", "g")
+        await until(pilot, lambda: app.laboratory.guesses is not None)
+        await rests(pilot, "a guess")
+
+
+async def test_a_paused_run_is_at_rest_and_goes_on(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("n")
+        await until(pilot, lambda: session_of(app).state == "paused" and session_of(app).shown == 0)
+        await rests(pilot, "a paused run")
+        await pilot.press("n")
+        await until(pilot, lambda: session_of(app).shown == 1)
+        await rests(pilot, "a stepped run")
+        await pilot.press("f", "space")
+        await until(pilot, lambda: session_of(app).state == "finished")
+
+
+async def test_time_at_rest_is_no_time_of_the_playback(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await rests(pilot, "the empty laboratory")
+        app.laboratory._ticked -= 1000.0
+        app.laboratory._pace.factor = 1 / 16  # 96 s to the end, which 1000 s at rest would be beyond
+        await pilot.press("r")
+        await until(pilot, lambda: app.laboratory.session is not None and session_of(app).trace is not None)
+        assert session_of(app).shown < session_of(app).playback.last
+
+
+async def test_what_a_message_changes_is_shown_after_a_rest(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await rests(pilot, "the empty laboratory")
+        app.laboratory.query_one(Setup).change("problem.matrix.d", 7)
+        await until(pilot, lambda: "fix d of the matrix" in str(app.laboratory.query_one(Status).content), 5)
+
+
+async def test_a_tour_wakes_for_the_next_minute_of_its_clock_alone(
+    app: HadamardApp, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(guide, "MINUTE", 2.0)
+    app._guide = guide.Guide(Tour([Stop("hadamard-128")]), app.laboratory)
+    app.laboratory._pace.unlimited = True
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: app.laboratory.session is not None and session_of(app).over)
+        await until(pilot, lambda: app.laboratory._is_at_rest)
+        shown: list[object] = []
+        monkeypatch.setattr(Banner, "show", lambda *facts: shown.append(facts))
+        await until(pilot, lambda: app.laboratory._is_at_rest and len(awaited_times()) == 1)
+        await until(pilot, lambda: shown, 4)
+
+
+def test_a_wait_for_input_ends_with_bytes_or_the_event_and_with_nothing_else():
+    reader, writer = os.pipe()
+    ended, received = ExitEvent(), []
+    patience: list[float | None] = [None]
+    thread = threading.Thread(target=lambda: received.extend(chunks(reader, ended, lambda: patience[0])))
+    thread.start()
+    os.write(writer, b"ab")
+    thread.join(0.3)
+    assert received == [b"ab"]
+    ended.set()
+    thread.join(10)
+    assert not thread.is_alive()
+    ended.clear()
+    patience[0] = 0.01
+    waits = chunks(reader, ended, lambda: patience[0])
+    assert next(waits) == b""
+    os.close(writer)
+    assert list(waits) == []
+    os.close(reader)
