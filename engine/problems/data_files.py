@@ -26,10 +26,10 @@ def make_absolute(part: Part) -> None:
     A ~ is the user's home folder; other relative paths are relative to the working folder.
     """
     for name in part.file_fields:
-        if (given := getattr(part, name)) is None:
+        if (relative := getattr(part, name)) is None:
             continue
         try:
-            path = str(Path(given).expanduser().absolute())
+            path = str(Path(relative).expanduser().absolute())
         except (OSError, RuntimeError) as error:  # the working folder is gone, or there is no such user
             raise BadField(name, f"cannot be found: {files.reason(error)}") from error
         if fault := texts.fault(path):

@@ -38,7 +38,7 @@ class DataReport(NamedTuple):
     """The first and the last name of the columns, if they have names."""
 
     label: str = ""
-    """The column of labels, if there is one; the report of the labels says what they are."""
+    """The column of labels, if there is one."""
 
     classes: str = ""
     """Which word or number is which class."""
@@ -52,7 +52,6 @@ class DataReport(NamedTuple):
 
     def of_labels(self, targets: int, remark: str, classes: str = "") -> DataReport:
         """How the labels in a column of the same file are learned, as so many targets."""
-        remark = f"label {self.label}: {remark}"
         return DataReport(
             LABELS, self.file, self.rows, targets, label=self.label, classes=classes, remark=remark
         )
@@ -69,6 +68,7 @@ class DataReport(NamedTuple):
         parts = [
             ", ".join(filter(None, (size, header))),
             *self.notes,
+            f"label {self.label}" if self.label else "",
             self.classes,
             "; ".join(f"left out: {columns} ({reason})" for columns, reason in self.left_out),
         ]

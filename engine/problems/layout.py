@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from engine.core.parts import BadField
@@ -32,32 +32,49 @@ def layout_of(content: Content, settings: TableSettings, label: int | str | None
 
     Raises: BadField, with the setting that decides what the file does not.
     """
-    index = _index(content, settings)
-    place = None if label is None else _position(label, content, "label")
     if content.has_labels and label is not None:
         raise BadField("label", "in this format the label stands first in every line; leave it out")
-    aside = {*index, *content.empty, *([] if place is None else [place])}
-    left_out = [LeftOut(name_of(column, content), reason) for column, reason in index.items()]
-    if content.empty:
-        left_out.append(LeftOut(_names(content.empty, content), "empty, at the end of every line"))
+    place = None if label is None else _position(label, content, "label")
+    index = {column: why for column, why in _index(content, settings).items() if column != place}
     if settings.columns is None:
-        features = [column for column in range(content.width) if column not in aside]
+        features, left_out = _all_features(content, place, index)
     else:
-        features = [_position(column, content, "columns") for column in settings.columns]
-        _check_chosen(features, place, content)
-        index_and_others = set(range(content.width)) - {*features, *content.empty, place}
-        left_out = [one for one in left_out if not index]
-        if index_and_others:
-            left_out.append(LeftOut(_names(sorted(index_and_others), content), "not among `columns`"))
+        features, left_out = _chosen_features(content, settings.columns, place)
     if is_target and content.has_labels:
         features = []
     elif is_target and len(features) == 1 and features[0] in content.words:
         features, place = [], features[0]
     _check_words(features, content, is_target)
     if not features and not (is_target and (place is not None or content.has_labels)):
-        rest = "the index" if index else "the label"
-        raise BadField("index" if index else "label", f"no column is left beside {rest}")
+        rest = "index" if index else "label"
+        raise BadField(rest, f"the {rest} is the only column; the table has no other")
     return Layout(tuple(features), place, tuple(left_out))
+
+
+def _all_features(
+    content: Content, label: int | None, index: Mapping[int, str]
+) -> tuple[list[int], list[LeftOut]]:
+    """All columns but the label, the index and empty ones, and why the latter are no features."""
+    left_out = [LeftOut(name_of(column, content), reason) for column, reason in index.items()]
+    if content.empty:
+        left_out.append(LeftOut(_names(content.empty, content), "empty, at the end of every line"))
+    aside = {label, *index, *content.empty}
+    return [column for column in range(content.width) if column not in aside], left_out
+
+
+def _chosen_features(
+    content: Content, columns: Sequence[int | str], label: int | None
+) -> tuple[list[int], list[LeftOut]]:
+    """The columns that the settings choose, and those that they leave out. Raises: BadField."""
+    features = [_position(column, content, "columns") for column in columns]
+    for number, column in enumerate(features):
+        if column == label:
+            raise BadField("columns", f"{name_of(column, content)} is the label; leave it out of `columns`")
+        if column in features[:number]:
+            raise BadField("columns", f"{name_of(column, content)} comes twice")
+    unchosen = set(range(content.width)) - {*features, *content.empty, label}
+    reason = "not among `columns`"
+    return features, [LeftOut(_names(sorted(unchosen), content), reason)] if unchosen else []
 
 
 def name_of(column: int, content: Content) -> str:
@@ -113,15 +130,6 @@ def _position(column: int | str, content: Content, field: str) -> int:
         at = ", ".join(map(str, places))
         raise BadField(field, f"{len(places)} columns are called {column!r}; take a position: {at}")
     return places[0]
-
-
-def _check_chosen(features: Sequence[int], label: int | None, content: Content) -> None:
-    """Raises: BadField for a column that is chosen twice, or is the label."""
-    for number, column in enumerate(features):
-        if column == label:
-            raise BadField("columns", f"{name_of(column, content)} is the label; leave it out here")
-        if column in features[:number]:
-            raise BadField("columns", f"{name_of(column, content)} comes twice")
 
 
 def _check_words(features: Sequence[int], content: Content, is_target: bool) -> None:

@@ -109,7 +109,7 @@ def read(request: Request, where: str) -> Table:
         for oldest in list(_held)[:-HELD]:
             _held.pop(oldest, None)
     if isinstance(held, BadInput):
-        raise held
+        raise BadInput(held.where, held.what)
     return held
 
 
@@ -147,13 +147,15 @@ def _read_or_refused(key: Key, where: str) -> Table | BadInput:
         return BadInput(f"{where}.path", f"{prefix}: {error}" if str(error) else prefix)
     except BadField as error:
         return BadInput(f"{where}.{error.field}", error.what)
+    except OSError as error:
+        raise BadInput(f"{where}.path", f"{prefix}: {files.reason(error)}") from error
 
 
 def _read(file: Path, request: Request, where: str) -> Table:
     """Raises: NotATable, BadField."""
-    with _faults(format := _format_of(file)):
-        refuse_settings(request.settings, format, file.name)
-        content = format.content(file, request.settings, request.rows_wanted)
+    with _faults(file_format := _format_of(file)):
+        refuse_settings(request.settings, file_format, file.name)
+        content = file_format.content(file, request.settings, request.rows_wanted)
         layout = layout_of(content, request.settings, request.label, request.is_target)
         _check_size(content)
         numbers, column = content.read(layout.features, layout.label)
@@ -204,28 +206,29 @@ def _report(
 
 def _format_of(file: Path) -> Format:
     """The format of a file by its name, or else by its first bytes. Raises: NotATable, OSError."""
-    format = FORMATS.get(Path(file.name.removesuffix(".gz")).suffix.lower())
+    file_format = FORMATS.get(Path(file.name.removesuffix(".gz")).suffix.lower())
     with file.open("rb") as stream:
         beginning = stream.read(BEGINNING)
-    if format is None:
-        format = next((one for magic, one in MAGIC.items() if beginning.startswith(magic)), text.TEXT)
+    if file_format is None:
+        matching = (reader for magic, reader in MAGIC.items() if beginning.startswith(magic))
+        file_format = next(matching, text.TEXT)
         is_text = beginning.startswith((*text.MARKS, packed.MAGIC)) or b"\0" not in beginning
-        if format is text.TEXT and not is_text:
+        if file_format is text.TEXT and not is_text:
             raise NotATable(f"it has none of the formats that can be read: {', '.join(FORMATS)}")
-    elif beginning.startswith(packed.MAGIC) and format not in (text.TEXT, svmlight.SVMLIGHT):
+    elif beginning.startswith(packed.MAGIC) and file_format not in (text.TEXT, svmlight.SVMLIGHT):
         raise NotATable("gzip has packed it; unpack it first")
-    return format
+    return file_format
 
 
 @contextmanager
-def _faults(format: Format) -> Iterator[None]:
+def _faults(file_format: Format) -> Iterator[None]:
     """Turn what the reader of a format raises into NotATable."""
     try:
         yield
     except (NotATable, BadField):
         raise
     except Exception as error:
-        if not isinstance(error, (OSError, MemoryError, *format.faults())):
+        if isinstance(error, OSError) or not isinstance(error, (MemoryError, *file_format.faults())):
             raise
         raise NotATable(_reason(error)) from error
 
@@ -248,8 +251,6 @@ def _check_size(content: Content) -> None:
 
 def _reason(error: Exception) -> str:
     """What a library says of a file, without its advice to programmers."""
-    if isinstance(error, OSError):
-        return files.reason(error)
     if "pickle" in str(error):
         return ""
     return re.split(r"[\n;]|\. ", str(error), maxsplit=1)[0].rstrip(".")

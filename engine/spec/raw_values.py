@@ -16,8 +16,11 @@ DEEPEST = 32
 WIDEST = 63
 """Bits of a whole number, as TOML has them."""
 
-MULTILINE = frozenset({"story"})
-"""Places of texts that may have line breaks and tabs: wherever they are shown, these become spaces."""
+MULTILINE = frozenset({"story", "problem.matrix.separator", "problem.target.separator"})
+"""Places of texts that may have line breaks and tabs: wherever they are shown, these become spaces.
+
+A separator may be a tab in the user's mind, and is then refused with the word for it.
+"""
 
 # The time that tomllib takes for a dotted key grows with the square of its length.
 _PART = r"""(?:[A-Za-z0-9_-]++|"(?!"")(?>[^"\\\n]|\\.)*+"|'(?!'')[^'\n]*+')"""

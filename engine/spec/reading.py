@@ -395,8 +395,15 @@ def _choices(where: str, raw: Any) -> list[str]:
         return sorted(str(member.tag) for member in members if member.tag is not None)
     if isinstance(kind, inspect.UnionType):
         literals = [member for member in kind.types if isinstance(member, inspect.LiteralType)]
-        return ["a number", "a list of numbers", *(str(value) for one in literals for value in one.values)]
-    return [str(value) for value in kind.values] if isinstance(kind, inspect.LiteralType) else []
+        has_numbers = any(isinstance(member, inspect.FloatType) for member in kind.types)
+        numbers = ["a number", "a list of numbers"] if has_numbers else []
+        return [*numbers, *(_word(value) for literal in literals for value in literal.values)]
+    return [_word(value) for value in kind.values] if isinstance(kind, inspect.LiteralType) else []
+
+
+def _word(value: Any) -> str:
+    """A word that may stand in a place, in quotes if it is a mere sign."""
+    return str(value) if re.search(r"\w", str(value)) else f'"{value}"'
 
 
 def _members(kind: Any) -> list[inspect.StructType]:

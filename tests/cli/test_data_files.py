@@ -25,8 +25,8 @@ claims = [{ text = "GD starts at 1", kind = "value", curve = "GD", at = 0, equal
 ROWS = np.random.default_rng(0).standard_normal((12, 3)).round(3)
 
 SENTENCE = (
-    "data: X.csv: 12 rows × 3 columns, header x0 … x2, left out: column 0 (counts the "
-    "rows: 0, 1, 2 …); label column 'kind': ham = −1, spam = +1\n"
+    "data: X.csv: 12 rows × 3 columns, header x0 … x2, label column 'kind', left out: "
+    "column 0 (counts the rows: 0, 1, 2 …); labels: ham = −1, spam = +1\n"
 )
 
 
@@ -95,6 +95,22 @@ def test_a_file_that_is_not_clear_is_one_line_with_the_setting(preset: str, call
     )
     assert err.startswith("data: X.csv: 3 rows × 1 column, header 0")
     assert code == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        (r'separator="\t"', 'the choices are ",", ";", space, tab, "|"'),
+        ("decimal=x", """decimal: 'x' is unknown; the choices are ",", ".\""""),
+        ("lable=kind", "lable: unknown key; did you mean label?"),
+    ],
+)
+def test_a_setting_that_there_is_not_is_answered_by_those_that_there_are(
+    setting: str, message: str, preset: str, call: Call
+) -> None:
+    code, _, err = call("run", preset, "--set", f"problem.matrix.{setting}")
+    assert code == 2
+    assert message in err
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)])

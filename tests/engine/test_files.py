@@ -1,7 +1,9 @@
 """The user's own matrices and labels: what can be read, and what is refused and how."""
 
+import errno
 import gzip
 import os
+import pathlib
 import re
 import socket
 import tracemalloc
@@ -427,6 +429,21 @@ def test_what_every_number_of_a_file_is_is_known(suffix, entries, values, tmp_pa
     numbers = np.resize([entries[1]] * 20 + [entries[0]], (9, 3))
     path = write(tmp_path / f"it{suffix}", numbers, header="a,b,c")
     assert read(Request(path), "here").values == values
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_that_the_system_does_not_open_is_one_line_and_read_another_time(
+    suffix, tmp_path, monkeypatch
+):
+    def refused(*arguments):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    path = write(tmp_path / f"it{suffix}", X)
+    monkeypatch.setattr(pathlib.Path, "open", refused)
+    with pytest.raises(BadInput, match=rf"it\{suffix} cannot be read as a table of numbers: Permission"):
+        read_table(path)
+    monkeypatch.undo()
+    assert np.array_equal(read_table(path), X)
 
 
 def test_a_packed_table_that_does_not_fit_is_refused_while_it_is_read(tmp_path, monkeypatch):

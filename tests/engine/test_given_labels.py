@@ -31,40 +31,40 @@ def described(path: str, target: Any = "file", label: Any = "kind", **more: Any)
     return experiment({"kind": "file", "path": path, "label": label}, target, **more)
 
 
-def labels_of(found: Experiment) -> NDArray[np.float64]:
+def labels_of(setup: Experiment) -> NDArray[np.float64]:
     """Labels [n, m] of the first replica."""
-    data = data_of(found)
-    return data.labels.view(found.run.replicas, data.targets, -1)[0].numpy().T
+    data = data_of(setup)
+    return data.labels.view(setup.run.replicas, data.targets, -1)[0].numpy().T
 
 
 @pytest.mark.parametrize(("label", "header"), [("kind", HEADER), (2, HEADER), (-1, HEADER), (2, "")])
 def test_the_label_column_is_learned_and_no_feature(label: Any, header: str, tmp_path: Path) -> None:
-    found = described(write(tmp_path, [1.5, -2.5, 3.5, 0.5, 7.5, -1.5], header), label=label)
-    np.testing.assert_array_equal(data_of(found).instances.rows[0].numpy(), ROWS)
-    np.testing.assert_array_equal(labels_of(found), [[1.5], [-2.5], [3.5], [0.5], [7.5], [-1.5]])
-    assert found.problem.data_sentence.endswith("numbers as they are")
+    setup = described(write(tmp_path, [1.5, -2.5, 3.5, 0.5, 7.5, -1.5], header), label=label)
+    np.testing.assert_array_equal(data_of(setup).instances.rows[0].numpy(), ROWS)
+    np.testing.assert_array_equal(labels_of(setup), [[1.5], [-2.5], [3.5], [0.5], [7.5], [-1.5]])
+    assert setup.problem.data_sentence.endswith("numbers as they are")
 
 
 def test_two_words_are_minus_and_plus_one_in_sorted_order_and_said(tmp_path: Path) -> None:
-    found = described(write(tmp_path, TWO), loss="logistic")
-    np.testing.assert_array_equal(labels_of(found)[:, 0], [1, -1, -1, 1, -1, 1])
-    assert found.problem.label_values == "signs"
-    assert "ham = −1, spam = +1" in found.problem.data_sentence
+    setup = described(write(tmp_path, TWO), loss="logistic")
+    np.testing.assert_array_equal(labels_of(setup)[:, 0], [1, -1, -1, 1, -1, 1])
+    assert setup.problem.label_values == "signs"
+    assert "ham = −1, spam = +1" in setup.problem.data_sentence
 
 
 def test_the_target_classes_gives_two_words_the_same_labels(tmp_path: Path) -> None:
-    found = described(write(tmp_path, TWO), "classes")
-    np.testing.assert_array_equal(labels_of(found)[:, 0], [1, -1, -1, 1, -1, 1])
-    assert "ham = −1, spam = +1" in found.problem.data_sentence
+    setup = described(write(tmp_path, TWO), "classes")
+    np.testing.assert_array_equal(labels_of(setup)[:, 0], [1, -1, -1, 1, -1, 1])
+    assert "ham = −1, spam = +1" in setup.problem.data_sentence
 
 
 @pytest.mark.parametrize("target", ["file", "classes"])
 def test_more_words_are_a_target_each(target: str, tmp_path: Path) -> None:
-    found = described(write(tmp_path, THREE), target)
-    np.testing.assert_array_equal(labels_of(found).argmax(1), [2, 0, 1, 0, 2, 1])
-    np.testing.assert_array_equal(labels_of(found).sum(1), np.ones(6))
-    assert found.problem.one_hot
-    assert "3 classes with a target each: a, b, c" in found.problem.data_sentence
+    setup = described(write(tmp_path, THREE), target)
+    np.testing.assert_array_equal(labels_of(setup).argmax(1), [2, 0, 1, 0, 2, 1])
+    np.testing.assert_array_equal(labels_of(setup).sum(1), np.ones(6))
+    assert setup.problem.one_hot
+    assert "3 classes with a target each: a, b, c" in setup.problem.data_sentence
 
 
 def test_a_net_learns_words_by_cross_entropy(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_permuted_rows_keep_their_words(tmp_path: Path) -> None:
 
 def test_a_label_that_the_target_does_not_learn_is_said(tmp_path: Path) -> None:
     sentence = described(write(tmp_path, TWO), "constant").problem.data_sentence
-    assert "label column 'kind': not learned, as the target is constant" in sentence
+    assert "label column 'kind'; the label is not learned, as the target is constant" in sentence
 
 
 def test_a_run_on_words_learns(tmp_path: Path) -> None:
@@ -119,10 +119,10 @@ def test_words_in_a_file_of_their_own_are_classes(header: str, tmp_path: Path) -
     np.save(tmp_path / "X.npy", ROWS)
     (tmp_path / "y.csv").write_text(header + "\n".join(TWO) + "\n")
     matrix, target = ({"kind": "file", "path": str(tmp_path / name)} for name in ("X.npy", "y.csv"))
-    found = experiment(matrix, target)
-    np.testing.assert_array_equal(labels_of(found)[:, 0], [1, -1, -1, 1, -1, 1])
-    assert "labels y.csv: 6 rows × 1 column" in found.problem.data_sentence
-    assert "ham = −1, spam = +1" in found.problem.data_sentence
+    setup = experiment(matrix, target)
+    np.testing.assert_array_equal(labels_of(setup)[:, 0], [1, -1, -1, 1, -1, 1])
+    assert "labels y.csv: 6 rows × 1 column" in setup.problem.data_sentence
+    assert "ham = −1, spam = +1" in setup.problem.data_sentence
 
 
 @pytest.mark.parametrize(
@@ -141,29 +141,29 @@ def test_the_number_of_instances_decides_whether_labels_have_a_header(
 ) -> None:
     np.save(tmp_path / "X.npy", ROWS[:count])
     (tmp_path / "y.csv").write_text(text)
-    found = experiment(*({"kind": "file", "path": str(tmp_path / name)} for name in ("X.npy", "y.csv")))
-    assert len(labels_of(found)) == count
-    assert found.problem.data_reports[1].header is header
+    setup = experiment(*({"kind": "file", "path": str(tmp_path / name)} for name in ("X.npy", "y.csv")))
+    assert len(labels_of(setup)) == count
+    assert setup.problem.data_reports[1].header is header
 
 
 def test_two_arrays_of_an_archive_are_instances_and_labels(tmp_path: Path) -> None:
     np.savez(tmp_path / "Xy.npz", X=ROWS, y=ROWS[:, 0] > 0)
     path = str(tmp_path / "Xy.npz")
-    found = experiment(
+    setup = experiment(
         {"kind": "file", "path": path, "array": "X"}, {"kind": "file", "path": path, "array": "y"}
     )
-    np.testing.assert_array_equal(labels_of(found)[:, 0], ROWS[:, 0] > 0)
+    np.testing.assert_array_equal(labels_of(setup)[:, 0], ROWS[:, 0] > 0)
 
 
 @pytest.mark.parametrize("names_path", [False, True])
 def test_labels_of_svmlight_files_are_learned(names_path: bool, tmp_path: Path) -> None:
     (tmp_path / "rows.svm").write_text("+1 1:0.5\n-1 2:1.5\n+1 1:1 2:1\n")
     path = str(tmp_path / "rows.svm")
-    found = experiment(
+    setup = experiment(
         {"kind": "file", "path": path}, {"kind": "file", **({"path": path} if names_path else {})}
     )
-    np.testing.assert_array_equal(data_of(found).instances.rows[0].numpy(), [[0.5, 0], [0, 1.5], [1, 1]])
-    np.testing.assert_array_equal(labels_of(found)[:, 0], [1, -1, 1])
+    np.testing.assert_array_equal(data_of(setup).instances.rows[0].numpy(), [[0.5, 0], [0, 1.5], [1, 1]])
+    np.testing.assert_array_equal(labels_of(setup)[:, 0], [1, -1, 1])
 
 
 def refusal(*words: Any, **more: Any) -> str:
@@ -174,29 +174,29 @@ def refusal(*words: Any, **more: Any) -> str:
 
 def test_labels_that_are_nowhere_are_asked_for_in_both_places(tmp_path: Path) -> None:
     np.save(tmp_path / "X.npy", ROWS)
-    said = refusal({"kind": "file", "path": str(tmp_path / "X.npy")}, "file")
-    assert said.startswith("problem.target.path: missing; give a file of labels here")
-    assert "problem.matrix.label" in said
+    message = refusal({"kind": "file", "path": str(tmp_path / "X.npy")}, "file")
+    assert message.startswith("problem.target.path: missing; give a file of labels here")
+    assert "problem.matrix.label" in message
 
 
 def test_settings_of_a_file_that_is_not_named_are_refused(tmp_path: Path) -> None:
     matrix = {"kind": "file", "path": write(tmp_path, TWO), "label": "kind"}
-    said = refusal(matrix, {"kind": "file", "columns": ["x"]})
-    assert said.startswith("problem.target.columns: this is about a file of labels")
+    message = refusal(matrix, {"kind": "file", "columns": ["x"]})
+    assert message.startswith("problem.target.columns: this is about a file of labels")
 
 
 @pytest.mark.parametrize("setting", [{"array": "X"}, {"label": "z"}, {"label": 7}, {"columns": ["x", "z"]}])
 def test_a_setting_that_names_nothing_of_the_file_is_refused_with_what_there_is(
     setting: dict[str, Any], tmp_path: Path
 ) -> None:
-    said = refusal({"kind": "file", "path": write(tmp_path, [1, 2, 3, 1, 2, 3]), **setting}, "constant")
+    message = refusal({"kind": "file", "path": write(tmp_path, [1, 2, 3, 1, 2, 3]), **setting}, "constant")
     (name,) = setting
-    assert said.startswith(f"problem.matrix.{name}: ")
-    assert any(words in said for words in ("leave it out", "x, y, kind", "0 … 2"))
+    assert message.startswith(f"problem.matrix.{name}: ")
+    assert any(words in message for words in ("leave it out", "x, y, kind", "0 … 2"))
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "message"),
     [
         (
             ["a", "b", "", "a", "b", "a"],
@@ -207,12 +207,12 @@ def test_a_setting_that_names_nothing_of_the_file_is_refused_with_what_there_is(
         ([1, 2, "inf", 4, 5, 6], "line 4, column 2 ('kind'), holds inf"),
     ],
 )
-def test_labels_that_cannot_be_learned_are_refused(labels: list[Any], said: str, tmp_path: Path) -> None:
-    assert said in refusal({"kind": "file", "path": write(tmp_path, labels), "label": "kind"}, "file")
+def test_labels_that_cannot_be_learned_are_refused(labels: list[Any], message: str, tmp_path: Path) -> None:
+    assert message in refusal({"kind": "file", "path": write(tmp_path, labels), "label": "kind"}, "file")
 
 
 @pytest.mark.parametrize(
-    ("header", "setting", "said"),
+    ("header", "setting", "message"),
     [
         (HEADER, {"columns": ["x", "x"]}, "columns: column 'x' comes twice"),
         (HEADER, {"columns": ["x", "kind"], "label": "kind"}, "columns: column 'kind' is the label"),
@@ -221,14 +221,14 @@ def test_labels_that_cannot_be_learned_are_refused(labels: list[Any], said: str,
     ],
 )
 def test_columns_are_chosen_once_and_by_names_that_are_clear(
-    header: str, setting: dict[str, Any], said: str, tmp_path: Path
+    header: str, setting: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     path = write(tmp_path, [1, 2, 3, 1, 2, 3], header)
-    assert said in refusal({"kind": "file", "path": path, **setting}, "constant")
+    assert message in refusal({"kind": "file", "path": path, **setting}, "constant")
 
 
 def test_columns_are_read_in_the_order_in_which_they_are_named(tmp_path: Path) -> None:
     matrix = {"kind": "file", "path": write(tmp_path, TWO), "columns": ["y", 0]}
-    found = experiment(matrix, "constant")
-    np.testing.assert_array_equal(data_of(found).instances.rows[0].numpy(), ROWS[:, ::-1])
-    assert "left out: column 'kind' (not among `columns`)" in found.problem.data_sentence
+    setup = experiment(matrix, "constant")
+    np.testing.assert_array_equal(data_of(setup).instances.rows[0].numpy(), ROWS[:, ::-1])
+    assert "left out: column 'kind' (not among `columns`)" in setup.problem.data_sentence

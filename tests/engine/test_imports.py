@@ -23,6 +23,7 @@ HEAVY = (
     "rich",
     "typer",
     "hadamard_tui",
+    "pandas",
     "pyarrow",
     "psutil",
     "numba",

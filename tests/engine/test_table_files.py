@@ -7,6 +7,7 @@ import io
 import math
 import pickle
 import zipfile
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -527,6 +528,29 @@ def test_a_file_that_holds_no_table_is_refused_at_its_path_with_row_and_column(
     assert refused.where == "problem.matrix.path"
     assert name in refused.what
     assert phrase in refused.what
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numbers beyond float64
+@settings(max_examples=150, deadline=None)
+@given(
+    case=st.sampled_from(sorted(READ)),
+    place=st.floats(0, 1),
+    length=st.integers(0, 3),
+    spoilt=st.one_of(st.binary(max_size=3), st.text("0,;\t\n\"'#:.- \rx", max_size=4).map(str.encode)),
+    is_target=st.booleans(),
+)
+def test_a_spoilt_file_is_read_or_refused_in_one_line(
+    case: str, place: float, length: int, spoilt: bytes, is_target: bool, tmp_path_factory: Any
+) -> None:
+    name, content, _, _ = READ[case]
+    whole_content = content.encode() if isinstance(content, str) else content
+    start = round(place * len(whole_content))
+    file = tmp_path_factory.mktemp("data") / name
+    file.write_bytes(whole_content[:start] + spoilt + whole_content[start + length :])
+    with suppress(BadInput):
+        table = read(Request(str(file), is_target=is_target), "problem.target")
+        assert np.isfinite(table.numbers).all()
+        assert table.report.sentence.isprintable()
 
 
 @settings(max_examples=200, deadline=None)

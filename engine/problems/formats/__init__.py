@@ -142,8 +142,8 @@ def no_number(value: float, place: str) -> NotATable:
     return NotATable(f"{place} holds {value}; every cell must be a finite number")
 
 
-def refuse_settings(settings: TableSettings, format: Format, name: str) -> None:
+def refuse_settings(settings: TableSettings, file_format: Format, name: str) -> None:
     """Raises: BadField for a setting that means nothing for the format of the file with this name."""
     for name_of_setting, value in asdict(settings).items():
-        if value is not None and name_of_setting not in format.settings:
+        if value is not None and name_of_setting not in file_format.settings:
             raise BadField(name_of_setting, f"this means nothing for the format of {name}; leave it out")

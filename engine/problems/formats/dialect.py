@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from engine.core.parts import BadField
 from engine.problems.formats import IndexFinding, NotATable
-from engine.problems.formats.frames import is_number, quoted_cell
+from engine.problems.formats.frames import BLANKS, is_number, quoted_cell
 from engine.problems.table_settings import TableSettings
 
 SEPARATORS = {",": ",", "tab": "\t", ";": ";", "|": "|", "space": " "}
@@ -129,7 +129,7 @@ def dialect_of(
             decimal,
             has_header and len(first) < width,
         )
-    marked = sum(bool(line.strip()) for line in lines[:comments])
+    marked = sum(bool(line.strip(BLANKS)) for line in lines[:comments])
     return Dialect(separator, decimal, names, has_header, before, marked, full, index, empty)
 
 
@@ -155,11 +155,11 @@ def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]
     Raises: NotATable.
     """
     if separator == " ":
-        lines = (" ".join(line.split()) for line in lines)
+        lines = (re.sub(r"[ \t]+", " ", line.strip(BLANKS)) + "\n" for line in lines)
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     try:
         for record in reader:
-            cells = tuple(cell.strip() for cell in record)
+            cells = tuple(cell.strip(BLANKS) for cell in record)
             if len(cells) > 1 or any(cells):
                 yield reader.line_num, cells
     except csv.Error as error:
@@ -170,7 +170,7 @@ def _comments(lines: Sequence[str]) -> tuple[int, str]:
     """Number of lines of comment before the table, and the separator that one of them declares."""
     separator, count = "", 0
     for line in lines:
-        text = line.strip()
+        text = line.strip(BLANKS)
         declared = re.fullmatch(r"sep=([,;|\t])", text)  # for spreadsheets
         if text and not text.startswith(COMMENTS) and declared is None:
             break
@@ -260,9 +260,9 @@ def _have_fractions(records: Sequence[Row]) -> bool:
     pairs = records[1:] or records
     if not all(len(row) == 2 and all(map(WHOLE.fullmatch, row)) and row[1].isdigit() for row in pairs):
         return False
-    has_sign_of_zero = any(whole in ("-0", "+0") for whole, _ in pairs)
+    has_sign_of_zero = any(digits in ("-0", "+0") for digits, _ in pairs)
     has_zero_first = any(digits[0] == "0" and len(digits) > 1 for _, digits in pairs)
-    is_precise = max(len(digits) for _, digits in pairs) >= PRECISE > max(len(whole) for whole, _ in pairs)
+    is_precise = max(len(digits) for _, digits in pairs) >= PRECISE > max(len(digits) for digits, _ in pairs)
     return has_sign_of_zero or has_zero_first or is_precise
 
 
@@ -278,7 +278,7 @@ def _is_header(
     """Whether the first record has names. Raises: BadField where that is not decided."""
     columns = [[row[column] for row in rows if column < len(row)] for column in range(len(first))]
     are_numbers = [is_number(cell, decimal) for cell in first]
-    numbers = [column for column, is_one in enumerate(are_numbers) if is_one]
+    numbers = [column for column, is_numeric in enumerate(are_numbers) if is_numeric]
     names = [column for column, cell in enumerate(first) if cell not in MISSING and not are_numbers[column]]
     if not rows:
         return len(names) == len(first)
@@ -374,7 +374,7 @@ def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -
 
 def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tuple[str, ...] | None:
     """Names in the last comment before the table, as `numpy.savetxt` writes them. Raises: NotATable."""
-    marked = [(number, line) for number, line in enumerate(comments, 1) if line.strip()]
+    marked = [(number, line) for number, line in enumerate(comments, 1) if line.strip(BLANKS)]
     if not marked:
         return None
     number, line = marked[-1]

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.ASCII | re.IGNORECASE)
 """A number as text. It admits no _ between digits and no digits of other scripts, as Python would."""
 
+BLANKS = " \t\r\n"
+"""Signs around cells that are no part of them, for pandas too."""
+
 SHOWN = 40
 """Letters of a cell that a message quotes, at most."""
 
@@ -61,7 +64,7 @@ def is_number(cell: str, decimal: str = ".") -> bool:
         if "." in cell:
             return False
         cell = cell.replace(decimal, ".")
-    return NUMBER.fullmatch(cell.strip()) is not None
+    return NUMBER.fullmatch(cell.strip(BLANKS)) is not None
 
 
 def quoted_cell(cell: object) -> str:

@@ -36,7 +36,7 @@ from engine.problems.formats.dialect import (
     truth_values_in,
     words_in,
 )
-from engine.problems.formats.frames import numbers_in, numbers_of, quoted_cell, words_of
+from engine.problems.formats.frames import BLANKS, numbers_in, numbers_of, quoted_cell, words_of
 from engine.problems.table_settings import TableSettings
 
 SAMPLE, FEWEST_LINES, MOST_LINES = 1 << 16, 5, 1000
@@ -136,7 +136,7 @@ def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
 def _count_records(file: Path) -> int:
     """Lines of a file that hold anything and are no comments."""
     with _opened(file) as stream:
-        return sum(bool(line.strip()) and not line.startswith(COMMENTS) for line in stream)
+        return sum(bool(line.strip(BLANKS)) and not line.startswith(COMMENTS) for line in stream)
 
 
 def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | None) -> Cells:
@@ -211,7 +211,9 @@ class _Place:
         """Raises: NotATable if the row has another number of cells than the table."""
         with _table(self._file, self._dialect) as stream:
             records = records_of(stream, self._dialect.separator)
-            line, cells = next(itertools.islice(records, self._first + row, None))
+            line, cells = next(itertools.islice(records, self._first + row, None), (0, ()))
+        if not cells:
+            return f"row {self._first + row + 1}, {self._dialect.name(column)},"
         if len(cells) != self._dialect.width:
             raise _other_width(line, cells, self._dialect)
         return f"line {self._dialect.lines + line}, {self._dialect.name(column)},"
@@ -249,7 +251,7 @@ def _check_no_gaps(file: Path, dialect: Dialect) -> None:
     gap = 0
     with _table(file, dialect) as stream:
         for number, line in enumerate(stream, dialect.lines + 1):
-            if not line.strip():
+            if not line.strip(BLANKS):
                 gap = gap or number
             elif gap:
                 raise NotATable(f"line {gap} is empty, and a single column needs a value in every line")

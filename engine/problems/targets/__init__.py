@@ -152,7 +152,7 @@ class Target(Part, frozen=True):
         report = matrix.data_report()
         if report is None or not report.label:
             return None
-        return report.of_labels(0, f"not learned, as the target is {self.kind}")
+        return report.of_labels(0, f"the label is not learned, as the target is {self.kind}")
 
     def one_hot(self, matrix: Matrix) -> bool:
         """Whether every instance has a label above 0 for one target, its class, and 0 for the others."""

@@ -73,7 +73,7 @@ class Classes(Target, frozen=True, tag="classes"):
         if report is None or labels is None or labels.classes is None:
             return super().data_report(matrix)
         classes = labels.classes.with_a_target_each if self.each else labels.classes.in_words
-        return report.of_labels(self.columns(matrix), classes, classes)
+        return report.of_labels(self.columns(matrix), f"labels: {classes}", classes)
 
     def _labels(self, numbers: Numbers, matrix: Matrix) -> Rows:
         """Labels [R, m, n] of classes [R, n]."""

@@ -69,12 +69,12 @@ class File(Target, frozen=True, tag="file"):
             raise BadInput("problem.matrix.repeat", "labels from a file cannot be repeated; leave it out")
         for name, value in asdict(self._settings()).items():
             if self.path is None and value is not None:
-                what = "this is about a file of labels; give its path, too, or leave this out"
-                raise BadInput(f"{PLACE}.{name}", what)
+                fault = "this is about a file of labels; give its path, too, or leave this out"
+                raise BadInput(f"{PLACE}.{name}", fault)
         n, _ = matrix.shape()
         if (rows := len(self._labels(matrix).numbers)) != n:
-            what = f"{self.path} has {rows} rows of labels, the matrix has {n} instances"
-            raise BadInput(f"{PLACE}.path", what)
+            fault = f"{self.path} has {rows} rows of labels, the matrix has {n} instances"
+            raise BadInput(f"{PLACE}.path", fault)
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         return self._labels(matrix).numbers[matrix.order(streams)].swapaxes(1, 2)
@@ -91,7 +91,9 @@ class File(Target, frozen=True, tag="file"):
         report, labels = matrix.data_report(), self._labels(matrix)
         assert report is not None, "labels of the matrix come from a file"
         classes = labels.classes.in_words if labels.classes is not None and labels.are_words else ""
-        return report.of_labels(labels.numbers.shape[1], classes or "numbers as they are", classes)
+        return report.of_labels(
+            labels.numbers.shape[1], f"labels: {classes or 'numbers as they are'}", classes
+        )
 
     def _labels(self, matrix: Matrix) -> Labels:
         """Raises: BadInput for an unusable file, or where there is none."""
