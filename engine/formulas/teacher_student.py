@@ -8,7 +8,6 @@ Source: theory-symmetry.md §19.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -119,27 +118,6 @@ def bayes(alpha: float) -> float:
     No rotation-invariant learner is better on average, whatever w* is. Source: as of `overlap`.
     """
     return math.acos(math.sqrt(overlap(alpha))) / math.pi
-
-
-def gibbs(alpha: float) -> float:
-    """Error of a w drawn from the posterior, arccos(q)/π, which tends to 0.625/α. Source: as of `overlap`."""
-    return math.acos(overlap(alpha)) / math.pi
-
-
-def examples_needed(error_of: Callable[[float], float], error: float) -> float:
-    """The α beyond which the error of a learner, such as `bayes`, is below one in (0, ½).
-
-    For `least_squares` it is the one past the peak.
-    """
-    from scipy.optimize import brentq
-
-    if not 0 < error < 0.5:
-        raise ValueError(f"an error is reached between 0 and ½, not at {error}")
-    most = 1.0
-    while error_of(most) > error:
-        most *= 2
-    least = 1 + 1e-9 if error_of is least_squares else 1e-6
-    return float(brentq(lambda alpha: error_of(alpha) - error, least, most, rtol=1e-12))
 
 
 def _density(u: NDArray[np.float64]) -> NDArray[np.float64]:

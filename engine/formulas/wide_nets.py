@@ -21,9 +21,6 @@ Transfer = Callable[[Floats], Floats]
 NODES = 200
 """Points of Gauss–Hermite quadrature; an even number, so that none lies on a kink at 0."""
 
-NEAR, MOST = 1e-14, 10**5
-"""A recursion rests when it changes its value by less than a share NEAR, and after MOST steps anyway."""
-
 
 def gaussian_mean(function: Transfer, variance: float) -> float:
     """E f(z) for z ~ N(0, variance), by NODES points."""
@@ -46,26 +43,6 @@ def layer_variances(transfer: Transfer, first: float, cw: Sequence[float], cb: S
     return np.array(variances)
 
 
-def fixed_point(transfer: Transfer, cw: float, cb: float = 0.0, start: float = 1.0) -> float:
-    """K* = C_b + C_w E σ(z)² with z ~ N(0, K*), which the recursion from `start` comes to."""
-    variance = start
-    for _ in range(MOST):
-        (found,) = cb + layer_variances(transfer, variance, [cw], [cb])
-        if abs(found - variance) <= NEAR * abs(found):
-            return float(found)
-        variance = float(found)
-    return variance
-
-
-def chi_parallel(transfer: Transfer, cw: float, variance: float) -> float:
-    """χ∥ = ½ C_w E (σ²)″: by how much a small change of K is multiplied from one layer to the next.
-
-    By partial integration ½ C_w E σ(z)² (z²/K − 1)/K, which needs no slopes.
-    """
-    mean = gaussian_mean(lambda z: transfer(z) ** 2 * (z * z / variance - 1), variance)
-    return cw * mean / (2 * variance)
-
-
 def chi_perp(slope: Transfer, cw: float, variance: float) -> float:
     """χ⊥ = C_w E σ′(z)²: by how much the distance of two near inputs is multiplied; 1 is the critical line.
 
@@ -75,13 +52,13 @@ def chi_perp(slope: Transfer, cw: float, variance: float) -> float:
     return cw * gaussian_mean(lambda z: slope(z) ** 2, variance)
 
 
-def spread(transfer: Transfer, variance: float = 1.0) -> float:
+def spread(transfer: Transfer) -> float:
     """The variance of σ(z)² relative to its mean squared: 5 for ReLU, 2 for the identity.
 
     The same for every K if σ is positively homogeneous.
     """
-    mean = gaussian_mean(lambda z: transfer(z) ** 2, variance)
-    return gaussian_mean(lambda z: transfer(z) ** 4, variance) / mean**2 - 1
+    mean = gaussian_mean(lambda z: transfer(z) ** 2, 1.0)
+    return gaussian_mean(lambda z: transfer(z) ** 4, 1.0) / mean**2 - 1
 
 
 def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floats]:

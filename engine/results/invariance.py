@@ -45,7 +45,7 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
         return start._replace(reason=f"{start.reason}, and it is not trained")
     if learner.architecture.by_inner_products and not learner.update.own_start:
         return start
-    steps = _with_options(learner, _steps(learner, learner.update, learner.architecture, experiment))
+    steps = _with_options(learner, _steps(learner.update, learner.architecture, experiment))
     if start.invariant is False:
         return start._replace(otherwise=_kept(learner, learner.update, learner.architecture, start, steps))
     frozen = learner.layer_rates.get(learner.architecture.layers[0]) == 0
@@ -59,7 +59,7 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
     return steps._replace(reason=f"{start.reason}, and {steps.reason}")
 
 
-def _steps(learner: Learner, update: Update, architecture: Architecture, experiment: Setup) -> Verdict:
+def _steps(update: Update, architecture: Architecture, experiment: Setup) -> Verdict:
     """The verdict about the steps of an update rule, with nothing added, on an architecture."""
     matrix = experiment.problem.matrix
     if (of_vectors := update.invariance_of_vectors) is not None:
@@ -149,7 +149,7 @@ def certificate(
     unseen = learner.architecture is not None and learner.architecture.by_inner_products
     if learner.update is not None and group == ROTATIONS and not unseen:
         counterpart = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
-    compared = _Comparison(experiment, learner, counterpart)
+    compared = Comparison(experiment, learner, counterpart)
     return compared.under([*_elements(group, compared)], going)
 
 
@@ -164,7 +164,7 @@ def change_by_rounding(
     """
     if _is_too_large(experiment):
         return None
-    comparison, pairs, largest = _Comparison(experiment, learner, learner), PAIRS if to_explain else 1, 0.0
+    comparison, pairs, largest = Comparison(experiment, learner, learner), PAIRS if to_explain else 1, 0.0
     perturbations = comparison.perturbations()
     for pair in range(pairs):
         share = partial(_share, going, pair, pairs)
@@ -188,7 +188,7 @@ def _is_too_large(experiment: Setup) -> bool:
     return math.prod(experiment.problem.matrix.shape()) > MOST_ENTRIES
 
 
-def _elements(group: Group, compared: _Comparison) -> Iterator[NDArray[np.float64]]:
+def _elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.float64]]:
     """Two random elements of a group; of rotations the same one with a column flipped."""
     d, stream = compared.data.instances.d, compared.streams("rotation")
     for determinant in (1, -1):
@@ -197,15 +197,7 @@ def _elements(group: Group, compared: _Comparison) -> Iterator[NDArray[np.float6
         yield element(group, stream, d, determinant)
 
 
-def change_under(experiment: Setup, learner: Learner, transformation: NDArray[np.float64]) -> float:
-    """The largest relative change of a prediction when every instance x becomes g x, g orthogonal [d, d].
-
-    As `certificate` measures it, for one transformation: such as a generator of a smaller group.
-    """
-    return _Comparison(experiment, learner, learner).under([transformation])
-
-
-class _Comparison:
+class Comparison:
     """A learner on data, and what should do the same on other data, from coupled starts."""
 
     def __init__(self, experiment: Setup, learner: Learner, other: Learner) -> None:

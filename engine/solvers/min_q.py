@@ -77,16 +77,6 @@ class MinQ(Solver, frozen=True, tag="min-q"):
         return Verdict(False, "Q sums over the entries of w, which singles out the coordinate axes")
 
 
-def minimiser(X: Floats, y: Floats, alpha: float, depth: int) -> Floats:
-    """The w of least Q_α with Xw = y, or with Xw = XX⁺y if there is none.
-
-    Args: instances X [k, d], labels y [k], the start α > 0 of the net and its depth D ≥ 2.
-    Returns: w [d].
-    Raises: ArithmeticError if Newton's method does not find it.
-    """
-    return Path(X, y, depth).at(alpha)
-
-
 class Path:
     """The minimisers of Q_α for some examples along α: those passed on the way to one are kept for others.
 

@@ -20,6 +20,7 @@ from engine.planning.measures import recorded_measures
 from engine.planning.memory import needed_bytes
 from engine.planning.run_plan import LearnerPlan, plan_run
 from engine.problems.data import Data, draw
+from engine.results.invariance import Comparison
 from engine.results.spectrum import Spectrum
 from engine.results.trace import Curve
 from engine.runtime.run import prepare, run
@@ -113,6 +114,11 @@ def experiment(*words: Any, **more: Any) -> Experiment:
 def curve(*words: Any, **more: Any) -> Curve:
     """The curve of the first learner of an experiment."""
     return run(experiment(*words, **more)).curves[0]
+
+
+def change_under(described: Experiment, learner: Learner, transformation: NDArray[np.float64]) -> float:
+    """Return the largest relative change of a prediction when x becomes g x, g orthogonal [d, d]."""
+    return Comparison(described, learner, learner).under([transformation])
 
 
 def spectrum_of(curve: Curve) -> Spectrum | None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from building import LLS, data_of, experiment, gd, needed
+from building import LLS, change_under, data_of, experiment, gd, needed
 
 from engine.core import catalogue
 from engine.core.groups import (
@@ -18,7 +18,7 @@ from engine.core.parts import Verdict
 from engine.core.streams import Streams
 from engine.problems.transformations import element
 from engine.results import judgement as judgements
-from engine.results.invariance import certificate, change_under
+from engine.results.invariance import certificate
 from engine.results.judgement import Judgement, certificates, judgement
 from engine.runtime.run import run
 

@@ -3,7 +3,7 @@
 import crossing
 import numpy as np
 import pytest
-from building import data_of, experiment, gd
+from building import change_under, data_of, experiment, gd
 from discovery import EVERY, crossed_groups, slower
 from msgspec import structs
 
@@ -17,7 +17,7 @@ from engine.core.groups import (
 )
 from engine.core.streams import Streams
 from engine.problems.transformations import element
-from engine.results.invariance import certificate, change_by_rounding, change_under, verdict
+from engine.results.invariance import certificate, change_by_rounding, verdict
 
 INVARIANT = 1e-6
 MOVING = slower(EVERY, 2)

@@ -17,7 +17,7 @@ from engine.results.views import view
 from engine.runtime.run import run
 from engine.solvers.lp_margin import shortest
 from engine.solvers.min_divergence import Entropy, Power, nearest
-from engine.solvers.min_q import minimiser
+from engine.solvers.min_q import Path
 from engine.spec import reading
 
 SEPARABLE = {
@@ -184,7 +184,7 @@ def test_solutions_have_distances_and_norms_relative_to_another_one():
     document = raw(**FITTED, learners={"it": learner}, protocol="at-init")
     document["pictures"] = [{"x": "k", "measure": "distance"}, {"x": "k", "measure": "norm-ratio"}]
     found, (X, y) = run(reading.parse(document)).curves[0], fitted()
-    w, least = minimiser(X, y, 1.0, 2), np.linalg.pinv(X) @ y
+    w, least = Path(X, y, 2).at(1.0), np.linalg.pinv(X) @ y
     length = np.linalg.norm(least)
     assert found.mean("distance")[-1] == pytest.approx(np.linalg.norm(w - least) / length, rel=1e-9)
     assert found.mean("norm-ratio")[-1] == pytest.approx(np.linalg.norm(w) / length, rel=1e-12)

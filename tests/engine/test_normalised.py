@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from building import beginning, experiment, gd
+from building import beginning, change_under, experiment, gd
 
 from engine.core.groups import PERMUTATIONS, SIGNED_PERMUTATIONS
 from engine.core.streams import Streams
 from engine.problems.transformations import element
-from engine.results.invariance import change_under, verdict
+from engine.results.invariance import verdict
 
 WIDE = {"kind": "normalised", "widths": [5], "activation": "tanh"}
 

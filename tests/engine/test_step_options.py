@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from building import LLS, beginning, data_of, experiment, gd, raw
+from building import LLS, beginning, change_under, data_of, experiment, gd, raw
 from looping import looped
 
 from engine.backends import backends
@@ -14,7 +14,7 @@ from engine.core.groups import UNCHANGED
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.learners.learner import STEP_OPTIONS
-from engine.results.invariance import certificate, change_under, verdict
+from engine.results.invariance import certificate, verdict
 from engine.runtime.run import run
 from engine.spec import reading
 
