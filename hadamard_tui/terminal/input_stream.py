@@ -21,8 +21,8 @@ class ExitEvent(threading.Event):
 
     def set(self) -> None:
         if not self.is_set():
+            super().set()  # first: the thread that the byte wakes asks whether the event is set
             self._writer.send(b"x")
-        super().set()
 
     def clear(self) -> None:
         if self.is_set():

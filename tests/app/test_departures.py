@@ -92,6 +92,10 @@ def size_kept(last: Path) -> int:
     return int(json.loads(last.read_bytes())["experiment"]["problem"]["matrix"]["d"])
 
 
+def threads_of(terminal: Terminal) -> int:
+    return len(os.listdir(f"/proc/{terminal.pid}/task"))
+
+
 @pytest.mark.parametrize("name", FATAL)
 def test_the_first_signal_asks_for_the_end_and_the_second_one_ends(name: str) -> None:
     asked: list[int] = []
@@ -109,18 +113,21 @@ def test_stopped_continued_sent_what_is_no_key_and_told_to_quit(opened: Open, la
     terminal = opened(*SMALL)
     before = termios.tcgetattr(terminal.line)
     terminal.shows("r runs it")
-    threads = len(os.listdir(f"/proc/{terminal.pid}/task"))
+    threads = threads_of(terminal)
     for _ in range(2):
         os.kill(terminal.pid, signal.SIGSTOP)
         time.sleep(0.1)
         os.kill(terminal.pid, signal.SIGCONT)
         terminal.shows("r runs it")
-    assert len(os.listdir(f"/proc/{terminal.pid}/task")) == threads
     for garbage in (b"\xff\xfe\x80", b"\x1b[1114112u"):
         terminal.press(garbage)
         time.sleep(0.2)  # so that the parser of keys sees it alone
     terminal.press(b"?")
     terminal.shows("esc closes")
+    end = time.monotonic() + 10
+    while threads_of(terminal) != threads:
+        assert time.monotonic() < end, f"{threads_of(terminal)} threads, not {threads}"
+        time.sleep(0.05)
     os.kill(terminal.pid, signal.SIGQUIT)
     assert terminal.end() == 128 + signal.SIGQUIT
     assert given_back(terminal)

@@ -162,3 +162,21 @@ def test_a_wait_for_input_ends_with_bytes_or_the_event_and_with_nothing_else():
     os.close(writer)
     assert list(waits) == []
     os.close(reader)
+
+
+def test_the_wait_that_an_event_ends_finds_the_event_set():
+    ended = ExitEvent()
+    reader, writer = os.pipe()
+    set_at_the_byte: list[bool] = []
+
+    class Watched:
+        def send(self, data: bytes) -> None:
+            set_at_the_byte.append(ended.is_set())
+
+    ended._writer, kept = Watched(), ended._writer  # type: ignore[assignment]
+    ended.set()
+    assert set_at_the_byte == [True]
+    kept.send(b"x")
+    assert list(chunks(reader, ended, lambda: None)) == []
+    os.close(writer)
+    os.close(reader)

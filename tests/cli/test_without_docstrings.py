@@ -16,9 +16,11 @@ from engine.core import catalogue
 from hadamard_tui.screens.part_page import about
 
 def printed(*arguments):
-    with contextlib.redirect_stdout(io.StringIO()) as out:
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    with contextlib.redirect_stdout(out):
         main(arguments)
-    return out.getvalue()
+        out.flush()
+    return out.buffer.getvalue().decode()
 
 texts = {"schema": printed("schema"), "list": printed("list"), "help": printed("--help")}
 texts |= {f"list {family}": printed("list", family) for family in catalogue.FOLDERS}
