@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from hadamard_tui.charts.series import Limits
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Limits
 
 Axis = Literal["x", "y"]
 

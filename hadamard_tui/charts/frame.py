@@ -7,14 +7,17 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from rich.cells import set_cell_size
 
 from hadamard_tui.charts.heading import Heading, elided, heading
 from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
 from hadamard_tui.charts.scale import Scale
-from hadamard_tui.charts.series import Axes
 from hadamard_tui.charts.ticks import Tick, ticks, x_ticks
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Axes
 
 # plotext has one figure for the whole process.
 _plotext = threading.Lock()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.cells import cell_len
 
 from hadamard_tui.charts.code_points import write
 from hadamard_tui.charts.colour_bar import flat, in_words, upright
-from hadamard_tui.charts.colour_map import ColourMap
 from hadamard_tui.charts.frame import Frame, frame
 from hadamard_tui.charts.half_blocks import (
     FRAME,
@@ -21,9 +21,12 @@ from hadamard_tui.charts.half_blocks import (
     column_of,
     paint,
 )
-from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.legend import SAMPLES, Entry, Part, Piece, whole_remarks, wrapped
-from hadamard_tui.charts.value_scale import ValueScale
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.colour_map import ColourMap
+    from hadamard_tui.charts.heat_map import HeatMap
+    from hadamard_tui.charts.value_scale import ValueScale
 
 # The least size at which each part is worth its cells.
 _BAR_WIDTH, _BAR_HEIGHT, _LEGEND_HEIGHT, _TOP_LABEL_HEIGHT = 44, 9, 8, 14

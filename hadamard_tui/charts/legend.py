@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
@@ -14,7 +14,9 @@ from engine.core.notation import briefer
 from hadamard_tui.charts.abbreviations import ever_shorter, without_common_keys
 from hadamard_tui.charts.coincidence import are_equal
 from hadamard_tui.charts.owner import owned
-from hadamard_tui.charts.series import LineStyle, Series
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import LineStyle, Series
 
 SAMPLES: dict[LineStyle, str] = {
     "solid": "───",

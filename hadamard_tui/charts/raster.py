@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.line_names import NameAt, line_names
 from hadamard_tui.charts.patterns import PATTERNS, is_line
 from hadamard_tui.charts.scale import Scale
-from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.charts.spans import Spans
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Axes, Series
+    from hadamard_tui.charts.spans import Spans
 
 DOTS_ACROSS, DOTS_DOWN = 2, 4
 PLAYHEAD, POINT, ZERO = ord("┊"), ord("•"), ord("▾")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hadamard_tui.charts.series import Limits
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Limits
 
 # Far outside any chart, yet small enough that positions can be interpolated and held in int32.
 BEYOND = 1e9

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from engine.pictures.bound_class import BoundClass
-from engine.pictures.view import CurveView, View
-from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.smoothing import smoothed
 from hadamard_tui.charts.thinning import thinned
 from hadamard_tui.looks import palette
+
+if TYPE_CHECKING:
+    from engine.pictures.bound_class import BoundClass
+    from engine.pictures.view import CurveView, View
+    from hadamard_tui.charts.look import Look
 
 RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None: "yellow"}
 """The style of the words that a bound is respected, broken, or not decided."""

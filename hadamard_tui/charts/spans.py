@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hadamard_tui.charts.scale import Scale
+if TYPE_CHECKING:
+    from hadamard_tui.charts.scale import Scale
 
 # Curves with equal x are handled as one matrix up to this many points each; copying longer ones costs more
 # than the loop saves.

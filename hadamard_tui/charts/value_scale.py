@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hadamard_tui.charts.scale import Scale
-from hadamard_tui.charts.series import Limits
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Limits
 
 # A wider linear range would overflow; what is beyond is shown as the end of the scale.
 _LARGEST = 8e307

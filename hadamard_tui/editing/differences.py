@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from engine.spec.reading import Raw
 from engine.spec.renaming import rename_axis
+
+if TYPE_CHECKING:
+    from engine.spec.reading import Raw
 
 Said = list[str]
 

@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.claims import Outcome
-from engine.pictures.view import CurveView, View
 from engine.results.caption import PLENTY, Room
 from engine.results.results import of_one
 from engine.results.spectrum import picture_of_spectra
-from engine.results.trace import Curve, Trace
-from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
-from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look
-from hadamard_tui.editing.fitting_claims import LeftOut
-from hadamard_tui.running.certificate_worker import Measuring
 from hadamard_tui.running.guesses import scored
-from hadamard_tui.running.snapshot_worker import Looking
 from hadamard_tui.running.viewed import Viewed
+
+if TYPE_CHECKING:
+    from engine.claims import Outcome
+    from engine.pictures.view import CurveView, View
+    from engine.results.trace import Curve, Trace
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.charts.chart_options import ChartOptions
+    from hadamard_tui.editing.fitting_claims import LeftOut
+    from hadamard_tui.running.certificate_worker import Measuring
+    from hadamard_tui.running.snapshot_worker import Looking
 
 
 @dataclass(frozen=True, eq=False)

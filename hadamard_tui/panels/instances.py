@@ -3,17 +3,21 @@ so far have their colours."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from rich.text import Text
 
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.problems.excerpt import MOST_ENTRIES, can_excerpt, excerpt
-from engine.spec.experiment import Experiment
 from hadamard_tui.charts.heat_map import Column, HeatMap
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel
 from hadamard_tui.panels.weights import target_feature
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.panels.context import PanelContext
 
 MOST_FEATURES, MOST_ROWS = 512, 256
 """More than any screen has room for."""

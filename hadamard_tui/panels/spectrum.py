@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from rich.text import Text
 
@@ -9,12 +11,14 @@ from engine.measures.rank import Rank
 from engine.measures.spectrum import SingularValues
 from engine.planning.measures import is_recorded
 from engine.results.spectrum import spectra
-from engine.results.trace import Curve
-from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot, colour_of, others
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, nothing, plot, recording
+
+if TYPE_CHECKING:
+    from engine.results.trace import Curve
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.panels.context import PanelContext
 
 MOST_LINES = 256
 

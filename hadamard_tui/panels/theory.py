@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from engine.backends import backends
 from engine.pictures.bound_class import FROM_BELOW
-from engine.results.trace import Curve, TheoryLine
 from hadamard_tui.charts.line_heads import head, meaning, standing, whole_name
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
+
+if TYPE_CHECKING:
+    from engine.results.trace import Curve, TheoryLine
+    from hadamard_tui.panels.context import PanelContext
 
 
 def show(context: PanelContext) -> Text:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from rich.text import Text
 
 from engine.pictures.respect import standing
-from engine.pictures.view import CurveView, LineView
-from engine.results.trace import Curve
 from hadamard_tui.charts.series_builder import RESPECT_STYLES, colour_of, letter_of
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
-from hadamard_tui.running.certificate_worker import Measuring
+
+if TYPE_CHECKING:
+    from engine.pictures.view import CurveView, LineView
+    from engine.results.trace import Curve
+    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.running.certificate_worker import Measuring
 
 
 def show(context: PanelContext) -> Text:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from engine.core.texts import listed
 from engine.planning.sizes import sizes_of
-from engine.spec.experiment import Experiment
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
 
 SECONDS = 1e10
 """From so many multiplications on a run takes seconds."""

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engine.core.parts import BadInput
-from engine.pictures.picture import Picture
-from engine.pictures.view import View
 from engine.results.results import Results, of_one
 from engine.results.steps import ReplicasMissing
-from engine.results.trace import Trace
-from engine.spec.experiment import Experiment
-from engine.spec.reading import Raw
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.running.viewed import Viewed
 
 if TYPE_CHECKING:
+    from engine.pictures.picture import Picture
+    from engine.pictures.view import View
+    from engine.results.trace import Trace
+    from engine.spec.experiment import Experiment
+    from engine.spec.reading import Raw
     from hadamard_tui.running.session import Session
 
 MOST_BYTES, MOST_RUNS = 128 << 20, 32

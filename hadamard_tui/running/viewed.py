@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from engine.claims import Outcome
-from engine.pictures.picture import Picture
-from engine.pictures.view import View
 from engine.results.caption import PLENTY, Room, caption
 from engine.results.outcomes import divided
-from engine.results.results import Results
 from engine.results.views import view
-from engine.spec.experiment import Experiment
 from hadamard_tui.charts.letters import with_letters
 from hadamard_tui.charts.series_builder import letters as letters_of
+
+if TYPE_CHECKING:
+    from engine.claims import Outcome
+    from engine.pictures.picture import Picture
+    from engine.pictures.view import View
+    from engine.results.results import Results
+    from engine.spec.experiment import Experiment
 
 
 class Viewed:

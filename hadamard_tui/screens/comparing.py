@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual import on
 
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.runs import MOST_BYTES, MOST_RUNS, Kept
-from hadamard_tui.running.session import Session
-from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.screens.running import Running
 from hadamard_tui.widgets.side import RunList
+
+if TYPE_CHECKING:
+    from hadamard_tui.running.session import Session
 
 SHOWN_TO_THE_END = ("finished", "stopped", "replaying")
 """The states of a run that can be pinned."""
@@ -91,6 +93,8 @@ class Comparing(Running):
         self._begin()
 
     def action_rename_run(self) -> None:
+        from hadamard_tui.screens.renaming import Renaming
+
         if (run := self._chosen_run) is not None:
             self.app.push_screen(Renaming(run.name), lambda name: self._renamed(run, name))
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from engine.protocols import CLOCKS
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import colour, mark, theory
-from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.guesses import LEVEL, Guesses, in_words
-from hadamard_tui.running.playback import Pace
 from hadamard_tui.screens.looking import LEAPS, Looking
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
+
+if TYPE_CHECKING:
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+    from hadamard_tui.running.playback import Pace
 
 
 class Predicting(Looking):

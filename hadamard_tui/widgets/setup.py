@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
 from textual import on
@@ -21,7 +21,6 @@ from engine.learners.learner import Learner
 from engine.problems.problem import Problem
 from engine.spec import presets
 from engine.spec.fields import fields_of
-from engine.spec.reading import Raw
 from engine.spec.setup import Run
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.history import History, Step, shape
@@ -37,6 +36,9 @@ from hadamard_tui.widgets.item_list import ItemList
 from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.lines import Lines
 from hadamard_tui.widgets.preset_choice import PresetChoice
+
+if TYPE_CHECKING:
+    from engine.spec.reading import Raw
 
 AnyRow = TypeVar("AnyRow", bound=Row)
 
