@@ -19,7 +19,7 @@ class Walsh:
     """
 
     def __init__(self, d: int, dtype: torch.dtype, device: torch.device | str) -> None:
-        self.d, self._dtype, self._device = d, dtype, device
+        self.d, self._dtype = d, dtype
         bits = d.bit_length() - 1
         parts = _split(bits, ROW_BITS), _split(bits, WHOLE_BITS if bits <= WHOLE_BITS else FACTOR_BITS)
         small = {

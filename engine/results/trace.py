@@ -115,12 +115,6 @@ class Curve:
         at = self.diverged_at
         return self.length if at is None else int(np.searchsorted(self.x, at))
 
-    def diverged_by(self, x: float) -> int:
-        """How many replicas have diverged by x: all of them if that ended the curve and no record follows."""
-        if self.diverged == self.replicas and (self.x[-1:] <= x).all():
-            return self.replicas
-        return int(np.count_nonzero(self.divergences <= x))
-
     @property
     def x(self) -> Floats:
         """The clock of the x-axis."""
@@ -396,10 +390,6 @@ class TheoryLine:
             return self.of_curves
         found = {curve.name: self.along_runs(curve) for curve in curves if curve.length}
         return {name: along for name, along in found.items() if along is not None}
-
-    def at(self, x: float) -> float:
-        """The line at x, linear between its points."""
-        return float(np.interp(x, self.x, self.values))
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,11 +78,6 @@ class PanelContext:
         """The loss of all learners."""
         return self.look("loss")
 
-    @property
-    def numbered(self) -> list[tuple[int, Curve]]:
-        """The curves of the run with their numbers."""
-        return [(self.number(curve), curve) for curve in self.trace.curves]
-
     def drawn(self, curve: Curve) -> CurveView:
         """A curve of the run as it is drawn, with its letter and its colour."""
         return next(one for one in self.loss.view.curves if one.name == curve.name)
