@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.results.caption import PLENTY, Room
+from engine.results.caption_room import PLENTY, Room
 from engine.results.results import of_one
 from engine.results.spectrum import picture_of_spectra
 from engine.spec.pictures import of_run

@@ -16,7 +16,8 @@ from engine.core.groups import ROTATIONS
 from engine.measures.change import Change
 from engine.pictures.picture import Marked, Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
-from engine.results.caption import Room, caption, named_once
+from engine.results.caption import caption, named_once
+from engine.results.caption_room import Room
 from engine.results.clause import MARK
 
 D = 128
