@@ -1,6 +1,7 @@
 """The Textual app: one laboratory screen over the engine.
 
-Actions import the pages that they open, and what writes files: the first paint needs none of these.
+Actions import the pages that they open, and what writes files: the first paint needs none of these. The
+parts of experiments are imported by what reads a set-up.
 """
 
 from __future__ import annotations
@@ -31,8 +32,6 @@ from textual.widgets import OptionList
 from textual.widgets._toast import ToastHolder, ToastRack
 
 from engine.core.parts import BadInput
-from engine.spec.pictures import drawn
-from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.headless import exit_codes
 from hadamard_tui.keyboard import keymap
 from hadamard_tui.keyboard.actions import ACTIONS
@@ -58,6 +57,7 @@ from hadamard_tui.widgets.stage import Stage
 if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.sharing.exporting import Shown
     from hadamard_tui.state.launch import Start
     from hadamard_tui.tours.tour import Tour
@@ -145,6 +145,8 @@ class HadamardApp(App[None]):
 
     async def _welcomed(self, preset: str | None) -> None:
         if preset is not None:
+            from hadamard_tui.editing.editable_experiment import EditableExperiment
+
             self.laboratory.query_one(Stage).suggest(story.PANEL.name)
             await self.laboratory.present(EditableExperiment.of(preset))
 
@@ -390,6 +392,7 @@ class HadamardApp(App[None]):
 
     def _shown(self) -> Shown:
         """What there is to export now."""
+        from engine.spec.pictures import drawn
         from hadamard_tui.sharing.exporting import Pictures, Shown, with_look
 
         editable, context = self.laboratory.editable, self.laboratory.context
@@ -494,6 +497,8 @@ def open_app(start: Start) -> int:
 
     Quitting takes a second, unless a file is still being made.
     """
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+
     app = HadamardApp(
         EditableExperiment(start.document, start.preset, start.off, start.left_out),
         start.autorun,

@@ -9,7 +9,8 @@ from msgspec import Meta
 
 from engine.claims import Claim, Number, Outcome, name_of
 from engine.learners.learner import Name
-from engine.pictures.view import NEAR, View
+from engine.pictures.rounding import NEAR
+from engine.pictures.view import View
 
 
 class Divides(Claim, frozen=True, kw_only=True, tag="divides"):

@@ -15,6 +15,7 @@ from engine.core.parts import Verdict
 from engine.pictures.bound_class import FROM_BELOW, BoundClass
 from engine.pictures.fate import DIVERGED
 from engine.pictures.picture import Marked, Picture
+from engine.pictures.rounding import NEAR, QUIET, ZERO
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -27,18 +28,6 @@ TYPICAL = ("median", "geometric")
 
 Apart = tuple[int, ...]
 """The number of the value of each axis that the curves are split by."""
-
-ROUNDING = {"float32": 1e-5, "float64": 1e-11}
-"""What arithmetic alone may move a loss, relative to the initial loss."""
-
-ZERO = 1e-12
-"""A bound below this is 0 up to rounding, and nothing is a multiple of it."""
-
-QUIET = 1e-11
-"""A curve that stays below this is 0 but for rounding."""
-
-NEAR = 1e-9
-"""Places that differ by less than this, relatively, are the same."""
 
 
 def summaries_agree(line: str | None, curve: str) -> bool:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.pictures.view import ZERO, Apart, CurveView, Floats
+from engine.pictures.rounding import ZERO
+from engine.pictures.view import Apart, CurveView, Floats
 from engine.results.clause import Clause, Named
 from engine.results.ranges import known
 from engine.results.wording import at_most, grouped, listed, plural

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.notation import number
-from engine.pictures.view import QUIET
+from engine.pictures.rounding import QUIET
 from engine.results.wording import percent
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,8 @@ import numpy as np
 from engine.core.groups import ROTATIONS, TRIVIAL
 from engine.core.notation import number
 from engine.pictures.respect import respect
-from engine.pictures.view import ZERO, CurveView, Floats, LineView
+from engine.pictures.rounding import ZERO
+from engine.pictures.view import CurveView, Floats, LineView
 from engine.results.clause import MARK, Clause, Named
 from engine.results.ranges import ERRORS, known
 from engine.results.wording import at_most, grouped, listed, percent, plural

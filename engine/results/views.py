@@ -18,8 +18,8 @@ from engine.measures import measures_in
 from engine.pictures import reductions
 from engine.pictures.fate import fate
 from engine.pictures.picture import RATE, Contour, Picture
+from engine.pictures.rounding import ROUNDING
 from engine.pictures.view import (
-    ROUNDING,
     Apart,
     ContourView,
     CurveView,

@@ -10,10 +10,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from engine.core.notation import number
-from engine.pictures.view import ZERO, CurveView, HeatView, LineView, View
+from engine.pictures.rounding import ZERO
 from hadamard_tui.charts.series_builder import colour, colour_of, letter_of, mark
 
 if TYPE_CHECKING:
+    from engine.pictures.view import CurveView, HeatView, LineView, View
     from hadamard_tui.charts.look import Look
 
 MOST_TIMES = 1e5

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.core.texts import cut
-from engine.learners.learner import MOST_NAME
 from engine.spec.presets import name_of
 from hadamard_tui.editing.differences import between
 
@@ -116,6 +115,8 @@ def _of_items(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
 
 
 def _name(part: str, number: int, item: Raw) -> str:
+    from engine.learners.learner import MOST_NAME
+
     named = item.get("text") or item.get("name") or item.get("title") or number + 1
     return f"{ITEMS[part]}{cut(str(named), MOST_NAME)}"
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from engine.backends import backends
 from engine.core.groups import TRIVIAL
 from engine.core.notation import number
-from engine.pictures.view import ZERO, CurveView, View
+from engine.pictures.rounding import ZERO
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.results.wording import listed
@@ -23,6 +23,7 @@ from engine.spec.pictures import of_run
 from hadamard_tui.charts.series_builder import colour_of, letter_of
 
 if TYPE_CHECKING:
+    from engine.pictures.view import CurveView, View
     from engine.results.trace import Trace
     from engine.spec.experiment import Experiment
 

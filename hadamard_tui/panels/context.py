@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.results.caption_room import PLENTY, Room
-from engine.results.results import of_one
-from engine.results.spectrum import picture_of_spectra
-from engine.spec.pictures import of_run
 from hadamard_tui.charts.look import Look
 from hadamard_tui.running.guesses import scored
 from hadamard_tui.running.viewed import Viewed
@@ -64,6 +61,9 @@ class PanelContext:
 
     def look(self, measure: str, title: str = "") -> Look:
         """A measure of all learners that have it, along the run and as far as it is shown."""
+        from engine.results.results import of_one
+        from engine.spec.pictures import of_run
+
         picture = of_run(self.experiment, measure, title)
         found = self.views.view(picture, of_one(self.experiment, self.trace))
         return Look(found, shown=self.shown, place=self.place, options=self.chart_options)
@@ -71,6 +71,9 @@ class PanelContext:
     @property
     def spectra(self) -> View:
         """The singular values of all learners that have them, along the whole run."""
+        from engine.results.results import of_one
+        from engine.results.spectrum import picture_of_spectra
+
         return self.views.view(picture_of_spectra(self.experiment), of_one(self.experiment, self.trace))
 
     @cached_property

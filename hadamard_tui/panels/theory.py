@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from engine.backends import backends
 from engine.pictures.bound_class import FROM_BELOW
 from hadamard_tui.charts.line_heads import head, meaning, standing, whole_name
 from hadamard_tui.panels.panel import Panel
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 
 def show(context: PanelContext) -> Text:
     """Verdict, the lines that apply, those to beat and the others, and the rates that were tried."""
+    from engine.backends import backends
+
     curve = context.curve
     text = Text.assemble(
         (curve.name, "bold"), " is ", (curve.verdict.word, "bold"), f": {curve.verdict.reason}.\n"

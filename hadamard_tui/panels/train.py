@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from engine.measures import named
-from engine.planning.measures import is_recorded
 from hadamard_tui.charts.series_builder import Pen, Plot, smoothing
 from hadamard_tui.charts.view_axes import twice_the_start
 from hadamard_tui.panels.panel import Lack, Panel, measured, nothing, plot, recording
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
 def lacks(experiment: Experiment) -> Lack | None:
     """A run that records the train loss."""
+    from engine.planning.measures import is_recorded
+
     if is_recorded("train", experiment):
         return None
     record = recording(experiment, "records the train loss", named()["train"], named()["unseen"])

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from textual import on
 
-from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.runs import MOST_BYTES, MOST_RUNS, Kept
 from hadamard_tui.screens.running import Running
@@ -83,6 +82,8 @@ class Comparing(Running):
         self.refresh_bindings()
 
     async def action_another_seed(self) -> None:
+        from hadamard_tui.editing.editable_experiment import EditableExperiment
+
         runs = self.query_one(RunList)
         chosen = runs.selected if runs.has_focus_within else None
         editable = self._editable if chosen is None else EditableExperiment(chosen.document, chosen.preset)
@@ -114,6 +115,8 @@ class Comparing(Running):
     @on(RunList.Chosen)
     async def _run_chosen(self, event: RunList.Chosen) -> None:
         """Put up a run as it was: its set-up and its curves."""
+        from hadamard_tui.editing.editable_experiment import EditableExperiment
+
         run = event.run
         editable = EditableExperiment(run.document, run.preset)
         editable.call(run.session.letters)

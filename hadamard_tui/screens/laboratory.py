@@ -17,7 +17,6 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
-from engine.spec.pictures import drawn
 from engine.spec.presets import name_of
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.keyboard.keymap import key
@@ -389,6 +388,8 @@ class Laboratory(StyledOnce, Predicting, Comparing):
 
     def show_set_up(self) -> None:
         """Say in the empty laboratory what a run would show there."""
+        from engine.spec.pictures import drawn
+
         experiment = self._editable.experiment
         title, error = experiment.title or "Your own experiment", self._editable.error
         refused = "" if error is None else f"The set-up was changed and cannot run: {error}"

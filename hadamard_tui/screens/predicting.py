@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.protocols import CLOCKS
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import colour, mark, theory
 from hadamard_tui.keyboard.keymap import key
@@ -53,6 +52,8 @@ class Predicting(Looking):
 
     def _show_guess(self) -> None:
         """Draw the mark that is moved, and those that were put already."""
+        from engine.protocols import CLOCKS
+
         guesses = self.guesses
         assert guesses is not None, "a guess is being made"
         experiment = self._editable.experiment

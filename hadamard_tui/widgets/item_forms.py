@@ -11,7 +11,6 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
-from engine.pictures.picture import Picture
 from engine.spec.axis import Axis
 from engine.spec.fields import fields_of
 from hadamard_tui.editing.typed_text import text_of
@@ -48,6 +47,8 @@ class AxisForm(Vertical):
 
 def picture_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
     """The fields of a picture, and of what it measures."""
+    from engine.pictures.picture import Picture
+
     yield PartForm(f"{place}.measure", "measure", "measures", values["measure"])
     yield Fields(place, fields_of(Picture), values)
 

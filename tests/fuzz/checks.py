@@ -26,7 +26,7 @@ from engine.core.parts import BadInput
 from engine.core.stopping import Stopped
 from engine.measures import named
 from engine.pictures.respect import UNLIKELY, allowed_errors, unseen
-from engine.pictures.view import ROUNDING
+from engine.pictures.rounding import ROUNDING
 from engine.planning.run_plan import plan_run
 from engine.results.invariance import MAGNIFIED, certificate, change_by_rounding, is_unstable, verdict
 from engine.results.outcomes import judge

@@ -23,7 +23,7 @@ import numpy as np
 
 from engine.core import catalogue
 from engine.core.lazy import load_torch
-from engine.pictures.view import ROUNDING
+from engine.pictures.rounding import ROUNDING
 from engine.planning.run_plan import plan_run
 from engine.results.outcomes import judge
 from engine.results.report import claim, encode, number, numbers
