@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from hadamard_tui.charts.colour_map import STEPS, ColourMap
@@ -34,8 +34,7 @@ LINE_MARKS = "#x%=&@"
 _BLANK, _UPPER, _LOWER = ord(" "), ord("▀"), ord("▄")
 
 
-@dataclass(frozen=True)
-class Inked:
+class Inked(msgspec.Struct, frozen=True):
     """Characters with the inks before and behind them, all of shape [rows, columns]."""
 
     glyphs: np.ndarray  # uint32, code points

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from engine.core.notation import number
 
@@ -15,8 +16,7 @@ _PLAIN = (1e-4, 1e6)
 """Numbers between these are written with as many decimals as their error has, others in powers of ten."""
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """One cell; z may be NaN."""
 
     x: float

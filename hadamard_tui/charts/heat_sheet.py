@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 from rich.cells import cell_len
 
@@ -36,8 +36,7 @@ _TRIES = 2
 _APART = 6  # the title moves by a few cells when the bar gets its final width
 
 
-@dataclass(frozen=True)
-class Sheet:
+class Sheet(msgspec.Struct, frozen=True):
     """What every character shows, and where the plot area is.
 
     `shown` is the part of the map that there is room for, and `first` what its first cell is among x and y.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
 from rich.cells import cell_len
 
@@ -66,8 +66,7 @@ class Nets(NamedTuple):
     nets: Sequence[Net]
 
 
-@dataclass(frozen=True)
-class Drawn:
+class Drawn(msgspec.Struct, frozen=True):
     """Characters and their inks, [rows, columns]."""
 
     glyphs: np.ndarray

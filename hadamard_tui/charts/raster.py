@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from hadamard_tui.charts.code_points import write
@@ -30,8 +30,7 @@ _BLANK, BRAILLE = ord(" "), 0x2800
 _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(msgspec.Struct, frozen=True):
     """The plot area cell by cell; all arrays have the shape [rows, columns]."""
 
     glyphs: np.ndarray  # uint32, code points

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
 
 from hadamard_tui.charts.series import Axes, LineStyle, Series
@@ -54,8 +54,7 @@ class Plot(NamedTuple):
     """How far curves were smoothed, in words; nothing where they were not."""
 
 
-@dataclass(frozen=True)
-class Pen:
+class Pen(msgspec.Struct, frozen=True):
     """How the curves of one run are drawn: as far as they are shown, and faint beyond the playhead.
 
     Args:

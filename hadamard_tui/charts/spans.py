@@ -13,9 +13,9 @@ A point whose y cannot be drawn interrupts the curve. A gap narrower than a dot 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ _STACKED = 4096
 _FAR = 1 << 30
 
 
-@dataclass(frozen=True)
-class Spans:
+class Spans(msgspec.Struct, frozen=True):
     """Runs of dots, all of shape [curves, columns]; dot rows count from the top, both ends included."""
 
     top: np.ndarray  # int32
@@ -73,8 +72,7 @@ def fill(
             _fill(spans, np.asarray([index]), a[None], b[None], grid, up)
 
 
-@dataclass(frozen=True)
-class _Grid:
+class _Grid(msgspec.Struct, frozen=True):
     """Where the points of one x fall among the dot columns."""
 
     full: np.ndarray  # int [m], columns that hold points

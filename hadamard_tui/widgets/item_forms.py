@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
@@ -81,8 +81,7 @@ def claim_line(values: dict[str, Any]) -> str:
     return str(values.get("text"))
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True):
     """What a section lists: how one of it is called, in which line, and with which form."""
 
     one: str
