@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from engine.claims import Claim, MaybePlace, Outcome, divergence, where
 from engine.pictures.fate import DIVERGED
-from engine.pictures.view import View
+
+if TYPE_CHECKING:
+    from engine.pictures.view import View
 
 
 class Diverges(Claim, frozen=True, kw_only=True, tag="diverges"):

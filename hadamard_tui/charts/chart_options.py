@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from hadamard_tui.charts.series import Limits
+from hadamard_tui.charts.series import Limits
 
 Axis = Literal["x", "y"]
 
