@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.captions.caption import PLENTY, Room
 from engine.claims import Outcome
 from engine.pictures.view import CurveView, View
-from engine.results.caption import PLENTY, Room
 from engine.results.results import of_one
 from engine.results.spectrum import picture_of_spectra
 from engine.results.trace import Curve, Trace

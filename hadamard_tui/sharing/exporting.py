@@ -11,11 +11,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
+from engine.captions.caption import caption
 from engine.claims import Outcome
 from engine.core import atomic_write
 from engine.core.parts import BadInput
 from engine.pictures.view import View
-from engine.results.caption import caption
 from engine.results.outcomes import divided, judge
 from engine.results.report import encode
 from engine.results.results import Results, of_one

@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from engine.captions.clause import MARK, Clause
+from engine.captions.clauses import clauses
 from engine.claims import Outcome
 from engine.core.texts import cut
 from engine.pictures.view import View
-from engine.results.clause import MARK, Clause
-from engine.results.clauses import clauses
 
 LONGEST_CLAIM = 80
 
