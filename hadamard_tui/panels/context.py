@@ -12,7 +12,7 @@ from engine.captions.caption import PLENTY, Room
 from engine.claims import Outcome
 from engine.pictures.view import CurveView, View
 from engine.results.results import of_one
-from engine.results.spectrum import picture_of_spectra
+from engine.results.spectra import picture_of_spectra
 from engine.results.trace import Curve, Trace
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run

@@ -9,7 +9,6 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 
 from engine.core import catalogue
-from engine.core.mirror import EUCLIDEAN
 from engine.core.parts import BadInput
 from engine.planning.run_plan import plan_run
 from engine.problems.instances import Dense
@@ -25,6 +24,7 @@ from engine.training.descent import speeds_of
 from engine.training.gradient_field import GradientField
 from engine.training.recorder import Recorder
 from engine.training.trajectory import MATRICES, Accuracy, Trajectory
+from engine.updates import EUCLIDEAN
 
 pytestmark = pytest.mark.slow
 
