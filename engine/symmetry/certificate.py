@@ -20,7 +20,7 @@ from engine.measures import named
 from engine.problems.data import Data, draw
 from engine.problems.instances import Instances
 from engine.problems.transformations import element
-from engine.protocols.early_end import EarlyEnd
+from engine.protocols import EarlyEnd
 from engine.spec.recorded import missing
 from engine.spec.setup import Setup
 from engine.training.coupled_runs import on_instances, on_transformed
