@@ -11,10 +11,9 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.architectures import Architecture, HiddenLayers, Signals, Start
+from engine.architectures import Architecture, HiddenLayers, LayerSignals, Signals, Start
 from engine.core.activations import KINKED, Activation, kinked, sent_back, transfer
 from engine.core.groups import PERMUTATIONS, TRIVIAL
-from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
 from engine.core.one_thread import one_thread
 from engine.core.params import Params

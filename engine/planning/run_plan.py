@@ -14,8 +14,8 @@ from engine.planning.lines import PlannedLine, lines_on
 from engine.planning.measures import RecordedMeasures, recorded_measures
 from engine.planning.side_runs import SideRuns, side_runs
 from engine.planning.sizes import sizes_of
-from engine.results.invariance import verdict
 from engine.spec.experiment import Experiment
+from engine.symmetry.verdict import verdict
 from engine.training.descent import curve_name, rates_of
 
 if TYPE_CHECKING:

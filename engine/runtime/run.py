@@ -26,8 +26,7 @@ from engine.planning.run_plan import LearnerPlan, RunPlan, plan_run
 from engine.problems.data import Data
 from engine.problems.examples import Examples
 from engine.problems.labels import Rows
-from engine.protocols import CLOCKS
-from engine.results.early_end import EarlyEnd
+from engine.protocols import CLOCKS, EarlyEnd
 from engine.results.trace import Curve, Floats, Trace
 from engine.runtime import memory_estimate
 from engine.runtime.compiling import compile_meanwhile

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.spectrum import looked_at
+from engine.core.singular_values import looked_at
 from engine.hypotheses.hypothesis import Parametrised, Weighted
 from engine.learners.limit import Limit
 from engine.measures import Measure, Probe

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.results.wording import grouped
+from engine.captions.wording import grouped
 
 if TYPE_CHECKING:
     from engine.pictures.view import LineView

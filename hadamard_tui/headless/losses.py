@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.backends import backends
+from engine.captions.wording import listed
 from engine.core.groups import TRIVIAL
 from engine.core.notation import number
 from engine.pictures.rounding import ZERO
 from engine.results.results import of_one
 from engine.results.views import view
-from engine.results.wording import listed
 from engine.spec.pictures import of_run
 from hadamard_tui.charts.series_builder import colour_of, letter_of
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.results.caption_room import PLENTY, Room
+from engine.captions.room import PLENTY, Room
 from hadamard_tui.charts.look import Look
 from hadamard_tui.running.guesses import scored
 from hadamard_tui.running.viewed import Viewed
@@ -72,7 +72,7 @@ class PanelContext:
     def spectra(self) -> View:
         """The singular values of all learners that have them, along the whole run."""
         from engine.results.results import of_one
-        from engine.results.spectrum import picture_of_spectra
+        from engine.results.spectra import picture_of_spectra
 
         return self.views.view(picture_of_spectra(self.experiment), of_one(self.experiment, self.trace))
 

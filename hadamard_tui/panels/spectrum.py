@@ -52,7 +52,7 @@ def show(context: PanelContext) -> Plot | Text:
 
     It gives the values at the playhead, where there is one. Values that are all the same are one line.
     """
-    from engine.results.spectrum import spectra
+    from engine.results.spectra import spectra
 
     curve = context.curve
     if (spectrum := spectra(context.spectra).get(curve.name)) is None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from engine.results.caption_room import PLENTY, Room
+from engine.captions.room import PLENTY, Room
 from hadamard_tui.charts.letters import with_letters
 from hadamard_tui.charts.series_builder import letters as letters_of
 
@@ -45,7 +45,7 @@ class Viewed:
         self, view: View, experiment: Experiment, outcomes: Sequence[Outcome], room: Room = PLENTY
     ) -> str:
         """What a view of these shows, with the outcomes of all claims, in so much room."""
-        from engine.results.caption import caption
+        from engine.captions.caption import caption
         from engine.results.outcomes import divided
 
         name = repr(view.picture), room

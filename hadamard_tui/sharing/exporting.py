@@ -11,9 +11,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.captions.caption import caption
 from engine.core import atomic_write
 from engine.core.parts import BadInput
-from engine.results.caption import caption
 from engine.results.outcomes import divided, judge
 from engine.results.report import encode
 from engine.results.results import Results, of_one

@@ -35,9 +35,9 @@ from hadamard_tui.widgets.tabs import Tabs
 from hadamard_tui.widgets.words import Words
 
 if TYPE_CHECKING:
+    from engine.captions.room import Room
     from engine.pictures.bound_class import BoundClass
     from engine.pictures.picture import Picture
-    from engine.results.caption_room import Room
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.look import Look
     from hadamard_tui.panels.context import PanelContext

@@ -17,11 +17,11 @@ from engine.core.streams import Streams
 from engine.planning.run_plan import plan_run
 from engine.problems import labels
 from engine.problems.labels import Labels
-from engine.results.invariance import verdict
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import prepare, run
 from engine.spec.pictures import of_run
+from engine.symmetry.verdict import verdict
 from engine.theory import Direction, Drawn
 
 EGU = {"update": "egu"}

@@ -9,9 +9,10 @@ from test_outputs import CLASSES, STEPS, described, net, objective
 from engine.core.groups import UNCHANGED
 from engine.hypotheses import eigenvalues
 from engine.protocols import erm
-from engine.results.invariance import certificate, verdict
 from engine.runtime.run import run
 from engine.spec import reading
+from engine.symmetry.certificate import certificate
+from engine.symmetry.verdict import verdict
 
 LAMBDA = 0.3
 EXACT = 1e-12

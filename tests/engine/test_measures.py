@@ -10,7 +10,7 @@ from building import curve, experiment, gd, measures_of, spectrum_of, weights
 
 from engine.backends import one_by_one
 from engine.core.parts import BadInput
-from engine.core.spectrum import looked_at
+from engine.core.singular_values import looked_at
 from engine.measures import Index, Measure, named
 from engine.planning import measures as planning_measures
 from engine.results.report import encode

@@ -11,9 +11,10 @@ from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.hypotheses import eigenvalues
 from engine.measures.error import right_less_wrong
-from engine.results.invariance import certificate, verdict
 from engine.runtime.run import run
 from engine.spec import reading
+from engine.symmetry.certificate import certificate
+from engine.symmetry.verdict import verdict
 
 EXACT = 1e-12
 CLASSES = {"matrix": {"kind": "clusters", "classes": 3, "n": 9, "sigma": 0.8}, "target": "classes", "d": 4}

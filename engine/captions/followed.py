@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from engine.captions.clause import Clause, Named
+from engine.captions.gap import Gap
+from engine.captions.ranges import known
+from engine.captions.standing import is_bound_in_limit
+from engine.captions.wording import first_of, grouped, listed, plural
 from engine.pictures.view import CurveView, LineView, View
-from engine.results.clause import Clause, Named
-from engine.results.gap import Gap
-from engine.results.ranges import known
-from engine.results.standing import is_bound_in_limit
-from engine.results.wording import first_of, grouped, listed, plural
 
 KINDS = {"exact": ("the exact value", "the exact values"), "asymptotic": ("its limit", "their limits")}
 """What lines of a direction are, of one curve and of several."""

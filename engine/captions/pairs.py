@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.captions.clause import Clause, Named
+from engine.captions.ranges import ERRORS, known
+from engine.captions.wording import first_of, grouped, listed, plural, together
 from engine.core.notation import number
 from engine.pictures import reductions
 from engine.pictures.view import CurveView
-from engine.results.clause import Clause, Named
-from engine.results.ranges import ERRORS, known
-from engine.results.wording import first_of, grouped, listed, plural, together
 
 
 class Pair(NamedTuple):

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.captions.wording import percent
 from engine.core.notation import number
 from engine.pictures.rounding import QUIET
-from engine.results.wording import percent
 
 Floats = NDArray[np.float64]
 

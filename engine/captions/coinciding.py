@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from engine.captions.clause import Clause, Named
+from engine.captions.ranges import known
+from engine.captions.wording import listed
 from engine.core.notation import number
 from engine.pictures.view import Apart, CurveView
-from engine.results.clause import Clause, Named
-from engine.results.ranges import known
-from engine.results.wording import listed
 
 NEAR = 0.01
 """Functions that differ by less than this share of their range are near each other."""

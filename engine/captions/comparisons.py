@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.captions.clause import Clause, Named
+from engine.captions.ranges import known
+from engine.captions.wording import at_most, grouped, listed, plural
 from engine.pictures.rounding import ZERO
 from engine.pictures.view import Apart, CurveView, Floats
-from engine.results.clause import Clause, Named
-from engine.results.ranges import known
-from engine.results.wording import at_most, grouped, listed, plural
 
 CLOSE, CLOSE_AT_END = 10.0, 5.0
 """Percent: what differs by no more than this share of a line all along is close to it, or at one end."""

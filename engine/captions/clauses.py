@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from engine.captions.arrivals import Arrivals
+from engine.captions.clause import Clause, Named
+from engine.captions.coinciding import coinciding
+from engine.captions.comparisons import comparisons
+from engine.captions.followed import followed, without_line
+from engine.captions.pairs import compared, pairs
+from engine.captions.shapes import FEW, Shapes
+from engine.captions.standing import Standing
+from engine.captions.wording import grouped, listed, plural
 from engine.core.notation import number
 from engine.pictures.view import HeatView, View
-from engine.results.arrivals import Arrivals
-from engine.results.clause import Clause, Named
-from engine.results.coinciding import coinciding
-from engine.results.comparisons import comparisons
-from engine.results.followed import followed, without_line
-from engine.results.pairs import compared, pairs
-from engine.results.shapes import FEW, Shapes
-from engine.results.standing import Standing
-from engine.results.wording import grouped, listed, plural
 
 
 def clauses(view: View, letters: Mapping[str, str]) -> Iterator[Clause]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from engine.captions.clause import MARK, Clause
+from engine.captions.clauses import clauses
+from engine.captions.room import PLENTY, Room
 from engine.claims import Outcome
 from engine.core.texts import cut
 from engine.pictures.view import View
-from engine.results.caption_room import PLENTY, Room
-from engine.results.clause import MARK, Clause
-from engine.results.clauses import clauses
 
 LONGEST_CLAIM = 80
 
