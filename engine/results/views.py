@@ -16,7 +16,6 @@ from engine.core.notation import symbol, written
 from engine.core.parts import BadInput
 from engine.measures import measures_in
 from engine.pictures import reductions
-from engine.pictures.fate import fate
 from engine.pictures.picture import RATE, Contour, Picture
 from engine.pictures.view import (
     ROUNDING,
@@ -26,6 +25,7 @@ from engine.pictures.view import (
     HeatView,
     LineView,
     View,
+    fate,
 )
 from engine.protocols import CLOCKS
 from engine.results.gathering import NOTHING, Gathered, Key, Replicas, Stretch, gathered, is_reference

@@ -12,8 +12,8 @@ from textual.containers import Vertical
 from textual.widgets import ContentSwitcher, Static
 
 from engine.captions.caption import Room
-from engine.pictures.bound_class import BoundClass
 from engine.pictures.picture import Picture
+from engine.pictures.view import BoundClass
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.difference import difference
 from hadamard_tui.charts.heat_map import HeatMap
