@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.backends import Backend, weight_vectors, why_no_single_pass
 from engine.core.lazy import torch
-from engine.core.products import with_rows
+from engine.core.linear_algebra import with_rows
 from engine.core.sizes import Sizes
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure

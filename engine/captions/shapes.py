@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from engine.captions.clause import Clause, Named
 from engine.captions.ranges import Range, known, values_of
 from engine.captions.wording import at_most, first_of, grouped, listed, plural, together
-from engine.pictures.rounding import QUIET
-from engine.pictures.view import CurveView
+from engine.pictures.view import QUIET, CurveView
 
 Floats = NDArray[np.float64]
 

@@ -13,8 +13,7 @@ from engine.captions.wording import at_most, grouped, listed, percent, plural
 from engine.core.groups import ROTATIONS, TRIVIAL
 from engine.core.notation import number
 from engine.pictures.respect import respect
-from engine.pictures.rounding import ZERO
-from engine.pictures.view import CurveView, Floats, LineView
+from engine.pictures.view import ZERO, CurveView, Floats, LineView
 
 ROTATION_INVARIANT = "rotation-invariant learners"
 """What those are called in brief whom a bound on them binds, if their names are longer."""

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.claims import Claim, Number, Outcome, name_of
 from engine.learners.learner import Name
-from engine.pictures.rounding import NEAR
+from engine.pictures.view import NEAR
 
 if TYPE_CHECKING:
     from engine.pictures.view import View

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.pictures.rounding import ZERO
-from engine.pictures.view import CurveView, Floats, LineView
+from engine.pictures.view import ZERO, CurveView, Floats, LineView
 
 ENOUGH = 10
 """From so many replicas on, a mean that is below a bound on the expectation says something."""

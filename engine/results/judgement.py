@@ -13,7 +13,7 @@ from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, UNCHANGED, G
 from engine.core.parts import Verdict
 from engine.learners.learner import Learner
 from engine.pictures.respect import Respect, respect
-from engine.pictures.rounding import QUIET
+from engine.pictures.view import QUIET
 from engine.results.results import of_one
 from engine.results.trace import Trace
 from engine.results.views import view

@@ -12,9 +12,8 @@ import numpy as np
 from engine.captions.caption import caption
 from engine.claims import Outcome
 from engine.core.parts import BadInput, Verdict
-from engine.pictures.fate import WHY_INACCURATE
 from engine.pictures.picture import Picture
-from engine.pictures.view import CurveView, HeatView, LineView, View
+from engine.pictures.view import WHY_INACCURATE, CurveView, HeatView, LineView, View
 from engine.results.outcomes import Divided, divided
 from engine.results.results import Results, of_one
 from engine.results.spectra import Spectrum, picture_of_spectra, spectra

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from engine.core.groups import Group
 from engine.core.parts import Finding, Verdict
 from engine.measures import Measure
-from engine.pictures.bound_class import BoundClass, bound_class
-from engine.pictures.fate import fate
+from engine.pictures.view import BoundClass, bound_class, fate
 from engine.results.series import Arrays, Series, replicas_kept
-from engine.training.kept_weights import kept_records
+from engine.training.training_inputs import kept_records
 
 Floats = NDArray[np.float64]
 

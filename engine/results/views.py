@@ -16,16 +16,16 @@ from engine.core.notation import symbol, written
 from engine.core.parts import BadInput
 from engine.measures import measures_in
 from engine.pictures import reductions
-from engine.pictures.fate import fate
 from engine.pictures.picture import RATE, Contour, Picture
-from engine.pictures.rounding import ROUNDING
 from engine.pictures.view import (
+    ROUNDING,
     Apart,
     ContourView,
     CurveView,
     HeatView,
     LineView,
     View,
+    fate,
 )
 from engine.protocols import CLOCKS
 from engine.results.gathering import NOTHING, Gathered, Key, Replicas, Stretch, gathered, is_reference

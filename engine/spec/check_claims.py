@@ -10,7 +10,7 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.pictures.picture import Picture
-from engine.pictures.rounding import NEAR
+from engine.pictures.view import NEAR
 from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import picture_of, pictures_of

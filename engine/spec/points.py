@@ -10,7 +10,7 @@ from engine.claims import Claim
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.pictures.picture import RATE, Picture
-from engine.pictures.rounding import NEAR
+from engine.pictures.view import NEAR
 from engine.problems.data_report import DataReport
 from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment

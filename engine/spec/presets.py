@@ -84,7 +84,7 @@ def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
 @contextmanager
 def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]:
     """Answer with the new words, in one line, if a preset that is read inside the block has former ones."""
-    from engine.spec.former_words import noted, sentence
+    from engine.spec.upgrade import noted, sentence
 
     with noted() as words:
         yield

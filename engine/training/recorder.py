@@ -19,8 +19,7 @@ from engine.problems.data import Data
 from engine.training.evaluators import Evaluator
 from engine.training.evaluators.by_predictions import ByPredictions, seen_counts
 from engine.training.evaluators.choice import evaluator
-from engine.training.kept_weights import kept_records
-from engine.training.training_inputs import TrainingInputs
+from engine.training.training_inputs import TrainingInputs, kept_records
 
 Values = TypeVar("Values")
 

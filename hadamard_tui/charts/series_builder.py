@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
+from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.smoothing import smoothed
 from hadamard_tui.charts.thinning import thinned
 from hadamard_tui.looks import palette
 
 if TYPE_CHECKING:
-    from engine.pictures.bound_class import BoundClass
-    from engine.pictures.view import CurveView, View
-    from hadamard_tui.charts.look import Look
+    from engine.pictures.view import BoundClass, CurveView, View
 
 RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None: "yellow"}
 """The style of the words that a bound is respected, broken, or not decided."""

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from engine.core.notation import number
-from engine.pictures.rounding import ZERO
+from engine.pictures.view import ZERO
 from hadamard_tui.charts.series_builder import colour, colour_of, letter_of, mark
 
 if TYPE_CHECKING:

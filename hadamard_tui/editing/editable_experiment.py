@@ -26,7 +26,7 @@ from hadamard_tui.editing.fitting_claims import Fitting, LeftOut, fitting
 from hadamard_tui.editing.names import Names
 
 if TYPE_CHECKING:
-    from engine.pictures.bound_class import BoundClass
+    from engine.pictures.view import BoundClass
     from engine.spec.experiment import Experiment
     from engine.spec.points import Plan
     from engine.spec.reading import Raw
@@ -110,7 +110,7 @@ class EditableExperiment:
     @property
     def classes(self) -> Mapping[str, BoundClass | None]:
         """Whether proved bounds are going to bind the learners that run, by name."""
-        from engine.runtime.bound_classes import bound_classes  # which imports all of the theory
+        from engine.planning.run_plan import bound_classes  # which imports all of the theory
 
         if self._classes is None or self._classes[0] is not self.experiment:
             self._classes = self.experiment, bound_classes(self.experiment)

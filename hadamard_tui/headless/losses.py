@@ -16,7 +16,7 @@ from engine.backends import backends
 from engine.captions.wording import listed
 from engine.core.groups import TRIVIAL
 from engine.core.notation import number
-from engine.pictures.rounding import ZERO
+from engine.pictures.view import ZERO
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.spec.pictures import of_run

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from engine.pictures.fate import WHY_INACCURATE
+from engine.pictures.view import WHY_INACCURATE
 from engine.results.outcomes import divided, expected_to_diverge
 from hadamard_tui.charts.line_heads import head, whole_name
 from hadamard_tui.headless import losses

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from engine.pictures.bound_class import FROM_BELOW
+from engine.pictures.view import FROM_BELOW
 from hadamard_tui.charts.line_heads import head, meaning, standing, whole_name
 from hadamard_tui.panels.panel import Panel
 

@@ -27,7 +27,7 @@ def costs(experiment: Experiment) -> list[str]:
 
 def _refitted(experiment: Experiment) -> list[str]:
     """A sentence for every learner whose fit to all examples, made anew with each of them, takes seconds."""
-    from engine.planning.sizes import sizes_of
+    from engine.planning.run_plan import sizes_of
 
     found = []
     for learner in experiment.learners:

@@ -18,7 +18,7 @@ from textual.screen import Screen
 from textual.types import NoActiveAppError
 
 from engine.core.parts import BadInput
-from engine.pictures.fate import DIVERGED, WHY_INACCURATE
+from engine.pictures.view import DIVERGED, WHY_INACCURATE
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.runs import Runs
@@ -212,12 +212,12 @@ class Running(Screen[None]):
 
     @on(EngineSpoke)
     def _engine_spoke(self, message: EngineSpoke) -> None:
-        if message.session is not self.session:
-            return
         from engine.runtime import worker as engine
         from engine.runtime.run import Diverged, NotKept
         from hadamard_tui.running.session import refusal
 
+        if message.session is not self.session:
+            return
         message.session.receive(message.event)
         if error := refusal(message.event):
             self.query_one(Setup).complain(error)

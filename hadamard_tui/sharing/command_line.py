@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from engine.core import atomic_write, files
+from engine.core import files
 from engine.core.parts import BadInput
 from engine.spec import presets
 from hadamard_tui import NAME
@@ -52,7 +52,7 @@ def keep(command: str) -> Path:
     with files.faults("the command line", "cannot be written"):
         file = user_state_path(NAME) / "command.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write.write(file, f"{command}\n".encode(), "the command line")
+    files.write(file, f"{command}\n".encode(), "the command line")
     return file
 
 

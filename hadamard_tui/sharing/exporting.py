@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.captions.caption import caption
-from engine.core import atomic_write
+from engine.core import files
 from engine.core.parts import BadInput
 from engine.results.outcomes import divided, judge
 from engine.results.report import encode
@@ -167,12 +167,12 @@ LONGEST_NAME = 200
 def check(path: Path, option: str) -> None:
     """See before a run that a file can be written. Raises: BadInput."""
     check_kind(path, option)
-    atomic_write.check(path, option)
+    files.check(path, option)
 
 
 def export(path: Path, shown: Shown, option: str) -> None:
     """Write a file of the kind that its suffix says. Raises: BadInput."""
-    atomic_write.write(path, content(path, shown, option), option)
+    files.write(path, content(path, shown, option), option)
 
 
 def content(path: Path, shown: Shown, option: str) -> bytes:

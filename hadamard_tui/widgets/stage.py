@@ -36,8 +36,8 @@ from hadamard_tui.widgets.words import Words
 
 if TYPE_CHECKING:
     from engine.captions.room import Room
-    from engine.pictures.bound_class import BoundClass
     from engine.pictures.picture import Picture
+    from engine.pictures.view import BoundClass
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.look import Look
     from hadamard_tui.panels.context import PanelContext

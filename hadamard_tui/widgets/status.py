@@ -11,7 +11,7 @@ from textual import events
 from textual.widgets import Static
 
 from engine.core.notation import number, symbol
-from engine.pictures.bound_class import FROM_BELOW
+from engine.pictures.view import FROM_BELOW
 from hadamard_tui.charts import digits
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.values import Value, compares, equals, looked_at
