@@ -21,10 +21,10 @@ from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.results import Results
 from engine.spec import presets
+from engine.spec.experiment import SUBJECTS
 from engine.spec.pictures import drawn
 from engine.spec.preset_index import Entry, index
 from engine.spec.reading import Raw
-from engine.spec.subjects import SUBJECTS
 from hadamard_tui.browsing import thumbnail, thumbnails
 from hadamard_tui.browsing.preview import takes
 from hadamard_tui.browsing.thumbnail import Thumbnail

@@ -216,7 +216,7 @@ def run_headless(
     Exit code 0: done. 1: a claim failed, or a learner diverged or lost accuracy that no claim expects
     to. 2: bad input. 3: the program failed. 130: stopped by Ctrl-C.
     """
-    from engine.core import atomic_write
+    from engine.core import files
     from engine.core.parts import BadInput
 
     if ascii_only:
@@ -226,7 +226,7 @@ def run_headless(
     if by_replica and not as_json and out is None:
         raise BadInput("--by-replica", "it adds to JSON; give --json or --out FILE, too")
     if out is not None:
-        atomic_write.check(out)
+        files.check(out)
     if exports or out is not None:
         from hadamard_tui.sharing import exporting
 
@@ -251,7 +251,7 @@ def run_headless(
     with Delivery() as delivery:
         delivery.attempt(show)
         if out is not None:
-            delivery.attempt(lambda: atomic_write.write(out, done.as_json(by_replica)))
+            delivery.attempt(lambda: files.write(out, done.as_json(by_replica)))
         for file in exports or ():
             delivery.attempt(partial(_export, file, done))
     return 1 if done.strayed or any(outcome.holds is False for outcome in done.outcomes) else 0
@@ -273,7 +273,7 @@ def verify_presets(
     ] = None,
 ) -> int:
     """Run presets and judge their claims. Exit code 1 if one fails."""
-    from engine.core import atomic_write
+    from engine.core import files
     from engine.core.parts import BadInput
     from engine.spec import presets
     from hadamard_tui.headless import console, verifying
@@ -284,7 +284,7 @@ def verify_presets(
     if prints_report:
         report = None
     elif report is not None:
-        atomic_write.check(report, "--report")
+        files.check(report, "--report")
     done = []
     with Delivery() as delivery:
         for verified in verifying.verify(names or presets.names(), console.errors()):
@@ -300,9 +300,7 @@ def verify_presets(
         else:
             delivery.attempt(lambda: console.output().print(verifying.total(done)))
         if report is not None:
-            delivery.attempt(
-                lambda: atomic_write.write(report, verifying.as_markdown(done).encode(), "--report")
-            )
+            delivery.attempt(lambda: files.write(report, verifying.as_markdown(done).encode(), "--report"))
     return 0 if all(verified.holds for verified in done) else 1
 
 
@@ -370,7 +368,7 @@ def list_parts(
 
     Every number may be an expression of d, n and m, as in 1/(2d).
     """
-    from engine.spec.former_words import sentence
+    from engine.spec.upgrade import sentence
     from hadamard_tui.headless import console, listing
 
     if family in listing.FORMER:

@@ -12,8 +12,8 @@ import pytest
 
 from engine.core import catalogue
 from engine.core.parts import Verdict
-from engine.results import invariance
 from engine.spec import reading
+from engine.symmetry import certificate
 from engine.theory import At, Floats, Line
 from engine.theory.ri_gaussian import RIGaussian
 from tests.fuzz import checks
@@ -162,7 +162,7 @@ def test_a_crash_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*asked: Any) -> Any:
         raise ZeroDivisionError("there is nothing to divide by")
 
-    monkeypatch.setattr(invariance, "element", crash)
+    monkeypatch.setattr(certificate, "element", crash)
     (finding,) = check(SMALL)[0]
     assert finding.what == "crash"
     assert finding.name.startswith("ZeroDivisionError")

@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from engine.spec import presets
+from engine.spec.experiment import SUBJECTS
 from engine.spec.preset_index import Entry, entry_of, index
-from engine.spec.subjects import SUBJECTS
 from hadamard_tui.browsing import thumbnails
 from hadamard_tui.browsing.thumbnail import Thumbnail
 

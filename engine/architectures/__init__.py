@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Part, Verdict
 from engine.core.streams import Stream
-from engine.core.vector_jacobian import vector_jacobian
 from engine.problems.instances import Instances
 
 Start = dict[str, NDArray[np.float64]]
@@ -315,3 +313,28 @@ class Architecture(Part, frozen=True):
         """Whether function and start treat all rotations of instances with d features alike, and why."""
         reason = f"{self.kind} does not say that it treats rotated instances alike"
         return Verdict(False, reason, undecided=True)
+
+
+class LayerSignals(NamedTuple):
+    """Of a trained tensor W [B, o, i] that makes z = W a of its inputs a, on n examples.
+
+    A vector w [B, i] is a layer of one output.
+    """
+
+    inputs: torch.Tensor
+    """a, [B, i, n]."""
+
+    back: torch.Tensor
+    """What comes back to z, [B, o, n]: its derivatives ∂ŷ/∂z times what was sent back."""
+
+
+def vector_jacobian(
+    outputs: torch.Tensor, vector: torch.Tensor, inputs: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, ...]:
+    """Σ_i v_i ∂y_i/∂x of every input x, for outputs y and a vector v of their shape.
+
+    This is `torch.autograd.grad` with `grad_outputs`, which imports sympy at its first call: half a second.
+    """
+    with torch.enable_grad():
+        total = (outputs * vector).sum()
+    return torch.autograd.grad(total, inputs)

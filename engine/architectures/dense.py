@@ -11,12 +11,11 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.architectures import Architecture, HiddenLayers, Signals, Start
+from engine.architectures import Architecture, HiddenLayers, LayerSignals, Signals, Start
 from engine.core.activations import KINKED, Activation, kinked, sent_back, transfer
 from engine.core.groups import PERMUTATIONS, TRIVIAL
-from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
-from engine.core.one_thread import one_thread
+from engine.core.linear_algebra import one_thread
 from engine.core.params import Params
 from engine.core.parts import LARGEST, MOST_LAYERS, SELDOM, BadField, Count, Verdict
 from engine.core.streams import Stream

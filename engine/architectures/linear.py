@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.architectures import Architecture, Start
-from engine.core.layer_signals import LayerSignals
+from engine.architectures import Architecture, LayerSignals, Start
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict

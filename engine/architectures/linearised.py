@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.architectures import Start
+from engine.architectures import LayerSignals, Start
 from engine.architectures.dense import Dense
 from engine.core.activations import sent_back
-from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.backends import Backend, weight_vectors, why_no_single_pass
-from engine.core.block_steps import after_each, block_steps
+from engine.backends.by_rows import after_each, block_steps
 from engine.core.lazy import torch
 from engine.core.sizes import CELLS, Sizes
 from engine.measures import Measure

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.backends import Backend, weight_vectors, why_no_single_pass
-from engine.core.block_steps import after_each, block_steps
 from engine.core.lazy import torch
-from engine.core.products import with_rows
+from engine.core.linear_algebra import with_rows
 from engine.core.sizes import Sizes
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
@@ -266,3 +265,28 @@ class RowsLearner:
 
 
 BACKEND = ByRows()
+
+
+def block_steps(inner: torch.Tensor, errors: torch.Tensor, rates: torch.Tensor | float) -> torch.Tensor:
+    """The multiples η c_j of b instances that steps w ← w − η c_j x_j subtract, [R, V, T, b].
+
+    With slopes c_j = 2(ŷ_j − y_j) of predictions ŷ_j = x_jᵀw₀ − η Σ_(i<j) c_i x_iᵀx_j the slopes solve
+    c (I + 2η U) = 2(Xw₀ − y), where U is XXᵀ above its diagonal.
+
+    Args:
+        inner: the inner products XXᵀ of the instances of every replica, [R, b, b].
+        errors: Xw₀ − y of V variants and T targets before the block, [R, V, T, b].
+        rates: η, one number or [R, V, 1, 1].
+    """
+    system = torch.triu(inner, 1)[:, None] * (2 * rates)  # the diagonal is taken for 1
+    system = system.expand(-1, errors.shape[1], -1, -1)
+    solved: torch.Tensor = torch.linalg.solve_triangular(
+        system, 2 * errors, upper=True, left=False, unitriangular=True
+    )
+    return rates * solved
+
+
+def after_each(before: torch.Tensor, steps: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    """The weights […, b, d] after every one of b steps […, b] along rows […, b, d], from `before` […, d]."""
+    each = steps[..., None, :].expand(*steps.shape, steps.shape[-1])
+    return before[..., None, :] - each.tril() @ rows

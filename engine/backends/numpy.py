@@ -12,9 +12,9 @@ from engine.backends import Backend, weight_vectors
 from engine.backends.structured import LARGE
 from engine.measures import Measure
 from engine.training.descent import rates_of
-from engine.training.kept_weights import kept_records
 from engine.training.pieces import InPieces
 from engine.training.recorder import Block
+from engine.training.training_inputs import kept_records
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner

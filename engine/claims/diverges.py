@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.claims import Claim, MaybePlace, Outcome, divergence, where
-from engine.pictures.fate import DIVERGED
-from engine.pictures.view import View
+from engine.pictures.view import DIVERGED, View
 
 
 class Diverges(Claim, frozen=True, kw_only=True, tag="diverges"):

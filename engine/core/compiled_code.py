@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.core import atomic_write
+from engine.core import files
 from engine.core.parts import BadInput
 
 FOLDER = "hadamard-tui/compiled"
@@ -77,7 +77,7 @@ class CompiledCode(NamedTuple):
         for note in self._notes():
             with suppress(OSError, BadInput):
                 note.parent.mkdir(parents=True, exist_ok=True)
-                atomic_write.write(note, content, "")
+                files.write(note, content, "")
                 return
 
     def _notes(self) -> Iterator[Path]:

@@ -1,14 +1,18 @@
-"""Paths from outside: whatever is wrong with one is bad input in one line, and nothing waits forever."""
+"""Files by paths from outside: read without waiting forever, written whole or not at all."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 
 from engine.core.parts import BadInput
+
+UNFINISHED = ".hadamard-tui-unfinished"
+"""The end of the name of a file that is being written. Its writer holds a lock on it as long as it lives."""
 
 
 @contextmanager
@@ -51,3 +55,73 @@ def read(path: Path, most: int) -> bytes:
     if len(content) > most:
         raise BadInput("", f"too large; at most {most / 1024:g} KiB are read")
     return content
+
+
+def check(path: Path, option: str = "--out") -> None:
+    """See before a run that its result can be written there. Raises: BadInput."""
+    where = f"{option} {path}"
+    with faults(where, "cannot be written"):
+        folder = path.absolute().parent
+        if not folder.is_dir():
+            raise BadInput(where, f"there is no folder {folder}; make it first")
+        with suppress(FileNotFoundError):
+            there = path.stat().st_mode
+            if stat.S_ISDIR(there):
+                raise BadInput(where, "this is a folder; name a file in it")
+            if not stat.S_ISREG(there):
+                raise BadInput(where, "this is not a regular file; name one")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise BadInput(where, f"the folder {folder} is not writable; name another")
+
+
+def write(path: Path, content: bytes, option: str = "--out") -> None:
+    """Put `content` into a file by renaming a finished one. Raises: BadInput if that cannot be done.
+
+    Where a writer was killed it leaves its unfinished file behind, which the next one removes.
+    """
+    check(path, option)
+    with faults(f"{option} {path}", "cannot be written"):
+        path = path.resolve()  # a link keeps pointing to the file that is replaced
+        remove_leftovers(path.parent)
+        unfinished, descriptor = _begin(path.parent)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(descriptor)  # some file systems notice only here that they are full
+                unfinished.replace(path)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
+
+
+def _begin(folder: Path) -> tuple[Path, int]:
+    """A new file and its descriptor, under a lock where the file system has locks."""
+    while True:
+        unfinished = folder / f".{os.urandom(8).hex()}{UNFINISHED}"
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        with suppress(OSError):
+            flock(descriptor, LOCK_EX)
+        if os.fstat(descriptor).st_nlink:
+            return unfinished, descriptor
+        os.close(descriptor)  # taken for a leftover before it was locked
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the unfinished files of writers that are dead; those of live ones are locked."""
+    names: list[str] = []
+    with suppress(OSError):
+        names = os.listdir(folder)
+    for name in names:
+        if name.startswith(".") and name.endswith(UNFINISHED):
+            with suppress(OSError):
+                _remove_unless_locked(folder / name)
+
+
+def _remove_unless_locked(unfinished: Path) -> None:
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        flock(descriptor, LOCK_EX | LOCK_NB)
+        unfinished.unlink()
+    finally:
+        os.close(descriptor)

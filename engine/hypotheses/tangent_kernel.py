@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from engine.architectures import Architecture
-from engine.core.layer_signals import LayerSignals
+from engine.architectures import Architecture, LayerSignals
 from engine.core.lazy import torch
-from engine.core.one_thread import one_thread
+from engine.core.linear_algebra import one_thread
 from engine.core.params import Params
 from engine.problems.instances import Instances
 

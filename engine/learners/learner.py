@@ -10,10 +10,8 @@ from msgspec import Meta
 from engine.core import catalogue
 from engine.core.parts import LARGEST, MOST_LAYERS, SELDOM, BadField
 from engine.core.texts import listed
-from engine.learners.clipping import Clip
-from engine.learners.decay import Decay
-from engine.learners.noise import Noise
 from engine.learners.schedule import AnySchedule
+from engine.learners.step_options import Clip, Decay, Noise
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture as AnyArchitecture

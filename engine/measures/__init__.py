@@ -41,8 +41,6 @@ class Index(NamedTuple):
 
     name: str
     values: NDArray[np.float64]
-    log: bool = False
-    """Whether it is best drawn on a logarithmic axis."""
 
 
 class Probe:
@@ -221,8 +219,6 @@ class Measure(Part, frozen=True):
 
     label: ClassVar[str]
     """What an axis says of it."""
-
-    unit: ClassVar[str] = ""
 
     is_risk: ClassVar[bool] = False
     """Whether it is what learning is to make small, and never below 0: learners are compared by it."""

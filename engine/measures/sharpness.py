@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.lazy import torch
-from engine.hypotheses.curvature import GRAPH, TOGETHER
-from engine.hypotheses.eigenvalues import EXACT, KRYLOV, largest
+from engine.hypotheses.curvature import EXACT, GRAPH, KRYLOV, TOGETHER, largest
 from engine.measures import Measure, Probe
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,52 @@ from numpy.typing import NDArray
 from engine.core.groups import Group
 from engine.core.notation import briefer, values_written, written
 from engine.core.parts import Verdict
-from engine.pictures.bound_class import FROM_BELOW, BoundClass
-from engine.pictures.fate import DIVERGED
 from engine.pictures.picture import Marked, Picture
+
+FROM_BELOW = ("lower", "conjecture")
+"""The directions of lines that are bounds from below, proved or not."""
+
+BoundClass = Literal["bound", "free", "undecided"]
+"""Whether a proved lower bound binds a learner, no bound does, or that is not decided."""
+
+
+def bound_class(
+    holding: Collection[str], binding: Collection[str], verdict: Verdict | None
+) -> BoundClass | None:
+    """The class of a learner; None where no bound from below holds of the problem.
+
+    It is not decided where a conjecture alone binds the learner. Where no bound does, it is not decided if
+    the learner is rotation invariant on this data only, or its structure does not decide that.
+
+    Args:
+        holding: the directions of the lines that hold of the problem.
+        binding: the directions of those among them that bind the learner.
+    """
+    if not any(direction in holding for direction in FROM_BELOW):
+        return None
+    if "lower" in binding:
+        return "bound"
+    if "conjecture" in binding:
+        return "undecided"
+    unknown = verdict is not None and (verdict.undecided or verdict.invariant == "on this data")
+    return "undecided" if unknown else "free"
+
+
+DIVERGED, LOST_ACCURACY = "diverged", "lost accuracy"
+
+WHY_INACCURATE = (
+    "from there on the weights change by more than 0.2 % when the tolerances change, so the curve ends: "
+    "take a smaller rtol, another method or an earlier end"
+)
+"""What it means that a learner has lost accuracy, and what helps."""
+
+
+def fate(lost: int, inaccurate: int) -> str:
+    """What happened to so many replicas that ended early, as a verb, if so many of them lost accuracy."""
+    if not inaccurate:
+        return DIVERGED
+    return LOST_ACCURACY if inaccurate == lost else f"{DIVERGED} or {LOST_ACCURACY}"
+
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -14,7 +14,7 @@ from engine.protocols import CLOCKS
 from engine.results.series import bytes_of
 from engine.spec.experiment import Experiment
 from engine.training.evaluators import choice as evaluators
-from engine.training.kept_weights import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
+from engine.training.training_inputs import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
 
 KERNELS = 4
 """Tangent kernels of a net that are held at once while one is made and taken apart."""

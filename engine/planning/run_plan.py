@@ -5,21 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.backends import Backend, backend_choice
+from engine.backends import Backend, backend_choice, weight_vectors
 from engine.core.parts import Verdict
 from engine.core.sizes import Sizes
 from engine.learners.learner import Learner
 from engine.measures import Measure
-from engine.planning.lines import PlannedLine, lines_on
+from engine.pictures.view import BoundClass, bound_class
+from engine.planning.lines import PlannedLine, SideRuns, lines_on, side_runs
 from engine.planning.measures import RecordedMeasures, recorded_measures
-from engine.planning.side_runs import SideRuns, side_runs
-from engine.planning.sizes import sizes_of
-from engine.results.invariance import verdict
 from engine.spec.experiment import Experiment
+from engine.spec.setup import Setup
+from engine.symmetry.verdict import verdict
 from engine.training.descent import curve_name, rates_of
 
 if TYPE_CHECKING:
     from engine.core.compiled_code import CompiledCode
+
+BYTES = {"float32": 4, "float64": 8}
+"""Bytes of a number by dtype."""
 
 
 @dataclass(frozen=True)
@@ -138,3 +141,41 @@ def _learner_plan(
         sizes=sizes_of(learner, experiment),
         records=experiment.protocol.record_count(experiment.n),
     )
+
+
+def sizes_of(learner: Learner, experiment: Setup) -> Sizes:
+    """Return how large the run of a learner is."""
+    n, d = experiment.n, experiment.d
+    sizes = Sizes(
+        n=n,
+        d=d,
+        item=BYTES[experiment.dtype],
+        replicas=experiment.run.replicas,
+        batch=weight_vectors(learner, experiment),
+        targets=experiment.m,
+        examples=experiment.protocol.examples_given(n),
+        one_hot=experiment.problem.one_hot,
+    )
+    if (architecture := learner.architecture) is None:
+        return sizes
+    return sizes._replace(
+        models=experiment.protocol.models(n),
+        outputs=architecture.outputs,
+        parameters=architecture.size(d),
+        units=architecture.units,
+    )
+
+
+def bound_classes(experiment: Experiment) -> dict[str, BoundClass | None]:
+    """The class of every learner, by name, as its run is going to have it."""
+    plan = plan_run(experiment)
+    holding = [planned for planned in plan.lines if planned.on_problem.holds]
+    directions = [planned.line.direction for planned in holding]
+    return {
+        learner.learner.name: bound_class(
+            directions,
+            [planned.line.direction for planned in holding if planned.binds(learner.learner)],
+            learner.verdict,
+        )
+        for learner in plan.learners
+    }

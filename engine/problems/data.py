@@ -14,8 +14,7 @@ from engine.core.parts import Values
 from engine.core.streams import Streams
 from engine.problems.examples import given, tabled
 from engine.problems.instances import Dense, Instances
-from engine.problems.sylvester import Sylvester
-from engine.problems.walsh import Walsh
+from engine.problems.sylvester import Sylvester, Walsh
 
 if TYPE_CHECKING:
     from engine.problems.matrices import Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from engine.core.lazy import torch
-from engine.core.products import moment, with_rows
+from engine.core.linear_algebra import moment, with_rows
 
 CACHE = 8 << 20
 """A matrix of more bytes than a cache holds is better multiplied by several vectors than read for each."""

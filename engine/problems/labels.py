@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.core.one_thread import one_thread
+from engine.core.linear_algebra import one_thread
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.floating[Any]]

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.groups import Group
+from engine.core.linear_algebra import one_thread
 from engine.core.streams import Stream
-from engine.problems.rotation import haar
 
 Matrix = NDArray[np.float64]
 
@@ -36,3 +36,14 @@ def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matri
     if group.signs:
         moved = moved * np.where(stream.permutation(d)[0] % 2, 1.0, -1.0)
     return moved
+
+
+def haar(gaussian: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The Haar-random orthogonal matrix [d, d] made from a matrix of independent N(0, 1) numbers.
+
+    The Q of its QR decomposition, columns signed so that R has a positive diagonal. Source: Mezzadri 2007.
+    """
+    with one_thread(len(gaussian)):
+        q, r = np.linalg.qr(gaussian)
+    rotation: NDArray[np.float64] = q * np.sign(np.diag(r))
+    return rotation

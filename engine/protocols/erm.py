@@ -16,10 +16,9 @@ from engine.core.parts import SELDOM, Count
 from engine.problems.instances import Instances
 from engine.protocols import BeginGroup, Floats, Protocol
 from engine.training.descent import Descent, begin, start_of
-from engine.training.kept_weights import kept_records
 from engine.training.pieces import InPieces, learning
 from engine.training.recorder import Block, Recorder, nothing_measured
-from engine.training.training_inputs import TrainingInputs
+from engine.training.training_inputs import TrainingInputs, kept_records
 from engine.training.training_run import TrainingRun
 
 Drawn = NDArray[np.int64]

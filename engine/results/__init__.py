@@ -1,1 +1,1 @@
-"""What a run yields and what is concluded from it: trace, verdict and certificate, judgement, JSON."""
+"""What a run yields and what is concluded from it: traces, views, judgements, JSON."""

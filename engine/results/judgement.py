@@ -14,12 +14,13 @@ from engine.core.parts import Verdict
 from engine.learners.learner import Learner
 from engine.pictures.respect import Respect, respect
 from engine.pictures.view import QUIET
-from engine.results.invariance import certificate, change_by_rounding, is_unstable, verdict
 from engine.results.results import of_one
 from engine.results.trace import Trace
 from engine.results.views import view
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
+from engine.symmetry.certificate import certificate, change_by_rounding, is_unstable
+from engine.symmetry.verdict import verdict
 
 MEASURED = (ROTATIONS, PERMUTATIONS, SIGN_FLIPS)
 """The groups under which predictions are compared."""

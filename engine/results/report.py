@@ -3,64 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from engine.captions.caption import caption
 from engine.claims import Outcome
 from engine.core.parts import BadInput, Verdict
-from engine.pictures.fate import WHY_INACCURATE
 from engine.pictures.picture import Picture
-from engine.pictures.view import CurveView, HeatView, LineView, View
-from engine.results.caption import caption
+from engine.pictures.view import WHY_INACCURATE, CurveView, HeatView, LineView, View
 from engine.results.outcomes import Divided, divided
 from engine.results.results import Results, of_one
-from engine.results.spectrum import Spectrum, picture_of_spectra, spectra
+from engine.results.spectra import Spectrum, picture_of_spectra, spectra
 from engine.results.trace import Curve, Floats, TheoryLine, Trace
 from engine.results.views import view
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import drawn, of_run
 
-Series = Callable[[Floats], Any]
-
 MOST_BY_REPLICA = 4_000_000
 """Values of single replicas in a report at most, about 80 MB of text."""
-
-
-def report(
-    document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome], by_replica: bool = False
-) -> dict[str, Any]:
-    """The experiment as given and as resolved at every point, its data files, its pictures, and its claims.
-
-    Without pictures of its own it has one of each number that was measured, against the clock.
-    Learners that are skipped at a point are those whose reading along an axis is known without it.
-    Numbers that are not finite are null. With `by_replica` curves have the values of every replica, too.
-
-    Raises: BadInput for more of these than MOST_BY_REPLICA.
-    """
-    return _report(document, results, outcomes, numbers, by_replica)
 
 
 def encode(
     document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome], by_replica: bool = False
 ) -> bytes:
-    """The report as one line of JSON text.
+    """The experiment as given and as resolved at every point, its data files, its pictures, and its claims.
 
-    Series become text one by one: as objects a million numbers would take five times as much.
+    It is one line of JSON. Without pictures of its own an experiment has one of each number measured,
+    against the clock. Learners that are skipped at a point are those whose reading along an axis is known
+    without it. Numbers that are not finite are null. With `by_replica` curves have the values of every
+    replica, too.
+
+    Raises: BadInput for more of these than MOST_BY_REPLICA.
     """
-    return msgspec.json.encode(_report(document, results, outcomes, _text, by_replica)) + b"\n"
+    return msgspec.json.encode(_report(document, results, outcomes, by_replica)) + b"\n"
 
 
 def _report(
-    document: Mapping[str, Any],
-    results: Results,
-    outcomes: Sequence[Outcome],
-    series: Series,
-    by_replica: bool,
+    document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome], by_replica: bool
 ) -> dict[str, Any]:
-    """The report, with `series` for arrays of numbers."""
     plan = results.plan
     views = [view(picture, results) for picture in _pictures(results)]
     if by_replica:
@@ -79,12 +62,12 @@ def _report(
                 "label": point.label,
                 "finished": place in results.finished,
                 "skipped": sorted(results.skipped.get(place, ())),
-                "runs": _runs(point.experiment, results.traces.get(place), series),
+                "runs": _runs(point.experiment, results.traces.get(place)),
             }
             for place, point in enumerate(plan.points)
         ],
         "pictures": [
-            _picture(found, divided(found.picture, plan.experiment, outcomes), sources, series, by_replica)
+            _picture(found, divided(found.picture, plan.experiment, outcomes), sources, by_replica)
             for found in views
         ],
         "claims": [claim(outcome) for outcome in outcomes],
@@ -116,7 +99,7 @@ def _pictures(results: Results) -> Sequence[Picture]:
 
 
 def _picture(
-    found: View, outcomes: Divided, sources: Mapping[str, TheoryLine], series: Series, by_replica: bool
+    found: View, outcomes: Divided, sources: Mapping[str, TheoryLine], by_replica: bool
 ) -> dict[str, Any]:
     picture = found.picture
     return {
@@ -125,16 +108,13 @@ def _picture(
         "y": picture.y,
         "measure": picture.measure.name,
         "marks": [{"name": mark.name, "x": _of_mark(mark.x), "y": _of_mark(mark.y)} for mark in found.marks],
-        **({} if found.points is None else {"points": [series(one) for one in found.points]}),
+        **({} if found.points is None else {"points": [_series(one) for one in found.points]}),
         "x_label": found.x_label,
         "y_label": found.y_label,
-        "curves": [
-            {**_curve(curve, series), **(_by_replica(curve, series) if by_replica else {})}
-            for curve in found.curves
-        ],
-        "theory": [_line(line, sources[line.kind], series) for line in found.lines],
+        "curves": [{**_curve(curve), **(_by_replica(curve) if by_replica else {})} for curve in found.curves],
+        "theory": [_line(line, sources[line.kind]) for line in found.lines],
         "absent": _absent(found, sources),
-        "heat_maps": [_heat(heat, series) for heat in found.heats],
+        "heat_maps": [_heat(heat) for heat in found.heats],
         "summary": caption(found, outcomes.own, outcomes.others),
     }
 
@@ -149,15 +129,15 @@ def _absent(found: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, An
     ]
 
 
-def _runs(experiment: Experiment, trace: Trace | None, series: Series) -> list[dict[str, Any]]:
+def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
     """What was run at a point: every learner, at each of its rates."""
     if trace is None:
         return []
     found = spectra(view(picture_of_spectra(experiment), of_one(experiment, trace)))
-    return [_what_ran(one, found.get(one.name), series) for one in trace.curves]
+    return [_what_ran(one, found.get(one.name)) for one in trace.curves]
 
 
-def _what_ran(curve: Curve, spectrum: Spectrum | None, series: Series) -> dict[str, Any]:
+def _what_ran(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
     """What was run for a curve, and what became of it; `path` is the name of the backend."""
     return {
         "name": curve.name,
@@ -166,11 +146,11 @@ def _what_ran(curve: Curve, spectrum: Spectrum | None, series: Series) -> dict[s
         "best": curve.best,
         "grid": [{"rate": rate, "mean_loss": number(mean)} for rate, mean in curve.grid.items()],
         "diverged_at": number(curve.diverged_at),
-        "replicas_diverged_at": series(curve.divergences) if curve.diverged else None,
+        "replicas_diverged_at": _series(curve.divergences) if curve.diverged else None,
         "lost_accuracy": WHY_INACCURATE if curve.inaccurate.any() else None,
         "path": curve.backend,
         "verdict": _verdict(curve.verdict),
-        "spectrum": None if spectrum is None else _spectrum(spectrum, series),
+        "spectrum": None if spectrum is None else _spectrum(spectrum),
     }
 
 
@@ -178,15 +158,15 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
     return {"answer": verdict.answer, "invariant": verdict.invariant, "reason": verdict.reason}
 
 
-def _spectrum(spectrum: Spectrum, series: Series) -> dict[str, Any]:
+def _spectrum(spectrum: Spectrum) -> dict[str, Any]:
     return {
-        "x": series(spectrum.x),
+        "x": _series(spectrum.x),
         "rank": spectrum.rank.tolist(),
-        "values": [series(values) for values in spectrum.values],
+        "values": [_series(values) for values in spectrum.values],
     }
 
 
-def _curve(curve: CurveView, series: Series) -> dict[str, Any]:
+def _curve(curve: CurveView) -> dict[str, Any]:
     verdict = curve.verdict
     return {
         "name": curve.name,
@@ -198,44 +178,44 @@ def _curve(curve: CurveView, series: Series) -> dict[str, Any]:
         "replicas": curve.replicas,
         "diverged": curve.diverged,
         "diverged_at": number(curve.diverged_at),
-        "x": series(curve.x),
-        "y": series(curve.y),
-        "stderr": None if curve.stderr is None else series(curve.stderr),
+        "x": _series(curve.x),
+        "y": _series(curve.y),
+        "stderr": None if curve.stderr is None else _series(curve.stderr),
     }
 
 
-def _by_replica(curve: CurveView, series: Series) -> dict[str, Any]:
+def _by_replica(curve: CurveView) -> dict[str, Any]:
     """The curve of every replica by itself."""
-    return {"by_replica": [series(curve.over([replica])) for replica in range(curve.replicas)]}
+    return {"by_replica": [_series(curve.over([replica])) for replica in range(curve.replicas)]}
 
 
-def _line(line: LineView, source: TheoryLine, series: Series) -> dict[str, Any]:
+def _line(line: LineView, source: TheoryLine) -> dict[str, Any]:
     return {
         "name": line.name,
         "title": line.called,
         "kind": line.kind,
         "direction": line.direction,
         "applies_to": list(line.applies_to),
-        "x": series(line.x),
-        "y": series(line.y),
+        "x": _series(line.x),
+        "y": _series(line.y),
         **_theorem(source),
     }
 
 
-def _heat(heat: HeatView, series: Series) -> dict[str, Any]:
+def _heat(heat: HeatView) -> dict[str, Any]:
     return {
         "learner": heat.learner,
-        "x": series(heat.x),
-        "y": series(heat.y),
-        "z": [series(row) for row in heat.z],
-        "stderr": None if heat.stderr is None else [series(row) for row in heat.stderr],
+        "x": _series(heat.x),
+        "y": _series(heat.y),
+        "z": [_series(row) for row in heat.z],
+        "stderr": None if heat.stderr is None else [_series(row) for row in heat.stderr],
         "contours": [
             {
                 "name": contour.name,
                 "line": contour.kind,
                 "direction": contour.direction,
                 "level": contour.level,
-                "values": [series(row) for row in contour.values],
+                "values": [_series(row) for row in contour.values],
             }
             for contour in heat.contours
         ],
@@ -289,5 +269,6 @@ def numbers(values: Floats) -> list[Any]:
     return numbers
 
 
-def _text(values: Floats) -> msgspec.Raw:
+def _series(values: Floats) -> msgspec.Raw:
+    """Numbers as JSON text. A million of them would take five times as much memory as objects."""
     return msgspec.Raw(msgspec.json.encode(numbers(values)))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
-from engine.core.spectrum import looked_at
+from engine.core.singular_values import looked_at
 from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Parametrised, Predictor
 from engine.learners.learner import Learner
@@ -59,8 +59,8 @@ class Snapshots:
         return before - 1 if before else None
 
 
-def why_not(experiment: Experiment, learner: Learner) -> str | None:
-    """Why a learner is not trained once more to look inside it, in one sentence; None if it can be."""
+def why_not(experiment: Experiment) -> str | None:
+    """Why no learner is trained once more to look inside it, in one sentence; None if it can be."""
     n, d = experiment.n, experiment.d
     if n * d > MOST_ENTRIES:
         return f"{n} × {d} instances are too many to repeat the training for a picture"

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from engine.core.groups import Group
 from engine.core.parts import Finding, Verdict
 from engine.measures import Measure
-from engine.pictures.bound_class import BoundClass, bound_class
-from engine.pictures.fate import fate
+from engine.pictures.view import BoundClass, bound_class, fate
 from engine.results.series import Arrays, Series, replicas_kept
-from engine.training.kept_weights import kept_records
+from engine.training.training_inputs import kept_records
 
 Floats = NDArray[np.float64]
 
@@ -114,12 +113,6 @@ class Curve:
         """How many records come before the first divergence: there, means are over all replicas."""
         at = self.diverged_at
         return self.length if at is None else int(np.searchsorted(self.x, at))
-
-    def diverged_by(self, x: float) -> int:
-        """How many replicas have diverged by x: all of them if that ended the curve and no record follows."""
-        if self.diverged == self.replicas and (self.x[-1:] <= x).all():
-            return self.replicas
-        return int(np.count_nonzero(self.divergences <= x))
 
     @property
     def x(self) -> Floats:
@@ -396,10 +389,6 @@ class TheoryLine:
             return self.of_curves
         found = {curve.name: self.along_runs(curve) for curve in curves if curve.length}
         return {name: along for name, along in found.items() if along is not None}
-
-    def at(self, x: float) -> float:
-        """The line at x, linear between its points."""
-        return float(np.interp(x, self.x, self.values))
 
 
 @dataclass(frozen=True, eq=False)

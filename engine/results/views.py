@@ -16,7 +16,6 @@ from engine.core.notation import symbol, written
 from engine.core.parts import BadInput
 from engine.measures import measures_in
 from engine.pictures import reductions
-from engine.pictures.fate import fate
 from engine.pictures.picture import RATE, Contour, Picture
 from engine.pictures.view import (
     ROUNDING,
@@ -26,6 +25,7 @@ from engine.pictures.view import (
     HeatView,
     LineView,
     View,
+    fate,
 )
 from engine.protocols import CLOCKS
 from engine.results.gathering import NOTHING, Gathered, Key, Replicas, Stretch, gathered, is_reference
@@ -224,10 +224,10 @@ def _heat(results: Results, steps: Steps, learner: str, taken: list[Stretch]) ->
     x = np.unique(np.concatenate([part.x for part in parts]))
     y = np.unique([part.height for part in parts])
     summary = steps.picture.summary
-    z = _over(x, y, steps, parts, lambda values: reductions.summary(summary, values))
+    z = _over(x, y, parts, lambda values: reductions.summary(summary, values))
     stderr = None
     if all(reductions.has_error(summary, len(part.values)) for part in parts):
-        stderr = _over(x, y, steps, parts, partial(_error, summary))
+        stderr = _over(x, y, parts, partial(_error, summary))
     return HeatView(learner, x, y, z, stderr, drawn(x, y))
 
 
@@ -258,9 +258,7 @@ def _contours(
     return tuple(one for one in drawn if one is not None)
 
 
-def _over(
-    x: Floats, y: Floats, steps: Steps, parts: list[AtPoint], one: Callable[[Floats], Floats]
-) -> Floats:
+def _over(x: Floats, y: Floats, parts: list[AtPoint], one: Callable[[Floats], Floats]) -> Floats:
     """One number [M, N] for every place of a map that the parts [R, …] are at, NaN elsewhere."""
     found = np.full((len(y), len(x)), np.nan)
     for part in parts:
@@ -285,7 +283,7 @@ def _contour(
                 direction, title = line.direction, line.called
     if not found:
         return None
-    values = _over(x, y, steps, steps.parts(found), lambda each: reductions.summary(picture.summary, each))
+    values = _over(x, y, steps.parts(found), lambda each: reductions.summary(picture.summary, each))
     name = contour.name or f"{title} = {contour.level:g}"
     return ContourView(name, contour.line, direction, contour.level, values)
 

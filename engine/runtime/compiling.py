@@ -1,10 +1,14 @@
-"""What is compiled for a run, by a process of its own."""
+"""Code that another process compiles for a run, and the backend that serves until it is there."""
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
 
 from engine.planning.run_plan import LearnerPlan, RunPlan
+from engine.training.recorder import Block
+from engine.training.training_run import Recording
 
 MODULE = "engine.runtime.small_run"
 """The program of that process."""
@@ -25,3 +29,28 @@ def compile_first(plan: RunPlan) -> None:
         if planned.faster is not None:
             _, code = planned.faster
             code.wait()
+
+
+class Handover:
+    """The records of one backend up to some record, and of another from there on: equal up to rounding.
+
+    The other one goes through what has been recorded once more.
+    """
+
+    def __init__(
+        self, serving: Recording, is_ready: Callable[[], bool], begin: Callable[[], Recording]
+    ) -> None:
+        """Until something is ready the first one serves; then another one begins."""
+        self._serving, self._is_ready, self._begin = serving, is_ready, begin
+        self._waiting, self._taken, self._again = True, 0, 0
+
+    def advance(self, records: int, seconds: float = math.inf) -> Block:
+        if self._waiting and self._is_ready():
+            self._waiting, self._again = False, self._taken
+            self._serving = self._begin()
+        block = self._serving.advance(records, seconds)
+        count = len(block.loss)
+        known = min(self._again, count)
+        self._again -= known
+        self._taken += count - known
+        return block.after(known) if known else block

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from engine.planning.sizes import BYTES
+from engine.planning.run_plan import BYTES
 from engine.problems.data import Data, draw
 from engine.problems.examples import Examples, examples
 from engine.spec.experiment import Experiment

@@ -26,21 +26,18 @@ from engine.planning.run_plan import LearnerPlan, RunPlan, plan_run
 from engine.problems.data import Data
 from engine.problems.examples import Examples
 from engine.problems.labels import Rows
-from engine.protocols import CLOCKS
-from engine.results.early_end import EarlyEnd
+from engine.protocols import CLOCKS, EarlyEnd
 from engine.results.trace import Curve, Floats, Trace
 from engine.runtime import memory_estimate
-from engine.runtime.compiling import compile_meanwhile
+from engine.runtime.compiling import Handover, compile_meanwhile
 from engine.runtime.drawn_data import DrawnData
-from engine.runtime.handover import Handover
 from engine.runtime.pacing import MOST
 from engine.runtime.store import Store
 from engine.runtime.theory_lines import theory_lines
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
-from engine.training.kept_weights import kept_records
 from engine.training.recorder import Block
-from engine.training.training_inputs import Undrawn
+from engine.training.training_inputs import Undrawn, kept_records
 from engine.training.training_run import Recording
 
 COMPARED_BY = AverageLoss().name

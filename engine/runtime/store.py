@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import engine
-from engine.core import atomic_write, files
+from engine.core import files
 from engine.core.parts import BadInput
 from engine.learners.learner import Learner
 from engine.planning.run_plan import LearnerPlan
@@ -115,8 +115,8 @@ class Store:
             raise BadInput(str(path), f"it takes {size / MB:.3g} MB, and all may take {self._most / MB:.3g}")
         if self._taken is None:  # once: a folder that nothing is written to is not looked at by its writers
             for folder in self._folder.glob("??"):
-                atomic_write.remove_leftovers(folder)
-        atomic_write.write(path, content.getvalue(), "")
+                files.remove_leftovers(folder)
+        files.write(path, content.getvalue(), "")
         self._make_room(size)
 
     def _make_room(self, size: int) -> None:

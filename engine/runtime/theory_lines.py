@@ -11,9 +11,8 @@ import numpy as np
 
 from engine.learners.learner import Learner
 from engine.measures import named
-from engine.planning.lines import PlannedLine
+from engine.planning.lines import ForLine, PlannedLine
 from engine.planning.run_plan import LearnerPlan, RunPlan
-from engine.planning.side_runs import ForLine
 from engine.problems.data import Data
 from engine.problems.labels import Rows
 from engine.results.trace import Along, Curve, Floats, TheoryLine

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
-from engine.core.one_thread import one_thread
+from engine.core.linear_algebra import one_thread
 from engine.core.parts import Part, Values, Verdict
 from engine.core.sizes import DERIVED, Sizes
 from engine.core.stopping import aside, go_on

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, NamedTuple
 from msgspec import Meta
 
 from engine.core.lazy import torch
+from engine.core.linear_algebra import with_rows
 from engine.core.parts import Verdict
-from engine.core.products import with_rows
 from engine.core.sizes import DERIVED, Sizes
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data

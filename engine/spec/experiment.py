@@ -1,8 +1,8 @@
-"""The typed description of an experiment. The preset file format is exactly this."""
+"""The typed description of an experiment, which is the format of preset files."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from msgspec import Meta
 
@@ -11,7 +11,27 @@ from engine.core.parts import MOST_WORDS
 from engine.pictures.picture import Picture
 from engine.spec.axis import Axis
 from engine.spec.setup import Setup
-from engine.spec.subjects import Subject
+
+Subject = Literal[
+    "Hadamard matrices",
+    "Rotation invariance",
+    "Multiplicative updates and sparse nets",
+    "Random instances",
+    "Many targets and rank",
+    "Losses and labels",
+    "Examples needed",
+    "Implicit bias",
+    "Wide and deep nets",
+    "Parities",
+    "Large steps",
+    "Data and classes",
+    "Open problems",
+    "Other",
+]
+"""The headings under which presets are listed, in their order."""
+
+SUBJECTS: tuple[Subject, ...] = get_args(Subject)
+
 
 if TYPE_CHECKING:
     from engine.claims import Claim as AnyClaim

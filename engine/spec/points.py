@@ -76,11 +76,6 @@ class Plan:
         """Which values a point has of the axes that split the curves of a picture. Raises: BadInput."""
         return tuple(point.place[self.number_of(name)] for name in picture.split_by)
 
-    @cached_property
-    def shape(self) -> tuple[int, ...]:
-        """How many values every axis has."""
-        return tuple(len(axis.grid) for axis in self.axes)
-
     def number_of(self, name: str) -> int:
         """Which axis has a name. Raises: BadInput."""
         for number, axis in enumerate(self.axes):

@@ -13,7 +13,7 @@ import msgspec
 from engine.core.filled_text import has_braces
 from engine.core.parts import BadInput
 from engine.spec import plan, presets, reading
-from engine.spec.subjects import SUBJECTS
+from engine.spec.experiment import SUBJECTS
 from engine.spec.words import texts_of
 
 WORDS = ("title", "story", "source", "subject")

@@ -14,9 +14,9 @@ from engine.core.parts import BadInput
 from engine.spec import plan, reading
 from engine.spec.changes import SET_UP, unjudged
 from engine.spec.experiment import Experiment
-from engine.spec.former_words import noted, sentence
 from engine.spec.points import Plan
 from engine.spec.reading import Raw
+from engine.spec.upgrade import noted, sentence
 
 
 def folder() -> Path:

@@ -22,9 +22,8 @@ from engine.spec import raw_values
 from engine.spec.axis import Axis
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
-from engine.spec.former_words import new_key, new_kind
 from engine.spec.numbers import resolved, types_of
-from engine.spec.upgrade import renamed, upgraded
+from engine.spec.upgrade import new_key, new_kind, renamed, upgraded
 from engine.spec.words import filled
 
 Raw = dict[str, Any]

@@ -18,8 +18,8 @@ from engine.core.parts import Finding, Part
 from engine.learners.learner import Learner
 from engine.problems.data import Data
 from engine.problems.labels import Labels, Rows
-from engine.results.invariance import verdict
 from engine.spec.setup import Setup
+from engine.symmetry.verdict import verdict
 from engine.training.descent import Descent
 
 if TYPE_CHECKING:

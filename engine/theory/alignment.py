@@ -10,8 +10,8 @@ from engine.core.groups import SIGNED_PERMUTATIONS, Group
 from engine.core.parts import Finding
 from engine.formulas import alignment
 from engine.learners.learner import Learner
-from engine.results.invariance import verdict
 from engine.spec.setup import Setup
+from engine.symmetry.verdict import verdict
 from engine.theory import At, Direction, Floats, Line, whole_cube
 
 

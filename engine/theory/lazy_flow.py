@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from engine.core.mirror import EUCLIDEAN
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line, only_square
 from engine.training.descent import speeds_of
+from engine.updates import EUCLIDEAN
 
 
 class LazyFlow(Line, frozen=True, tag="lazy-flow"):

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from engine.core.mirror import EUCLIDEAN
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.measures.loss import AverageLoss
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line, only_square
+from engine.updates import EUCLIDEAN
 
 if TYPE_CHECKING:
     from engine.measures import Measure

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
-from engine.results.linearity import linear_in_labels
 from engine.spec.setup import Setup
+from engine.symmetry.linearity import linear_in_labels
 from engine.theory import At, Direction, Floats, only_square
 from engine.theory.percolation import OfFactors
 

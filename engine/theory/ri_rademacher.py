@@ -7,9 +7,9 @@ from typing import ClassVar
 from engine.core.groups import SIGNED_PERMUTATIONS, TRIVIAL, Group
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
-from engine.results.invariance import verdict
-from engine.results.linearity import linear_in_labels
 from engine.spec.setup import Setup
+from engine.symmetry.linearity import linear_in_labels
+from engine.symmetry.verdict import verdict
 from engine.theory import (
     At,
     Direction,

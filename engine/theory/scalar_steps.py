@@ -9,8 +9,8 @@ import numpy as np
 from engine.core.lazy import torch
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
-from engine.results.invariance import verdict
 from engine.spec.setup import Setup
+from engine.symmetry.verdict import verdict
 from engine.theory import At, Direction, Floats, Line, at_rate_lr, only_square, shown_once
 
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from engine.architectures import Architecture
 from engine.core.cost import Cost
 from engine.core.lazy import torch
-from engine.core.mirror import EUCLIDEAN, Mirror
 from engine.core.params import Params
 from engine.hypotheses.curvature import Curvature
 from engine.problems.instances import Instances
+from engine.updates import EUCLIDEAN, Mirror
 
 Floats = NDArray[np.float64]
 

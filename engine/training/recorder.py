@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.spectrum import looked_at
+from engine.core.singular_values import looked_at
 from engine.hypotheses.hypothesis import Parametrised, Weighted
 from engine.learners.limit import Limit
 from engine.measures import Measure, Probe
@@ -19,8 +19,7 @@ from engine.problems.data import Data
 from engine.training.evaluators import Evaluator
 from engine.training.evaluators.by_predictions import ByPredictions, seen_counts
 from engine.training.evaluators.choice import evaluator
-from engine.training.kept_weights import kept_records
-from engine.training.training_inputs import TrainingInputs
+from engine.training.training_inputs import TrainingInputs, kept_records
 
 Values = TypeVar("Values")
 

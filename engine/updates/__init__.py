@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.architectures import Architecture
+from engine.architectures import Architecture, LayerSignals
 from engine.core.groups import SIGNED_PERMUTATIONS
-from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
-from engine.core.mirror import Mirror
-from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.params import Params, per_member
 from engine.core.parts import BadField, Part, Positive, Verdict
 from engine.core.sizes import DERIVED, Sizes
@@ -475,3 +472,39 @@ def only_mistakes(rule: Update, loss: Loss) -> str | None:
         f"{rule.kind} moves after mistakes only, and the slope of {loss.kind} loss is not zero without one; "
         f"take mistake loss"
     )
+
+
+class Mirror(NamedTuple):
+    """A rule that with a small rate η follows dθ/dt = −∂L/∂w in the time t = η · step.
+
+    θ are dual weights, of which the weights w are a function: themselves for gradient descent, their
+    logarithms for EGU. Source: KW97; theory.md §4.
+    """
+
+    dual: Callable[[Params, dict[str, Params]], Params]
+    """θ, of the parameters and the state at the start."""
+
+    primal: Callable[[Params], Params]
+    """w, of θ."""
+
+
+EUCLIDEAN = Mirror(lambda params, _: params, lambda dual: dual)
+"""That of gradient descent."""
+
+
+class MultiplicativeStep(NamedTuple):
+    """A learner that predicts xᵀ(a^L − b^L), whose steps along g = c x multiply.
+
+    Where x_i is ±1, a_i is multiplied by the factor of that sign, and b_i, if there is a b, by that of the
+    other sign. For +1 it is e^(−s η c) or 1 − s η c, for −1 e^(s η c) or 1 + s η c.
+    """
+
+    exponential: bool
+    scale: float = 1.0
+    """s."""
+    power: int = 1
+    """L, 1 or 2: a^L and b^L are multiplied by the powers of the factors."""
+    halves: Callable[[Params, dict[str, Params]], tuple[torch.Tensor, ...]] = lambda params, _: (
+        *params.values(),
+    )
+    """a and b, or a alone, [B, d], of the parameters and the state at the start."""

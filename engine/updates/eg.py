@@ -9,11 +9,10 @@ from msgspec import Meta
 from engine.architectures import Architecture
 from engine.core.groups import PERMUTATIONS
 from engine.core.lazy import torch
-from engine.core.mirror import Mirror
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, descended, even, only_linear, zeros
+from engine.updates import Mirror, Rate, Rates, State, Update, descended, even, only_linear, zeros
 
 
 class EG(Update, frozen=True, tag="eg"):

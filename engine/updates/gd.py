@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.architectures import Architecture
-from engine.core.mirror import EUCLIDEAN, Mirror
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Plain, Rate
+from engine.updates import EUCLIDEAN, Mirror, Plain, Rate
 
 
 class GD(Plain, frozen=True, tag="gd"):

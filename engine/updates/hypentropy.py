@@ -9,12 +9,10 @@ from msgspec import Meta
 from engine.architectures import Architecture
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
-from engine.core.mirror import Mirror
-from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.params import Params
 from engine.core.parts import Positive, Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, descended
+from engine.updates import Mirror, MultiplicativeStep, Rate, Rates, State, Update, descended
 
 
 class Hypentropy(Update, frozen=True, tag="hypentropy"):

@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from engine.architectures import Architecture
-from engine.core.layer_signals import LayerSignals
+from engine.architectures import Architecture, LayerSignals
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict

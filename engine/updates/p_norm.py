@@ -9,11 +9,10 @@ from msgspec import Meta
 
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
-from engine.core.mirror import Mirror
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, descended
+from engine.updates import Mirror, Rate, Rates, State, Update, descended
 
 
 class PNorm(Update, frozen=True, tag="p-norm"):

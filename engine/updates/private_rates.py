@@ -7,12 +7,10 @@ from typing import ClassVar
 from engine.architectures import Architecture
 from engine.core.groups import PERMUTATIONS
 from engine.core.lazy import torch
-from engine.core.mirror import Mirror
-from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, Weight, even, only_linear
+from engine.updates import Mirror, MultiplicativeStep, Rate, Rates, State, Update, Weight, even, only_linear
 
 
 class PrivateRates(Update, frozen=True, tag="private-rates"):

@@ -8,10 +8,9 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.core.mirror import EUCLIDEAN, Mirror
 from engine.core.parts import Count, Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Plain, Rate
+from engine.updates import EUCLIDEAN, Mirror, Plain, Rate
 
 
 class SGD(Plain, frozen=True, tag="sgd"):

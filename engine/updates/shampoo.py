@@ -8,7 +8,6 @@ from msgspec import Meta
 
 from engine.core.groups import SIGN_FLIPS, SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
-from engine.core.matrix_powers import power
 from engine.core.params import Params
 from engine.core.parts import Count, Verdict
 from engine.problems.matrices import Matrix
@@ -114,3 +113,19 @@ def _of_length(directions: Params, others: Params) -> Params:
         moves = own[name] > 0
         found[name] = torch.where(moves, v * (theirs[name] / own[name].where(moves, 1.0)), 0.0)
     return found
+
+
+def eigh(matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Eigenvalues [..., d], the smallest first, and eigenvectors [..., d, d], of symmetric [..., d, d].
+
+    NaN for those that are not finite, of which LAPACK would make an error for all.
+    """
+    finite = matrices.isfinite().all(-1).all(-1)
+    sizes, axes = torch.linalg.eigh(matrices.where(finite[..., None, None], 0.0))
+    return sizes.where(finite[..., None], torch.nan), axes
+
+
+def power(matrices: torch.Tensor, exponent: float, least: float) -> torch.Tensor:
+    """S^p of symmetric S of which no eigenvalue is below `least`, but for rounding."""
+    sizes, axes = eigh(matrices)
+    return (axes * (sizes.clamp(min=least) ** exponent)[..., None, :]) @ axes.mT

@@ -7,15 +7,11 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from engine.core.lazy import torch
-from engine.core.matrix_powers import eigh
 from engine.core.params import Params
 from engine.core.parts import Count, Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, as_matrix, descended, zeros
-
-Basis = tuple["torch.Tensor", "torch.Tensor"]
-"""Q_L [B, h, h] and Q_R [B, d, d], the eigenvectors in columns."""
-
+from engine.updates.shampoo import eigh
 
 UNCERTAIN = 1e-9
 """Eigenvectors of eigenvalues up to this share of the largest are uncertain by 1e-7 and more in float64.

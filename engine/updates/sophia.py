@@ -6,9 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from engine.architectures import Architecture
+from engine.architectures import Architecture, LayerSignals
 from engine.core.groups import SIGNED_PERMUTATIONS
-from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict

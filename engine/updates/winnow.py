@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.architectures import Architecture
-from engine.core.mirror import Mirror
-from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.parts import Verdict
 from engine.losses import Loss
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, only_mistakes
+from engine.updates import Mirror, MultiplicativeStep, Rate, only_mistakes
 from engine.updates.egu import EGU
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from engine.core.catalogue import members
 from engine.core.parts import BadInput, summary_of
+from engine.spec.experiment import SUBJECTS
 from engine.spec.preset_index import Entry, entry_of, index
 from engine.spec.presets import name_of
-from engine.spec.subjects import SUBJECTS
 from hadamard_tui.browsing.words import has_words
 from hadamard_tui.state import own_presets
 

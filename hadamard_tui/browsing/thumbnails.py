@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from engine.core import atomic_write
+from engine.core import files
 from hadamard_tui.browsing.thumbnail import Thumbnail
 
 FILE = Path(__file__).with_name("thumbnails.json")
@@ -32,4 +32,4 @@ def write(file: Path, thumbnails: Mapping[str, Thumbnail]) -> None:
     """Write a file with a line per preset, so that a change is seen. Raises: BadInput."""
     encode = msgspec.json.Encoder(order="deterministic").encode
     lines = [f"{encode(name).decode()}: {encode(one).decode()}" for name, one in sorted(thumbnails.items())]
-    atomic_write.write(file, ("{\n" + ",\n".join(lines) + "\n}\n").encode(), "thumbnails")
+    files.write(file, ("{\n" + ",\n".join(lines) + "\n}\n").encode(), "thumbnails")

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from engine.captions.wording import grouped
 from engine.pictures.view import LineView
-from engine.results.wording import grouped
 
 ROUNDING = 1e-9
 """Relative to the largest value, lines of several curves that differ by less are the same."""

@@ -14,12 +14,11 @@ _PLAIN = (1e-4, 1e6)
 
 @dataclass(frozen=True)
 class Reading:
-    """One cell; z and its standard error may be NaN."""
+    """One cell; z may be NaN."""
 
     x: float
     y: float
     z: float
-    stderr: float
     text: str
 
 
@@ -30,7 +29,7 @@ def read(heat: HeatMap, ix: int, iy: int) -> Reading:
     where = f"{heat.x_label or 'x'} {_place(x)}, {heat.y_label or 'y'} {heat.y_name(y) or _place(y)}"
     value = heat.missing if math.isnan(z) else with_error(z, stderr)
     grey = heat.unlit is not None and bool(heat.unlit[iy])
-    return Reading(x, y, z, stderr, f"{where}: {value}{f', {heat.unlit_words}' if grey else ''}")
+    return Reading(x, y, z, f"{where}: {value}{f', {heat.unlit_words}' if grey else ''}")
 
 
 def _place(value: float) -> str:

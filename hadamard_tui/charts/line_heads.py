@@ -9,7 +9,7 @@ from rich.text import Text
 
 from engine.core import catalogue
 from engine.core.parts import summary_of
-from engine.pictures.bound_class import FROM_BELOW
+from engine.pictures.view import FROM_BELOW
 from engine.results.trace import TheoryLine
 
 DIRECTIONS: dict[str, str] = {

@@ -72,7 +72,7 @@ def paint(
 
     glyphs = np.where(bits > 0, bits.astype(np.uint32) + BRAILLE, _BLANK).astype(np.uint32)
     colours = np.where(bits > 0, np.where(line_owner >= 0, line_owner, band_owner), -1).astype(np.int16)
-    for index, row, column in _points(series, lines, rows):
+    for index, row, column in _points(series, lines):
         glyphs[row, column], colours[row, column] = POINT, index
         line_owner[row, column] = index
     for index, row, column in zeros(series, axes, rows, columns):
@@ -192,7 +192,7 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
     return owner.reshape(rows, columns)
 
 
-def _points(series: Sequence[Series], lines: Spans, rows: int) -> Iterator[tuple[int, int, int]]:
+def _points(series: Sequence[Series], lines: Spans) -> Iterator[tuple[int, int, int]]:
     """Where points that no line joins are, as (series, row, column): those of what has no lines at all, and
     single ones of lines beside the curves, which would be lost as a dot."""
     for index, one in enumerate(series):

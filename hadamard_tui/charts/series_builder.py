@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.pictures.bound_class import BoundClass
-from engine.pictures.view import CurveView, View
+from engine.pictures.view import BoundClass, CurveView, View
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.smoothing import smoothed

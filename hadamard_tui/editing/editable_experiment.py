@@ -15,8 +15,8 @@ import msgspec
 from engine.core import catalogue
 from engine.core.filled_text import has_braces, plain
 from engine.core.parts import BadInput
-from engine.pictures.bound_class import BoundClass
-from engine.runtime.bound_classes import bound_classes
+from engine.pictures.view import BoundClass
+from engine.planning.run_plan import bound_classes
 from engine.spec import plan as plans
 from engine.spec import presets, reading
 from engine.spec.changes import unjudged

@@ -46,7 +46,7 @@ ALLOWED = {
 def presets_table() -> Table:
     """Every preset, by subject, with its title, the first sentence of its story, and its source."""
     from engine.spec import presets
-    from engine.spec.subjects import SUBJECTS
+    from engine.spec.experiment import SUBJECTS
 
     rows: dict[str, list[tuple[Text, Text | Group]]] = {subject: [] for subject in SUBJECTS}
     for name in presets.names():

@@ -12,13 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.backends import backends
+from engine.captions.wording import listed
 from engine.core.groups import TRIVIAL
 from engine.core.notation import number
 from engine.pictures.view import ZERO, CurveView, View
 from engine.results.results import of_one
 from engine.results.trace import Trace
 from engine.results.views import view
-from engine.results.wording import listed
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
 from hadamard_tui.charts.series_builder import colour_of, letter_of

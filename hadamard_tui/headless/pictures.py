@@ -13,10 +13,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from engine.captions.caption import caption
 from engine.claims import Outcome
 from engine.core.notation import number
 from engine.pictures.view import CurveView, LineView, View
-from engine.results.caption import caption
 from engine.results.outcomes import divided
 from engine.results.results import Results
 from engine.results.views import view

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.claims import Outcome
-from engine.pictures.fate import WHY_INACCURATE
+from engine.pictures.view import WHY_INACCURATE
 from engine.results.outcomes import divided, expected_to_diverge
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.spec.experiment import Experiment

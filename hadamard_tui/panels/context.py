@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.captions.caption import PLENTY, Room
 from engine.claims import Outcome
 from engine.pictures.view import CurveView, View
-from engine.results.caption import PLENTY, Room
 from engine.results.results import of_one
-from engine.results.spectrum import picture_of_spectra
+from engine.results.spectra import picture_of_spectra
 from engine.results.trace import Curve, Trace
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
@@ -74,11 +74,6 @@ class PanelContext:
     def loss(self) -> Look:
         """The loss of all learners."""
         return self.look("loss")
-
-    @property
-    def numbered(self) -> list[tuple[int, Curve]]:
-        """The curves of the run with their numbers."""
-        return [(self.number(curve), curve) for curve in self.trace.curves]
 
     def drawn(self, curve: Curve) -> CurveView:
         """A curve of the run as it is drawn, with its letter and its colour."""

@@ -8,7 +8,7 @@ import numpy as np
 from rich.text import Text
 
 from engine.core import catalogue
-from engine.pictures.bound_class import FROM_BELOW
+from engine.pictures.view import FROM_BELOW
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Pen, Plot, smoothing, theory

@@ -8,7 +8,7 @@ from rich.text import Text
 from engine.measures.rank import Rank
 from engine.measures.spectrum import SingularValues
 from engine.planning.measures import is_recorded
-from engine.results.spectrum import spectra
+from engine.results.spectra import spectra
 from engine.results.trace import Curve
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Series

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from engine.backends import backends
-from engine.pictures.bound_class import FROM_BELOW
+from engine.pictures.view import FROM_BELOW
 from engine.results.trace import Curve, TheoryLine
 from hadamard_tui.charts.line_heads import head, meaning, standing, whole_name
 from hadamard_tui.panels.context import PanelContext

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.core.texts import listed
-from engine.planning.sizes import sizes_of
+from engine.planning.run_plan import sizes_of
 from engine.spec.experiment import Experiment
 
 SECONDS = 1e10

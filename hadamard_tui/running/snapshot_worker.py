@@ -54,7 +54,7 @@ class Looking:
 
     def _work(self) -> None:
         for learner in sorted(self._experiment.learners, key=lambda one: one.name != self._first):
-            if reason := why_not(self._experiment, learner):
+            if reason := why_not(self._experiment):
                 self.reasons[learner.name] = reason
                 continue
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from engine.captions.caption import PLENTY, Room, caption
 from engine.claims import Outcome
 from engine.pictures.picture import Picture
 from engine.pictures.view import View
-from engine.results.caption import PLENTY, Room, caption
 from engine.results.outcomes import divided
 from engine.results.results import Results
 from engine.results.views import view

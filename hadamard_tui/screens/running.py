@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.types import NoActiveAppError
 
 from engine.core.parts import BadInput
-from engine.pictures.fate import DIVERGED, WHY_INACCURATE
+from engine.pictures.view import DIVERGED, WHY_INACCURATE
 from engine.results.trace import Curve, Trace
 from engine.runtime import worker as engine
 from engine.runtime.run import Diverged, NotKept

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from engine.core import atomic_write, files
+from engine.core import files
 from engine.core.parts import BadInput
 from engine.spec import presets
 from engine.spec.reading import Raw
@@ -50,7 +50,7 @@ def keep(command: str) -> Path:
     with files.faults("the command line", "cannot be written"):
         file = user_state_path(NAME) / "command.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write.write(file, f"{command}\n".encode(), "the command line")
+    files.write(file, f"{command}\n".encode(), "the command line")
     return file
 
 

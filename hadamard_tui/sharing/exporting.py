@@ -11,12 +11,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
+from engine.captions.caption import caption
 from engine.claims import Outcome
-from engine.core import atomic_write
+from engine.core import files
 from engine.core.parts import BadInput
 from engine.core.texts import escaped
 from engine.pictures.view import View
-from engine.results.caption import caption
 from engine.results.outcomes import divided, judge
 from engine.results.report import encode
 from engine.results.results import Results, of_one
@@ -167,12 +167,12 @@ LONGEST_NAME = 200
 def check(path: Path, option: str) -> None:
     """See before a run that a file can be written. Raises: BadInput."""
     check_kind(path, option)
-    atomic_write.check(path, option)
+    files.check(path, option)
 
 
 def export(path: Path, shown: Shown, option: str) -> None:
     """Write a file of the kind that its suffix says. Raises: BadInput."""
-    atomic_write.write(path, content(path, shown, option), option)
+    files.write(path, content(path, shown, option), option)
 
 
 def content(path: Path, shown: Shown, option: str) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from engine.core import atomic_write, files
+from engine.core import files
 from engine.core.parts import BadInput
 from engine.core.texts import escaped
 
@@ -86,5 +86,5 @@ def place_file(path: Path, content: bytes) -> str:
     """Write a file; what was done, in words. Raises: BadInput."""
     with files.faults(str(path), "cannot be written"):
         wrote = f"{'Replaced' if path.exists() else 'Wrote'} {escaped(str(path.absolute()))}"
-    atomic_write.write(path, content, "")
+    files.write(path, content, "")
     return wrote

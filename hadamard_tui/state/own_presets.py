@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.core import atomic_write, files, texts
+from engine.core import files, texts
 from engine.core.parts import BadInput
 from hadamard_tui import NAME
 from hadamard_tui.serving import served
@@ -41,7 +41,7 @@ def add(path: Path) -> None:
         written.parent.mkdir(parents=True, exist_ok=True)
     others = [one for one in reversed(paths()) if one != added]
     content = "".join(f"{one}\n" for one in [*others, added][-MOST:])
-    atomic_write.write(written, content.encode(), "the list of presets")
+    files.write(written, content.encode(), "the list of presets")
 
 
 def _is_there(path: str) -> bool:

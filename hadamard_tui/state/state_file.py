@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from engine.core import atomic_write, files
+from engine.core import files
 from engine.core.parts import BadInput
 from engine.core.texts import LONGEST_QUOTE, cut
 from engine.spec import plan, raw_values, reading
@@ -111,7 +111,7 @@ def write(memory: Memory) -> str:
             file = path()
             file.parent.mkdir(parents=True, exist_ok=True)
             content = msgspec.json.encode(memory)
-        atomic_write.write(file, content, "what was left")
+        files.write(file, content, "what was left")
     except BadInput as error:
         return str(error)
     return ""

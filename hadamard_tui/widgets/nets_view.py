@@ -21,11 +21,6 @@ class NetsView(CellView):
         super().__init__(name=name, id=id, classes=classes)
         self._nets: Nets | None = None
 
-    @property
-    def shown(self) -> Nets | None:
-        """The nets that are shown."""
-        return self._nets
-
     def show(self, nets: Nets) -> None:
         """Show these from now on."""
         self._nets = nets

@@ -12,9 +12,7 @@ from textual.binding import BindingType
 from textual.widgets import DataTable
 
 from engine.core.notation import written
-from engine.pictures.bound_class import FROM_BELOW, BoundClass
-from engine.pictures.fate import DIVERGED, LOST_ACCURACY
-from engine.pictures.view import CurveView, View
+from engine.pictures.view import DIVERGED, FROM_BELOW, LOST_ACCURACY, BoundClass, CurveView, View
 from hadamard_tui.charts import digits
 from hadamard_tui.charts.abbreviations import within
 from hadamard_tui.charts.digits import decimals

@@ -11,9 +11,9 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import ContentSwitcher, Static
 
-from engine.pictures.bound_class import BoundClass
+from engine.captions.caption import Room
 from engine.pictures.picture import Picture
-from engine.results.caption import Room
+from engine.pictures.view import BoundClass
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.difference import difference
 from hadamard_tui.charts.heat_map import HeatMap

@@ -10,7 +10,7 @@ from textual import events
 from textual.widgets import Static
 
 from engine.core.notation import number, symbol
-from engine.pictures.bound_class import FROM_BELOW
+from engine.pictures.view import FROM_BELOW
 from engine.results.trace import Trace
 from hadamard_tui.charts import digits
 from hadamard_tui.charts.legend import elided

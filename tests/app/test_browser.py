@@ -10,8 +10,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
 from engine.spec import presets
+from engine.spec.experiment import SUBJECTS
 from engine.spec.preset_index import entry_of
-from engine.spec.subjects import SUBJECTS
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing import thumbnails
 from hadamard_tui.browsing.catalogue import YOURS, best, groups, matching, shown_name

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from textual.widgets import Input, OptionList
 
-from engine.pictures.bound_class import BoundClass
+from engine.pictures.view import BoundClass
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.series_builder import colour

@@ -107,5 +107,5 @@ async def test_every_curve_of_a_learner_with_several_rates_has_a_letter_of_its_o
         assert context is not None
         numbers = [context.number(curve) for curve in context.trace.curves]
         assert len(set(numbers)) == len(numbers) == 6
-        first = {curve.learner: number for number, curve in reversed(context.numbered)}
+        first = {curve.learner: context.number(curve) for curve in reversed(context.trace.curves)}
         assert first == app.laboratory.editable.running_letters

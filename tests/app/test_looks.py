@@ -11,8 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
-from engine.pictures.bound_class import BoundClass
-from engine.pictures.view import CurveView
+from engine.pictures.view import BoundClass, CurveView
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.contrast import faded
 from hadamard_tui.charts.series_builder import colour_of, style_of

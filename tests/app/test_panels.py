@@ -314,7 +314,7 @@ def test_the_gap_is_loss_minus_bound(one: PanelContext):
     bounds = [bound for bound in one.trace.lines_of("loss") if len(bound.values)]
     for curve in one.trace.curves:
         naive = [
-            loss - max(bound.at(x) for bound in bounds)
+            loss - max(np.interp(x, bound.x, bound.values) for bound in bounds)
             for x, loss in zip(curve.x, curve.mean("loss"), strict=True)
         ]
         assert shown[curve.name].y == pytest.approx(naive, abs=1e-9)

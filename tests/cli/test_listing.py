@@ -14,8 +14,8 @@ from engine import __version__
 from engine.core import catalogue
 from engine.learners.schedule import AnySchedule
 from engine.spec import presets
+from engine.spec.experiment import SUBJECTS
 from engine.spec.fields import fields_of
-from engine.spec.subjects import SUBJECTS
 from hadamard_tui.headless.listing import first_sentence
 
 from .conftest import Answer

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from engine.core import atomic_write
+from engine.core import files
 from engine.results import report
 from engine.results.outcomes import judge
 from engine.results.report import encode
@@ -178,7 +178,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(
 
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(ValueError, match="No space left"):
-        atomic_write.write(tmp_path / "result.json", b"content")
+        files.write(tmp_path / "result.json", b"content")
     assert not list(tmp_path.iterdir())
 
 

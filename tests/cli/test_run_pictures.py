@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from engine.captions.caption import caption
 from engine.core import catalogue
 from engine.pictures.picture import Picture
 from engine.pictures.view import CurveView, View
-from engine.results.caption import caption
 from engine.runtime.sweep import sweep
 from engine.spec import plan, reading
 from hadamard_tui.headless import outcome, pictures

@@ -13,7 +13,7 @@ from typing import TextIO
 
 import pytest
 
-from engine.core import atomic_write
+from engine.core import files
 from engine.spec import presets
 from hadamard_tui.headless import verifying
 from hadamard_tui.sharing import tables
@@ -97,11 +97,11 @@ def test_presets_are_not_verified_for_nobody(
 
 def failing_for(*names: str) -> Callable[..., None]:
     """A `saving.write` that finds the disk full for some files."""
-    really = atomic_write.write
+    really = files.write
 
     def write(path: Path, content: bytes, option: str = "--out") -> None:
         if path.name in names:
-            raise atomic_write.BadInput(f"{option} {path}", "cannot be written: No space left on device")
+            raise files.BadInput(f"{option} {path}", "cannot be written: No space left on device")
         really(path, content, option)
 
     return write
@@ -110,7 +110,7 @@ def failing_for(*names: str) -> Callable[..., None]:
 def test_a_result_that_cannot_be_saved_is_printed_and_the_other_files_are_saved(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(atomic_write, "write", failing_for("r.json", "a.csv"))
+    monkeypatch.setattr(files, "write", failing_for("r.json", "a.csv"))
     code, out, err = call("run", "small.toml", *SAVES, "--export", "a.csv", "--export", "b.csv")
     assert code == 2
     assert "✓ holds" in out
@@ -122,7 +122,7 @@ def test_a_result_that_cannot_be_saved_is_printed_and_the_other_files_are_saved(
 def test_a_report_that_cannot_be_saved_is_printed(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(atomic_write, "write", failing_for("r.md"))
+    monkeypatch.setattr(files, "write", failing_for("r.md"))
     code, out, err = call("verify", "small.toml", "--json", "--report", "r.md")
     assert (code, json.loads(out)["holds"]) == (2, True)
     assert err == "error: --report r.md: cannot be written: No space left on device\n"

@@ -20,12 +20,12 @@ from engine.planning.measures import recorded_measures
 from engine.planning.memory import needed_bytes
 from engine.planning.run_plan import LearnerPlan, plan_run
 from engine.problems.data import Data, draw
-from engine.results.invariance import Comparison
-from engine.results.spectrum import Spectrum
+from engine.results.spectra import Spectrum
 from engine.results.trace import Curve
 from engine.runtime.run import prepare, run
 from engine.spec import reading
 from engine.spec.experiment import Experiment
+from engine.symmetry.certificate import Comparison
 from engine.training.descent import begin
 from engine.training.training_inputs import TrainingInputs
 

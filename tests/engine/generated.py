@@ -224,7 +224,7 @@ class _Generator:
             case inspect.StrType():
                 return rng.choice(("auto", "cpu")) if kind.pattern else self._text()
             case inspect.VarTupleType():
-                longest = FEW if self._small or rng.random() < 0.95 else kind.max_length or 1000
+                longest = FEW if self._small or rng.random() < 0.95 else 1000
                 length = rng.randint(kind.min_length or 0, min(longest, kind.max_length or longest))
                 return [self._of(kind.item_type) for _ in range(length)]
             case inspect.TupleType():

@@ -10,8 +10,9 @@ from crossing import crossed
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
-from engine.results.invariance import certificate, verdict
 from engine.runtime.run import run
+from engine.symmetry.certificate import certificate
+from engine.symmetry.verdict import verdict
 from engine.updates import Diagonal
 
 INVARIANT = 1e-6

@@ -11,8 +11,9 @@ from engine.core import activations, catalogue
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.problems.instances import Dense
-from engine.results.invariance import certificate, verdict
 from engine.spec import reading
+from engine.symmetry.certificate import certificate
+from engine.symmetry.verdict import verdict
 
 EXACT = 1e-12
 

@@ -1,6 +1,7 @@
 """Backends: each computes what the dense one does, one place takes them, and no part knows of them."""
 
 import itertools
+import json
 
 import msgspec
 import numpy as np
@@ -17,7 +18,7 @@ from engine.backends.nets import trained_group
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.measures import named
-from engine.results.report import report
+from engine.results.report import encode
 from engine.results.results import of_one
 from engine.runtime.run import run
 from engine.spec.recorded import missing
@@ -395,7 +396,9 @@ def test_the_backend_is_the_fastest_and_the_report_names_it(words, expected):
     described = experiment(**words)
     trace = run(described)
     assert trace.curves[0].backend == expected
-    assert report({}, of_one(described, trace), [])["pictures"][0]["curves"][0]["path"] == expected
+    assert (
+        json.loads(encode({}, of_one(described, trace), []))["pictures"][0]["curves"][0]["path"] == expected
+    )
 
 
 def test_a_file_in_the_folder_is_a_backend(tmp_path, monkeypatch):

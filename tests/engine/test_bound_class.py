@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine.core.parts import Verdict
-from engine.pictures.bound_class import bound_class
+from engine.pictures.view import bound_class
+from engine.planning.run_plan import bound_classes
 from engine.results.results import of_one
 from engine.results.views import view
-from engine.runtime.bound_classes import bound_classes
 from engine.runtime.run import run
 from engine.spec import presets
 from engine.spec.pictures import of_run

@@ -10,14 +10,14 @@ import msgspec
 import numpy as np
 import pytest
 
+from engine.captions.caption import Room, caption, named_once
+from engine.captions.clause import MARK
 from engine.claims import Outcome
 from engine.core import catalogue
 from engine.core.groups import ROTATIONS
 from engine.measures.change import Change
 from engine.pictures.picture import Marked, Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
-from engine.results.caption import Room, caption, named_once
-from engine.results.clause import MARK
 
 D = 128
 K = np.arange(D + 1.0)

@@ -18,9 +18,9 @@ from engine.core.parts import Verdict
 from engine.core.streams import Streams
 from engine.problems.transformations import element
 from engine.results import judgement as judgements
-from engine.results.invariance import certificate
 from engine.results.judgement import Judgement, certificates, judgement
 from engine.runtime.run import run
+from engine.symmetry.certificate import certificate
 
 D = 6
 GROUPS = {"rotations": ROTATIONS, "permutations": PERMUTATIONS, "sign-flips": SIGN_FLIPS}

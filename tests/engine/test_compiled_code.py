@@ -13,7 +13,7 @@ from building import planned
 from engine.backends import backends
 from engine.core import compiled_code
 from engine.core.compiled_code import CompiledCode
-from engine.runtime import compiling, handover, small_run
+from engine.runtime import compiling, small_run
 from engine.runtime.run import run
 from engine.spec.experiment import Experiment
 from engine.training.recorder import Block
@@ -78,14 +78,14 @@ def test_where_the_package_cannot_be_written_to_the_note_is_in_the_cache_folder_
     code, own_folders, monkeypatch
 ):
     beside = code.sources[0].parent / "__pycache__"
-    write = compiled_code.atomic_write.write
+    write = compiled_code.files.write
 
     def refused(path, content, option):
         if path.parent == beside:
             raise PermissionError(13, "no")
         write(path, content, option)
 
-    monkeypatch.setattr(compiled_code.atomic_write, "write", refused)
+    monkeypatch.setattr(compiled_code.files, "write", refused)
     code.note(kept(code))
     assert code.is_there
     assert [file.name for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.json")] == ["passes.json"]
@@ -186,7 +186,7 @@ def test_records_after_it_is_ready_are_those_of_the_other_each_one_once(before, 
     def is_ready():
         return calls > before
 
-    taken = handover.Handover(Counting(1.0), is_ready, lambda: Counting(2.0))
+    taken = compiling.Handover(Counting(1.0), is_ready, lambda: Counting(2.0))
     blocks, offset, weights = [], 0, {}
     for number in [*rounds, 8]:
         calls += 1

@@ -11,7 +11,7 @@ from discovery import problem_for, variants
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
-from engine.hypotheses import eigenvalues
+from engine.hypotheses import curvature as eigenvalues
 from engine.hypotheses.curvature import Curvature
 from engine.measures import Measure, named
 from engine.planning import measures as planning_measures

@@ -22,8 +22,8 @@ from engine.problems.matrices.gaussian import Gaussian
 from engine.problems.matrices.hadamard import Hadamard
 from engine.problems.matrices.rademacher import Rademacher
 from engine.problems.targets.feature import Feature
-from engine.results.invariance import verdict
 from engine.solvers.ridge import Ridge
+from engine.symmetry.verdict import verdict
 from engine.theory.ri_signed import RISigned
 from engine.training.evaluators.by_predictions import ByPredictions
 from engine.training.evaluators.by_weights import ByWeights

@@ -6,9 +6,10 @@ from building import beginning, data_of, experiment, gd, raw
 
 from engine.core.parts import BadInput
 from engine.problems.data import draw
-from engine.results.invariance import certificate, verdict
 from engine.runtime.run import run
 from engine.spec import reading
+from engine.symmetry.certificate import certificate
+from engine.symmetry.verdict import verdict
 
 SINGLE = {"streams": "single", "replicas": 2, "seed": 3}
 

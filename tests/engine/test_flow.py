@@ -9,11 +9,9 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 
 from engine.core import catalogue
-from engine.core.mirror import EUCLIDEAN
 from engine.core.parts import BadInput
 from engine.planning.run_plan import plan_run
 from engine.problems.instances import Dense
-from engine.results.invariance import certificate
 from engine.results.outcomes import judge
 from engine.results.results import of_one
 from engine.results.trace import Curve
@@ -21,10 +19,12 @@ from engine.results.views import view
 from engine.runtime.run import BEYOND, prepare, run
 from engine.spec import reading
 from engine.spec.pictures import picture_of
+from engine.symmetry.certificate import certificate
 from engine.training.descent import speeds_of
 from engine.training.gradient_field import GradientField
 from engine.training.recorder import Recorder
 from engine.training.trajectory import MATRICES, Accuracy, Trajectory
+from engine.updates import EUCLIDEAN
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,8 @@ import tomllib
 import pytest
 
 from engine.core.parts import BadInput
-from engine.spec import former_words, plan, presets, reading
-from engine.spec.former_words import noted, sentence
-from engine.spec.upgrade import upgraded
+from engine.spec import plan, presets, reading, upgrade
+from engine.spec.upgrade import noted, sentence, upgraded
 
 NEW = """
 axes = [{ name = "rate", values = [0.1, 0.2], set = "learners.GD.update.lr" }]
@@ -63,7 +62,7 @@ FORMER = (
 
 @pytest.fixture
 def renamed(monkeypatch):
-    monkeypatch.setattr(former_words, "RENAMED", RENAMED)
+    monkeypatch.setattr(upgrade, "RENAMED", RENAMED)
 
 
 def document(text):

@@ -7,11 +7,12 @@ import torch
 from building import experiment
 from discovery import variants
 
+from engine.architectures import LayerSignals
 from engine.core import catalogue
 from engine.core.groups import UNCHANGED
-from engine.core.layer_signals import LayerSignals
-from engine.results.invariance import certificate, verdict
 from engine.runtime.run import run
+from engine.symmetry.certificate import certificate
+from engine.symmetry.verdict import verdict
 
 D = 16
 NET = {"kind": "dense", "widths": [8], "activation": "tanh"}

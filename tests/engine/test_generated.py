@@ -57,13 +57,11 @@ def refusals(outcomes):
     return len(refused)
 
 
-@pytest.mark.slow
 def test_an_experiment_made_from_the_catalogue_is_read_or_refused_in_one_line(files):
     outcomes = [outcome(generate(seed, files=files)) for seed in range(GENERATED)]
     assert GENERATED / 5 < refusals(outcomes) < GENERATED * 4 / 5, "there are many of both"
 
 
-@pytest.mark.slow
 def test_a_spoilt_experiment_is_read_or_refused_in_one_line(files):
     outcomes = [outcome(mutate(generate(seed, files=files), seed)) for seed in range(MUTATED)]
     assert refusals(outcomes) > MUTATED / 2

@@ -31,7 +31,6 @@ HEAVY = (
 TERMINAL = ("textual", "rich", "plotext", "typer", "hadamard_tui")
 COMPILED = {
     "engine.backends.loops",
-    "engine.backends.nets.kernels",
     "engine.backends.nets.trained_group",
     "engine.backends.tiled.blocked_pass",
     "engine.backends.tiled.kernels",

@@ -17,7 +17,8 @@ from engine.core.groups import (
 )
 from engine.core.streams import Streams
 from engine.problems.transformations import element
-from engine.results.invariance import certificate, change_by_rounding, verdict
+from engine.symmetry.certificate import certificate, change_by_rounding
+from engine.symmetry.verdict import verdict
 
 INVARIANT = 1e-6
 MOVING = slower(EVERY, 2)

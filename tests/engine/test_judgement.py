@@ -7,15 +7,16 @@ from building import LLS, experiment, gd
 
 from engine.core.groups import ROTATIONS, TRIVIAL, UNCHANGED
 from engine.core.parts import BadInput, Finding, Verdict
-from engine.pictures.bound_class import bound_class
 from engine.pictures.respect import ENOUGH, respect
-from engine.results.invariance import certificate, verdict
+from engine.pictures.view import bound_class
 from engine.results.judgement import Judgement, judgement
 from engine.results.results import of_one
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec.pictures import of_run
+from engine.symmetry.certificate import certificate
+from engine.symmetry.verdict import verdict
 from engine.updates.gd import GD
 
 D = 8

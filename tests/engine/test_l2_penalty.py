@@ -7,11 +7,12 @@ from building import beginning, experiment, gd, raw, weights
 from test_outputs import CLASSES, STEPS, described, net, objective
 
 from engine.core.groups import UNCHANGED
-from engine.hypotheses import eigenvalues
+from engine.hypotheses import curvature
 from engine.protocols import erm
-from engine.results.invariance import certificate, verdict
 from engine.runtime.run import run
 from engine.spec import reading
+from engine.symmetry.certificate import certificate
+from engine.symmetry.verdict import verdict
 
 LAMBDA = 0.3
 EXACT = 1e-12
@@ -49,8 +50,8 @@ def test_a_net_follows_the_gradient_of_the_loss_and_its_penalty_and_the_loss_mea
 @pytest.mark.parametrize("exact", [True, False])
 def test_a_penalty_adds_itself_to_every_eigenvalue_of_the_hessian(exact, monkeypatch):
     if not exact:
-        monkeypatch.setattr(eigenvalues, "EXACT", 0)
-        monkeypatch.setattr(eigenvalues, "TOLERANCE", 1e-10)
+        monkeypatch.setattr(curvature, "EXACT", 0)
+        monkeypatch.setattr(curvature, "TOLERANCE", 1e-10)
     words = {"protocol": "at-init"}
     plain, more = (
         run(described(net(l2_penalty=penalty), ["sharpness"], **words)).curves[0].values("sharpness")

@@ -10,11 +10,11 @@ from building import LLS, begun, data_of, experiment, gd
 from discovery import EVERY, GENTLE, in_turns
 
 from engine.core import catalogue
-from engine.results.linearity import linear_in_labels
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec.pictures import of_run
+from engine.symmetry.linearity import linear_in_labels
 from engine.theory.tanh_lls_limit import unseen
 
 ERRORS = 4

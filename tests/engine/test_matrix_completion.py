@@ -14,12 +14,12 @@ from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.measures.matrix_spectrum import MatrixSpectrum
 from engine.problems.instances import Dense
-from engine.results.invariance import certificate
 from engine.results.outcomes import judge
 from engine.runtime.run import run
 from engine.runtime.sweep import sweep
 from engine.spec import presets, reading
 from engine.spec.plan import plan
+from engine.symmetry.certificate import certificate
 
 COMPLETION = {"matrix": {"kind": "entries", "factors": [3, 4]}, "target": {"kind": "low-rank", "norm": 5}}
 

@@ -10,8 +10,9 @@ from engine.architectures.factorised import Factorised
 from engine.core.groups import PERMUTATIONS, TRIVIAL, rotations
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
-from engine.results.invariance import certificate, verdict
 from engine.solvers.nuclear import least
+from engine.symmetry.certificate import certificate
+from engine.symmetry.verdict import verdict
 from engine.updates.spectral import Spectral
 
 OUTER = {"kind": "outer", "factors": [2, 4]}

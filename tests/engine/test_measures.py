@@ -1,5 +1,6 @@
 """Measures: what the fast ways record is what a measure says of a learner, and what is asked is recorded."""
 
+import json
 from typing import ClassVar
 
 import numpy as np
@@ -9,10 +10,10 @@ from building import curve, experiment, gd, measures_of, spectrum_of, weights
 
 from engine.backends import one_by_one
 from engine.core.parts import BadInput
-from engine.core.spectrum import looked_at
+from engine.core.singular_values import looked_at
 from engine.measures import Index, Measure, named
 from engine.planning import measures as planning_measures
-from engine.results.report import report
+from engine.results.report import encode
 from engine.results.results import of_one
 from engine.runtime.run import run
 from engine.training import recorder
@@ -119,7 +120,7 @@ def test_a_measure_from_outside_is_recorded_of_every_replica():
     largest = found.array("largest")
     np.testing.assert_allclose(largest.values, np.sort(expected)[:, :, :-3:-1], rtol=1e-12)
     assert largest.x.tolist() == list(range(D + 1))
-    pictures = report({}, of_one(described, trace), [])["pictures"]
+    pictures = json.loads(encode({}, of_one(described, trace), []))["pictures"]
     (written,) = (one["curves"][0] for one in pictures if one["measure"] == "norm")
     np.testing.assert_allclose(written["y"], found.mean("norm"), rtol=1e-12)
 

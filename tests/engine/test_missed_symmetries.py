@@ -17,7 +17,8 @@ from engine.core.groups import (
     UNCHANGED,
 )
 from engine.core.streams import Streams
-from engine.results.invariance import certificate, verdict
+from engine.symmetry.certificate import certificate
+from engine.symmetry.verdict import verdict
 
 pytestmark = pytest.mark.slow
 

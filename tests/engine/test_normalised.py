@@ -7,7 +7,7 @@ from building import beginning, change_under, experiment, gd
 from engine.core.groups import PERMUTATIONS, SIGNED_PERMUTATIONS
 from engine.core.streams import Streams
 from engine.problems.transformations import element
-from engine.results.invariance import verdict
+from engine.symmetry.verdict import verdict
 
 WIDE = {"kind": "normalised", "widths": [5], "activation": "tanh"}
 

@@ -12,8 +12,7 @@ from engine.problems.data import draw
 from engine.problems.hadamard_matrices import sylvester
 from engine.problems.instances import Dense
 from engine.problems.scaled_identity import ScaledIdentity
-from engine.problems.sylvester import MOST_ROWS, Sylvester
-from engine.problems.walsh import Walsh
+from engine.problems.sylvester import MOST_ROWS, Sylvester, Walsh
 from engine.runtime.run import run
 from engine.training import descent
 from engine.training.evaluators import mistakes

@@ -11,9 +11,10 @@ from engine.core import catalogue
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, TRIVIAL, UNCHANGED
 from engine.core.streams import Streams
 from engine.problems.transformations import element
-from engine.results.invariance import certificate, change_by_rounding, verdict
 from engine.results.judgement import judgement
 from engine.runtime.run import run
+from engine.symmetry.certificate import certificate, change_by_rounding
+from engine.symmetry.verdict import verdict
 
 pytestmark = pytest.mark.slow
 

@@ -14,9 +14,10 @@ from engine.formulas.sign_products import SignProducts
 from engine.problems.hadamard_matrices import hadamard
 from engine.problems.instances import Dense
 from engine.problems.matrices.outer import Outer
-from engine.results.invariance import certificate, verdict
 from engine.results.judgement import certificates
 from engine.runtime.run import run
+from engine.symmetry.certificate import certificate
+from engine.symmetry.verdict import verdict
 from engine.theory.ladder import outside
 from engine.theory.percolation import unconnected
 from engine.theory.percolation_limit import limit

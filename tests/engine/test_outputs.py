@@ -9,11 +9,12 @@ from engine.core import catalogue
 from engine.core.groups import UNCHANGED
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
-from engine.hypotheses import eigenvalues
+from engine.hypotheses import curvature
 from engine.measures.error import right_less_wrong
-from engine.results.invariance import certificate, verdict
 from engine.runtime.run import run
 from engine.spec import reading
+from engine.symmetry.certificate import certificate
+from engine.symmetry.verdict import verdict
 
 EXACT = 1e-12
 CLASSES = {"matrix": {"kind": "clusters", "classes": 3, "n": 9, "sigma": 0.8}, "target": "classes", "d": 4}
@@ -95,8 +96,8 @@ def test_a_net_with_several_outputs_follows_the_gradient_of_their_sum(shape, los
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_sharpness_of_several_outputs_is_that_of_all_parameters_of_the_net(loss, exact, monkeypatch):
     if not exact:
-        monkeypatch.setattr(eigenvalues, "EXACT", 0)
-        monkeypatch.setattr(eigenvalues, "TOLERANCE", 1e-10)
+        monkeypatch.setattr(curvature, "EXACT", 0)
+        monkeypatch.setattr(curvature, "TOLERANCE", 1e-10)
     made = described(net(widths=[3], biases=True), ["sharpness"], loss=loss)
     curve = run(made).curves[0]
     hypothesis, data = beginning(made)

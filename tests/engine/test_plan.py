@@ -31,7 +31,7 @@ def test_every_combination_of_values_is_a_point_the_last_axis_first():
             learners=[{"name": "GD", **gd("eta/d")}],
         )
     )
-    assert found.shape == (2, 3)
+    assert [len(axis.grid) for axis in found.axes] == [2, 3]
     assert [point.place for point in found.points] == [(i, j) for i in range(2) for j in range(3)]
     expected = [(d, 2 * d, eta / d) for d in (8, 16) for eta in (0.1, 0.01, 0.001)]
     for point, (d, n, rate) in zip(found.points, expected, strict=True):
@@ -149,7 +149,7 @@ def test_an_experiment_without_axes_is_a_plan_of_one_point():
     described = parse({key: value for key, value in document([]).items() if key != "axes"})
     found = only(described)
     assert found.experiment is described
-    assert found.shape == ()
+    assert found.axes == ()
     assert found.claims_along(Picture(measure=described_loss()), ()) == described.claims
 
 

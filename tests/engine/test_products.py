@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from engine.core import products
-from engine.core.products import with_rows
+from engine.core import linear_algebra
+from engine.core.linear_algebra import with_rows
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -22,11 +22,11 @@ def test_products_with_rows_have_the_digits_of_their_dtype(replicas, k, n, d, dt
 
 
 def test_both_libraries_compute_the_same(monkeypatch):
-    monkeypatch.setattr(products, "LARGE", 1)
+    monkeypatch.setattr(linear_algebra, "LARGE", 1)
     a, x = torch.randn(2, 3, 8), torch.randn(2, 5, 8)
     found = {}
     for onednn in (False, torch.backends.mkldnn.is_available()):
-        monkeypatch.setattr(products, "_by_onednn", lambda onednn=onednn: onednn)
+        monkeypatch.setattr(linear_algebra, "_by_onednn", lambda onednn=onednn: onednn)
         found[onednn] = with_rows(a, x)
     for products_found in found.values():
         torch.testing.assert_close(products_found, a @ x.mT)

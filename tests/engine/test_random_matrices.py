@@ -8,7 +8,7 @@ from crossing import each
 from discovery import LEARNERS, asked, traits
 
 from engine.core import catalogue
-from engine.pictures.bound_class import FROM_BELOW
+from engine.pictures.view import FROM_BELOW
 from engine.runtime.run import run
 
 pytestmark = pytest.mark.slow

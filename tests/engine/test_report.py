@@ -4,7 +4,6 @@ import json
 import tracemalloc
 from typing import get_args
 
-import msgspec
 import numpy as np
 import pytest
 from building import LLS, experiment, gd, spectrum_of
@@ -12,7 +11,7 @@ from building import LLS, experiment, gd, spectrum_of
 from engine.core.parts import Verdict
 from engine.results import report as reports
 from engine.results.outcomes import judge
-from engine.results.report import encode, report
+from engine.results.report import encode
 from engine.results.results import of_one
 from engine.results.trace import Curve, Trace
 from engine.runtime.run import run
@@ -137,8 +136,6 @@ def test_numbers_that_are_not_finite_become_null(measured):
     trace.curves[0].mean("loss")[4] = float("inf")
     found = told(described, trace)
     assert found["pictures"][0]["curves"][0]["y"][3:5] == [None, None]
-    found = report({}, of_one(described, trace), [])
-    assert found["pictures"][0]["curves"][0]["y"][3:5] == [None, None]
 
 
 def test_every_number_is_what_json_has_for_it_alone():
@@ -153,12 +150,6 @@ def test_it_is_one_line(measured):
     text = encode({}, of_one(*measured), [])
     assert text.endswith(b"}\n")
     assert text.count(b"\n") == 1
-
-
-def test_the_text_is_that_of_the_report(measured):
-    results = of_one(*measured)
-    given = {}, results, judge(results)
-    assert encode(*given) == msgspec.json.encode(report(*given)) + b"\n"
 
 
 def test_a_report_of_many_records_takes_little_more_memory_than_its_text():

@@ -12,7 +12,7 @@ from discovery import solvers
 from looping import looped
 from threadpoolctl import threadpool_info
 
-from engine.core import catalogue, products
+from engine.core import catalogue, linear_algebra
 from engine.core.parts import BadInput
 from engine.problems.data import Data
 from engine.problems.instances import Dense
@@ -117,7 +117,7 @@ def test_vaw_looks_ahead_as_far_as_examples_are_the_rows_in_their_order(order, a
 
 def test_vaw_on_numbers_of_float32_has_their_digits(monkeypatch):
     """Relative to the largest prediction, along all examples, most of which change sums in float32."""
-    monkeypatch.setattr(products, "LARGE", 1)
+    monkeypatch.setattr(linear_algebra, "LARGE", 1)
     X, Y = (random(seed, 400, columns).astype(np.float32) for seed, columns in ((8, 5), (9, 2)))
     data = as_data(X, Y)
     fit = catalogue.make("solvers", "vaw", eps=0.3).begin(data)
@@ -221,12 +221,12 @@ def test_the_linear_kernel_knows_its_weights():
 def test_the_xor_kernel_on_bits_is_the_linear_kernel_on_products_of_bits(lam):
     bits = np.array(list(itertools.product((1.0, -1.0), repeat=4)))
     subsets = itertools.product((False, True), repeat=4)
-    products = np.array([[np.prod(b[list(chosen)]) for b in bits] for chosen in subsets]).T
-    assert np.array_equal(products, naive.sylvester(16))
+    linear_algebra = np.array([[np.prod(b[list(chosen)]) for b in bits] for chosen in subsets]).T
+    assert np.array_equal(linear_algebra, naive.sylvester(16))
     order = np.random.default_rng(15).permutation(16)
-    Y = np.column_stack([products[order, 7], random(16, 16)])
+    Y = np.column_stack([linear_algebra[order, 7], random(16, 16)])
     of_bits = after_each({"kind": "kernel", "kernel": "xor-product", "lam": lam}, bits[order], Y)
-    of_products = after_each({"kind": "kernel", "kernel": "linear", "lam": lam}, products[order], Y)
+    of_products = after_each({"kind": "kernel", "kernel": "linear", "lam": lam}, linear_algebra[order], Y)
     np.testing.assert_allclose(of_bits, of_products, atol=1e-12)
     loss = ((of_bits[:, 0] - Y[:, 0]) ** 2).mean(1)
     if lam == 0:

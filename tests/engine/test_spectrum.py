@@ -5,10 +5,10 @@ import pytest
 from building import curve, experiment, gd, spectrum_of, weights
 
 from engine.core.parts import BadInput
-from engine.core.spectrum import DENSE, looked_at
+from engine.core.singular_values import DENSE, looked_at
 from engine.results import views
 from engine.results.results import of_one
-from engine.results.spectrum import picture_of_spectra, spectra
+from engine.results.spectra import picture_of_spectra, spectra
 from engine.runtime.run import run
 
 D = 16

@@ -14,9 +14,10 @@ from engine.core.groups import UNCHANGED
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.learners.learner import STEP_OPTIONS
-from engine.results.invariance import certificate, verdict
 from engine.runtime.run import run
 from engine.spec import reading
+from engine.symmetry.certificate import certificate
+from engine.symmetry.verdict import verdict
 
 D = 6
 NET = {"architecture": {"kind": "dense", "widths": [5], "activation": "tanh"}, "update": gd(0.1)["update"]}

@@ -10,9 +10,8 @@ from building import LLS, data_of, experiment, gd, raw
 
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
-from engine.protocols import Until
+from engine.protocols import EarlyEnd, Until
 from engine.protocols.steps import MiniBatches
-from engine.results.early_end import EarlyEnd
 from engine.runtime.run import run
 from engine.runtime.store import Store
 from engine.runtime.sweep import sweep

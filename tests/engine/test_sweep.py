@@ -245,7 +245,7 @@ def a_full_disk(folder, monkeypatch):
     def full(path, content, option):
         raise BadInput(f"{option} {path}", "cannot be written: No space left on device")
 
-    monkeypatch.setattr(store.atomic_write, "write", full)
+    monkeypatch.setattr(store.files, "write", full)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_what_killed_writers_left_in_any_folder_of_a_store_is_removed(tmp_path):
     folders = [tmp_path / f"{number:02x}" for number in range(256)]
     for folder in folders:
         folder.mkdir()
-    left = [folder / f".0{store.atomic_write.UNFINISHED}" for folder in folders]
+    left = [folder / f".0{store.files.UNFINISHED}" for folder in folders]
     for file in left:
         file.write_bytes(b"half")
     written = left.pop(0)

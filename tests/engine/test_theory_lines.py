@@ -1,5 +1,6 @@
 """Theory lines of any measure: with indices, and of every curve its own."""
 
+import json
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from engine.measures.spectrum import SingularValues
 from engine.pictures.picture import Picture
 from engine.planning.run_plan import plan_run
 from engine.problems import labels
-from engine.results.report import report
+from engine.results.report import encode
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
@@ -150,7 +151,7 @@ def test_lines_of_measures_that_are_not_recorded_are_left_out(lines, monkeypatch
     described, trace = learned("all", spectrum=True)
     assert {one.kind for one in trace.lines} == {"halves", "decay"}
     assert [one.kind for one in trace.lines_of("spectrum")] == ["decay"]
-    losses = report({}, of_one(described, trace), [])["pictures"][0]
+    losses = json.loads(encode({}, of_one(described, trace), []))["pictures"][0]
     assert {one["kind"] for one in losses["theory"]} == {"halves"}, "the other is about the spectrum"
     assert losses["absent"] == []
 

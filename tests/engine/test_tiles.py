@@ -11,8 +11,7 @@ from engine.backends.tiled.blocked_pass import arranged
 from engine.backends.tiled.kernels import KINDS
 from engine.backends.tiled.tiles import MOST_BITS, Tiling
 from engine.backends.tiled.vectors import LANES, exp, load, store
-from engine.problems.sylvester import Sylvester
-from engine.problems.walsh import Walsh
+from engine.problems.sylvester import Sylvester, Walsh
 
 SHAPES = [
     (1, 1, 4),

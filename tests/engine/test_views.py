@@ -9,11 +9,11 @@ import pytest
 from building import LLS, experiment, gd, raw
 from scipy.stats import binom
 
+from engine.captions.caption import caption
 from engine.core import catalogue
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.pictures import reductions
 from engine.pictures.picture import Picture, Read, Share
-from engine.results.caption import caption
 from engine.results.results import Results, of_one
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.results.views import view

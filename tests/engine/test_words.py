@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ from engine.core.expressions import BadExpression
 from engine.core.filled_text import fill, plain
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
-from engine.results.report import report
+from engine.results.report import encode
 from engine.runtime.sweep import sweep
 from engine.spec import preset_index, presets, reading, renaming
 from engine.spec.plan import first, in_full, plan
@@ -140,7 +141,7 @@ def test_documents_keep_the_expressions_of_their_texts_and_json_says_given_and_r
     assert first(full) == first(DOCUMENT)
     assert in_full(full, first(full)) == full
     results = sweep(plan(full))
-    said = report(full, results, judge(results))
+    said = json.loads(encode(full, results, judge(results)))
     assert said["experiment"]["given"]["title"] == DOCUMENT["title"]
     assert said["experiment"]["resolved"]["title"] == "12 features and 12 steps, on 2 draws"
     assert said["pictures"][0]["title"] == "Loss after 6 steps, size = 16"

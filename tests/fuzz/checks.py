@@ -28,7 +28,6 @@ from engine.measures import named
 from engine.pictures.respect import UNLIKELY, allowed_errors, unseen
 from engine.pictures.view import ROUNDING
 from engine.planning.run_plan import plan_run
-from engine.results.invariance import MAGNIFIED, certificate, change_by_rounding, is_unstable, verdict
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.results import of_one
@@ -37,6 +36,8 @@ from engine.results.trace import Curve, TheoryLine, Trace
 from engine.runtime.run import run
 from engine.spec import reading
 from engine.spec.experiment import Experiment
+from engine.symmetry.certificate import MAGNIFIED, certificate, change_by_rounding, is_unstable
+from engine.symmetry.verdict import verdict
 from tests.fuzz.presets import SIDES, Raw
 
 Floats = NDArray[np.float64]

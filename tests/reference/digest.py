@@ -26,7 +26,7 @@ from engine.core.lazy import load_torch
 from engine.pictures.view import ROUNDING
 from engine.planning.run_plan import plan_run
 from engine.results.outcomes import judge
-from engine.results.report import claim, number, numbers, report
+from engine.results.report import claim, encode, number, numbers
 from engine.results.results import of_one
 from engine.results.spectrum import Spectrum, picture_of_spectra, spectra
 from engine.results.trace import Curve, TheoryLine
@@ -113,7 +113,7 @@ def digest(name: str, preset: str | None = None) -> dict[str, Any]:
 def _along_axes(document: dict[str, Any]) -> dict[str, Any]:
     """The digest of a preset with axes: curves and lines of its pictures, and outcomes of its claims."""
     results = sweep(plan(document))
-    found = report(document, results, judge(results))
+    found = json.loads(encode(document, results, judge(results)))
     pictures = found["pictures"]
     return {
         "dtype": document["run"]["dtype"],

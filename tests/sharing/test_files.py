@@ -21,8 +21,8 @@ import pytest
 from looping import looped
 from pyarrow import parquet
 
+from engine.captions.caption import caption
 from engine.core.parts import BadInput
-from engine.results.caption import caption
 from engine.results.results import of_one
 from engine.results.trace import Trace
 from engine.results.views import view

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import atomic_write
+from engine.core import files
 from engine.core.parts import BadInput
 from hadamard_tui.state import quarantine
 
@@ -56,16 +56,16 @@ def test_the_unfinished_file_of_a_live_writer_is_left_alone(tmp_path: Path) -> N
     live, dead, foreign = (
         tmp_path / name
         for name in (
-            f".1{atomic_write.UNFINISHED}",
-            f".2{atomic_write.UNFINISHED}",
-            f"mine{atomic_write.UNFINISHED}",
+            f".1{files.UNFINISHED}",
+            f".2{files.UNFINISHED}",
+            f"mine{files.UNFINISHED}",
         )
     )
     for file in (live, dead, foreign):
         file.write_bytes(b"half")
     with live.open("wb") as file:
         flock(file, LOCK_EX)
-        atomic_write.write(tmp_path / "result.json", b"whole")
+        files.write(tmp_path / "result.json", b"whole")
     assert {path.name for path in tmp_path.iterdir()} == {live.name, foreign.name, "result.json"}
 
 
@@ -77,14 +77,14 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     file = tmp_path / "result.json"
-    atomic_write.write(file, b"old")
+    files.write(file, b"old")
     if step == "write":
         full_file = Path("/dev/full").open("wb")  # noqa: SIM115 - the writer closes it
-        monkeypatch.setattr(atomic_write, "open", lambda *_: full_file, raising=False)
+        monkeypatch.setattr(files, "open", lambda *_: full_file, raising=False)
     else:
         monkeypatch.setattr(*{"fsync": (os, "fsync"), "replace": (Path, "replace")}[step], full)
     with pytest.raises(BadInput, match=r"result\.json: cannot be written: No space left on device"):
-        atomic_write.write(file, b"new")
+        files.write(file, b"new")
     assert file.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["result.json"]
 
@@ -112,7 +112,7 @@ def test_a_path_that_cannot_be_is_one_line(
     Path("piped").symlink_to("pipe")
     Path("file").write_text("")
     before = sorted(os.listdir())
-    for act in (atomic_write.check, lambda path: atomic_write.write(path, b"content")):
+    for act in (files.check, lambda path: files.write(path, b"content")):
         with pytest.raises(BadInput) as caught:
             act(Path(BAD_PATHS[name]))
         assert str(caught.value).startswith("--out ")
@@ -133,7 +133,7 @@ def test_a_folder_without_permission_is_one_line(tmp_path: Path) -> None:
             os.seteuid(65534)
         for path in (folder / "x.json", folder / "deeper" / "x.json"):
             with pytest.raises(BadInput, match=r"cannot be written: Permission denied|is not writable"):
-                atomic_write.check(path)
+                files.check(path)
     finally:
         if root:
             os.seteuid(0)

@@ -27,7 +27,6 @@ from engine.backends.tiled.kernels import (
 from engine.backends.tiled.tiles import Tiling
 from engine.backends.tiled.vectors import LANES
 from engine.core.lazy import torch
-from engine.core.multiplicative_step import MultiplicativeStep
 from engine.hypotheses.hypothesis import Weighted
 from engine.problems.instances import Instances
 from engine.problems.sylvester import Sylvester
@@ -36,6 +35,7 @@ from engine.training.evaluators import Measures
 from engine.training.evaluators.mistakes import Mistakes
 from engine.training.recorder import Recorder
 from engine.training.training_inputs import TrainingInputs
+from engine.updates import MultiplicativeStep
 
 WORTH_THREADS = 1 << 18
 """Fewer changes of weights than this stay on one thread."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine.core.parts import Count, Part, Values
 from engine.core.stopping import go_on
 from engine.core.streams import Streams
-from engine.problems.rotation import haar
+from engine.problems.transformations import haar
 
 if TYPE_CHECKING:
     from engine.problems.class_labels import Labels

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.captions.ranges import known
 from engine.core.notation import number
 from engine.pictures.view import CurveView, View
 from engine.protocols import CLOCKS
-from engine.results.ranges import known
 
 MARK = "\N{INVISIBLE SEPARATOR}"
 """What stands around a name without its letter, until a caption decides how it calls its curves."""

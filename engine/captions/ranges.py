@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.captions.wording import grouped, listed
 from engine.core.notation import number
 from engine.pictures import reductions
 from engine.pictures.view import CurveView
-from engine.results.wording import grouped, listed
 
 Floats = NDArray[np.float64]
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.captions.clause import Clause, Named
+from engine.captions.ranges import Range, known, values_of
+from engine.captions.wording import at_most, first_of, grouped, listed, plural, together
 from engine.pictures.view import QUIET, CurveView
-from engine.results.clause import Clause, Named
-from engine.results.ranges import Range, known, values_of
-from engine.results.wording import at_most, first_of, grouped, listed, plural, together
 
 Floats = NDArray[np.float64]
 

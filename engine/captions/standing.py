@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.captions.clause import MARK, Clause, Named
+from engine.captions.ranges import ERRORS, known
+from engine.captions.wording import at_most, grouped, listed, percent, plural
 from engine.core.groups import ROTATIONS, TRIVIAL
 from engine.core.notation import number
 from engine.pictures.respect import respect
 from engine.pictures.view import ZERO, CurveView, Floats, LineView
-from engine.results.clause import MARK, Clause, Named
-from engine.results.ranges import ERRORS, known
-from engine.results.wording import at_most, grouped, listed, percent, plural
 
 ROTATION_INVARIANT = "rotation-invariant learners"
 """What those are called in brief whom a bound on them binds, if their names are longer."""

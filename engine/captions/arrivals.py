@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.captions.clause import Clause, Named
+from engine.captions.ranges import ERRORS, known, values_of
+from engine.captions.wording import MOST, first_of, grouped, listed, plural
 from engine.core.notation import number
 from engine.pictures.view import CurveView
-from engine.results.clause import Clause, Named
-from engine.results.ranges import ERRORS, known, values_of
-from engine.results.wording import MOST, first_of, grouped, listed, plural
 
 SHARE = 0.1
 """A curve that starts at y₀ > 0 has come down once it is below SHARE·y₀."""

@@ -1,0 +1,1 @@
+"""Symmetry: the transformations of instances that leave predictions unchanged, and how they are measured."""

@@ -1,0 +1,83 @@
+"""Invariance by structure: the verdict on a learner, and the group that leaves its predictions unchanged."""
+
+from __future__ import annotations
+
+import math
+
+from engine.architectures import Architecture
+from engine.core.groups import SIGNED_PERMUTATIONS, TRIVIAL, Group
+from engine.core.parts import Verdict
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.updates import Update
+
+
+def verdict(learner: Learner, experiment: Setup) -> Verdict:
+    """The verdict that follows from a learner's structure. Source: WKA21 Thm 2; theory.md §8."""
+    if learner.solver is not None:
+        return learner.solver.invariance()
+    assert learner.architecture is not None, "Learner admits no other combination"
+    start = learner.architecture.invariance(experiment.d)
+    drawn = not (learner.architecture.fixed_input_start or learner.architecture.by_inner_products)
+    if learner.start_seed and drawn:
+        start = Verdict(False, "it starts from one draw and no other, which features tell apart", TRIVIAL)
+    if learner.update is None:
+        return start._replace(reason=f"{start.reason}, and it is not trained")
+    if learner.architecture.by_inner_products and not learner.update.own_start:
+        return start
+    steps = _with_options(learner, _steps(learner.update, learner.architecture, experiment))
+    if start.invariant is False:
+        return start._replace(otherwise=_kept(learner, learner.update, learner.architecture, start, steps))
+    frozen = learner.layer_rates.get(learner.architecture.layers[0]) == 0
+    if frozen and learner.update.layerwise and not learner.update.own_start:
+        return Verdict(True, f"{start.reason}, and the input layer stays as it is")
+    if steps.invariant is False:
+        return steps
+    if steps.invariant == "on this data" and learner.architecture.l2_penalty:
+        reason = "the gradient of the penalty is another for every weight, and so is its rate"
+        return Verdict(False, reason, SIGNED_PERMUTATIONS)
+    return steps._replace(reason=f"{start.reason}, and {steps.reason}")
+
+
+def _steps(update: Update, architecture: Architecture, experiment: Setup) -> Verdict:
+    """The verdict about the steps of an update rule, with nothing added, on an architecture."""
+    matrix = experiment.problem.matrix
+    if (of_vectors := update.invariance_of_vectors) is not None:
+        shapes = architecture.shapes(matrix.shape()[1])
+        if all(math.prod(shapes[name][:-1]) == 1 for name in architecture.layers):
+            return of_vectors
+    return update.invariance(matrix, experiment.protocol.single)
+
+
+def _kept(
+    learner: Learner, update: Update, architecture: Architecture, start: Verdict, steps: Verdict
+) -> Group:
+    """The group that steps keep of that of a start which features tell apart."""
+    if learner.noise is not None and len(architecture.layers) > 1:
+        return TRIVIAL  # every layer would have to be transformed, and so its noise
+    if start.group.factors is not None:
+        # A factor of an instance has a layer of its own, and only scalars suit all of them.
+        return start.group & steps.group if update.along_gradients else TRIVIAL
+    rates = {learner.layer_rates.get(layer, 1.0) for layer in architecture.layers}
+    if architecture.exchanges_on_flips and update.entries_alike and len(rates) == 1:
+        return SIGNED_PERMUTATIONS & steps.group
+    return start.group & steps.group
+
+
+def _with_options(learner: Learner, steps: Verdict) -> Verdict:
+    """The verdict about steps with what a learner adds to them. Source: theory-symmetry.md §21.
+
+    Schedules, norms and decay in proportion to the weights are scalars, and Gaussian noise favours no
+    direction; but beside noise no two entries of a gradient are of one size.
+    """
+    by_entry = []
+    if learner.clip is not None and learner.clip.value is not None:
+        by_entry.append("clipping by value cuts every entry of the gradient by itself")
+    if learner.decay is not None and learner.decay.p == "1":
+        by_entry.append("decay by signs shrinks every weight by itself")
+    noisy = learner.noise is not None and learner.noise.on == "gradient"
+    if noisy and steps.invariant == "on this data":
+        by_entry.append("noise makes the entries of a gradient differ in size")
+    if steps.invariant is False or not by_entry:
+        return steps._replace(otherwise=steps.otherwise & SIGNED_PERMUTATIONS) if by_entry else steps
+    return Verdict(False, f"{' and '.join(by_entry)}, which tells the features apart", SIGNED_PERMUTATIONS)
