@@ -526,6 +526,8 @@ def _export(file: Path, done: Done) -> None:
     else:
         shown = exporting.finished(done.experiment, done.trace, done.document, done.outcomes)
     exporting.export(file, shown, "--export")
+    if note := exporting.missing_letters(file, shown):
+        _print_error(note)
 
 
 def _need_terminal(preset: str) -> None:

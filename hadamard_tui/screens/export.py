@@ -105,7 +105,11 @@ class Export(Framed[None]):
             if path.suffix.lower() == PRESET and self._saved
             else None
         )
-        self._await(name, self._files.write(name, make, partial(place_file, path)), saved)
+
+        def place(content: bytes) -> str:
+            return _with_note(place_file(path, content), path, shown)
+
+        self._await(name, self._files.write(name, make, place), saved)
 
     def _download(self, name: str) -> None:
         """Have a file made for the browser: viewers write nothing on this machine.
@@ -113,13 +117,13 @@ class Export(Framed[None]):
         Raises: BadInput for a bad name.
         """
         exporting.check_download(name)
-        app = self.app
+        app, shown = self.app, self._shown()
 
         def deliver(file: BytesIO) -> str:
             app.call_later(app.deliver_binary, file, save_filename=name)
-            return f"The browser downloads {name}"
+            return _with_note(f"The browser downloads {name}", Path(name), shown)
 
-        make = partial(exporting.download, name, self._shown())
+        make = partial(exporting.download, name, shown)
         self._await(name, self._files.write(name, make, deliver))
 
     def _await(self, name: str, result: Future[str], done: Callable[[], None] | None = None) -> None:
@@ -159,6 +163,11 @@ class Export(Framed[None]):
         below = self.query_one(f"#{place}", Static)
         below.display = bool(words)
         below.update(words)
+
+
+def _with_note(sentence: str, path: Path, shown: Shown) -> str:
+    """The sentence on a file, and one on the letters that no font has for its picture."""
+    return "\n".join(filter(None, (sentence, exporting.missing_letters(path, shown))))
 
 
 def _kinds() -> Iterator[Static]:

@@ -58,10 +58,10 @@ def _until(one: Series, end: float) -> Series:
 
 def gif(series: Sequence[Series], axes: Axes, caption: str = "") -> bytes:
     """The chart as a moving picture, by the writer of matplotlib."""
-    from matplotlib.animation import PillowWriter
-
     frames = list(growing(series, axes, FRAMES))
-    with figure.settings(), TemporaryDirectory() as folder:
+    with figure.settings(figure.text_of_chart(series, axes, caption)), TemporaryDirectory() as folder:
+        from matplotlib.animation import PillowWriter  # below the settings, which silence matplotlib
+
         sheet, curves = figure.drawn(frames[-1], axes, caption)
         file, writer = Path(folder) / "chart.gif", PillowWriter(fps=PER_SECOND)
         with writer.saving(sheet, str(file), DOTS_PER_INCH):

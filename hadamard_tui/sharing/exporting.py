@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.captions.caption import caption
 from engine.core import files
 from engine.core.parts import BadInput
+from engine.core.texts import escaped
 from engine.results.outcomes import divided, judge
 from engine.results.report import encode
 from engine.results.results import Results, of_one
@@ -26,7 +27,8 @@ from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
 from hadamard_tui.sharing import preset_file, tables
 from hadamard_tui.sharing.animation import asciicast, gif
-from hadamard_tui.sharing.figure import figure, heat_map_figure
+from hadamard_tui.sharing.figure import figure, heat_map_figure, text_of_chart, text_of_heat_map
+from hadamard_tui.sharing.fonts import boxes
 from hadamard_tui.sharing.svg import svg
 from hadamard_tui.sharing.svg_heat_map import heat_map_svg
 
@@ -179,6 +181,17 @@ def content(path: Path, shown: Shown, option: str) -> bytes:
     """What is to be in a file that can be written, by its suffix. Raises: BadInput."""
     check(path, option)
     return _made(path, shown, f"{option} {path}".strip())
+
+
+def missing_letters(path: Path, shown: Shown) -> str:
+    """Say which letters of a picture no font has; nothing for files that leave the font to their readers."""
+    if KINDS[path.suffix.lower()].library != "matplotlib":
+        return ""
+    if (heat := _heat(shown)) is not None:
+        sentence = boxes(text_of_heat_map(heat, shown.caption))
+    else:
+        sentence = boxes(text_of_chart(shown.series, _axes(shown), shown.caption))
+    return f"{escaped(path.name)} {sentence}" if sentence else ""
 
 
 def check_download(name: str) -> None:

@@ -20,6 +20,7 @@ from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.raster import paint
 from hadamard_tui.charts.series_builder import SMALL_LETTERS, number_of
 from hadamard_tui.charts.value_scale import ValueScale, value_scale
+from hadamard_tui.sharing.fonts import fonts_for
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.heat_map import HeatMap
@@ -71,7 +72,7 @@ def figure(series: Sequence[Series], axes: Axes, kind: str, caption: str = "") -
     Learners have a marker besides their colour, pinned runs the markers of their learners and another line
     style; bounds are wider, so that they are seen under a curve, and have their names beside them.
     """
-    with settings():
+    with settings(text_of_chart(series, axes, caption)):
         sheet, _ = drawn(series, axes, caption)
         for one in series:
             arrows(sheet.axes[0], one, axes)
@@ -106,13 +107,32 @@ def drawn(series: Sequence[Series], axes: Axes, caption: str) -> tuple[Any, list
 
 
 @contextmanager
-def settings() -> Iterator[None]:
-    """SETTINGS while a figure is made; letters that the font lacks are boxes there, and no warnings."""
-    from matplotlib import rc_context
+def settings(text: str = "") -> Iterator[None]:
+    """Set SETTINGS and fonts that have the letters of `text` while a figure is made, without warnings.
 
-    with rc_context(SETTINGS), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"Glyph .* missing from", UserWarning)
+    Type 3 is for fonts with outlines of PostScript: some readers of PDF draw nothing of these in type 42.
+    """
+    families = fonts_for(text).families
+    from matplotlib import rc_context, rcParams
+
+    fonts = {"font.family": [*rcParams["font.family"], *families], "pdf.fonttype": 3} if families else {}
+    with rc_context(SETTINGS | fonts), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         yield
+
+
+def text_of_chart(series: Sequence[Series], axes: Axes, caption: str) -> str:
+    """All names and labels that the figure of a chart may show."""
+    names = [axes.title, axes.x_label, axes.y_label, *(name for _, name in axes.x_names)]
+    names += [f"{curve.mark or ''}{curve.name}{curve.formula}" for curve in series]
+    return "".join([*names, caption])
+
+
+def text_of_heat_map(heat: HeatMap, caption: str) -> str:
+    """All names and labels that the figure of a heat map may show."""
+    marked = [contour.name for contour in heat.contours] + [point.name for point in heat.points]
+    missing = heat.missing if np.isnan(heat.z).any() else ""
+    return text_of_chart([], heat.axes, "".join([*marked, heat.z_label, missing, caption]))
 
 
 def heat_map_figure(heat: HeatMap, kind: str, caption: str = "") -> bytes:
@@ -124,7 +144,7 @@ def heat_map_figure(heat: HeatMap, kind: str, caption: str = "") -> bytes:
     from matplotlib.patches import Patch
     from matplotlib.ticker import StrMethodFormatter
 
-    with settings():
+    with settings(text_of_heat_map(heat, caption)):
         sheet, plot = _axes(heat.axes)
         scale = value_scale(heat.z, heat.z_log)
         mesh = plot.pcolormesh(

@@ -79,6 +79,23 @@ async def test_the_export_page_writes_the_file(app: HadamardApp, tmp_path: Path)
             await until(pilot, lambda told=told: any(told in note.message for note in app._notifications))
 
 
+async def test_a_picture_with_missing_letters_is_written_and_they_are_named(
+    app: HadamardApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(exporting, "boxes", lambda text: f"lacks {'GD' * ('GD' in text)}")
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, Export))
+        app.screen.query_one(Input).value = "chart.png"
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Laboratory))
+        assert (tmp_path / "chart.png").stat().st_size > 100
+        await until(pilot, lambda: app._notifications)
+        [note] = app._notifications
+        assert note.message == f"Wrote {tmp_path / 'chart.png'}\nchart.png lacks GD"
+
+
 async def test_what_is_exported_does_not_grow_with_the_run(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await pilot.press("n", "n")

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from engine.results.spectrum import Spectrum, picture_of_spectra, spectra
 
 from engine.core import catalogue
 from engine.core.lazy import load_torch
@@ -29,6 +28,7 @@ from engine.planning.run_plan import plan_run
 from engine.results.outcomes import judge
 from engine.results.report import claim, encode, number, numbers
 from engine.results.results import of_one
+from engine.results.spectra import Spectrum, picture_of_spectra, spectra
 from engine.results.trace import Curve, TheoryLine
 from engine.results.views import view
 from engine.runtime.compiling import compile_first
