@@ -30,14 +30,6 @@ class Weighted(Predictor, Protocol):
         """
 
 
-@runtime_checkable
-class Stored(Protocol):
-    """A hypothesis whose weights after several steps lie side by side."""
-
-    def stored(self) -> tuple[torch.Tensor, int]:
-        """Weights [S, B, d] after some steps, and at which place those are that it has now."""
-
-
 class Hypothesis(Weighted, Protocol):
     """What a protocol needs of a learner, whether it follows gradients or solves."""
 

@@ -45,7 +45,7 @@ SWITCHES = {
 
 Struct = type[msgspec.Struct]
 
-RENAMED: dict[str, dict[str, str]] = {}
+RENAMED: dict[str, dict[str, str]] = {"Run.path": {"by-blocks": "dense"}}
 """New words by the former ones, below the place where they stand:
 
     "updates"                              a family, for the kinds of its members

@@ -140,7 +140,6 @@ ODD = {
     "one by one, signs": {**ONE_BY_ONE, "loss": "logistic"},
     "by rows": {**BY_ROWS, "noise": 0.7},
     "by rows, signs": {**BY_ROWS, "loss": "logistic", "labels": "sign"},
-    "by blocks": {**BY_ROWS, "path": "by-blocks", "noise": 0.7},
     "epochs": {"protocol": {"kind": "epochs", "epochs": 7}},
     "steps": {"protocol": {"kind": "steps", "steps": 30, "records": 9, "batch": 3}},
 }

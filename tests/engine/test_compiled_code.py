@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from building import planned
+from building import experiment, gd, planned
 
 from engine.backends import backends
 from engine.core import compiled_code
@@ -249,3 +249,17 @@ def test_the_other_process_makes_what_later_runs_find(tmp_path, monkeypatch):
     assert code.is_there
     assert planned(learner, BY_NETS).backend.name == "preactivations"
     assert [*tmp_path.rglob("*.nbi")]
+
+
+def test_the_sources_of_compiled_code_are_there():
+    learners = {"net": gd(0.01, kind="dense", activation="relu"), "EGU": {"update": "egu"}}
+    described = experiment(learners=learners)
+    codes = [
+        code
+        for backend in backends().values()
+        for learner in described.learners
+        if (code := backend.code(learner, described)) is not None
+    ]
+    assert codes
+    for code in codes:
+        assert all(source.is_file() for source in code.sources)

@@ -194,3 +194,10 @@ def test_the_gap_behind_a_singular_value_is_one_of_all_gaps():
         "measure": {"kind": "jacobian-gap", "most": 9},
         "at": {"K": 2, "j": 8},
     }
+
+
+def test_a_backend_that_was_removed_is_answered_with_the_one_that_took_over():
+    with upgrade.noted() as words:
+        described = presets.load("hadamard-128", ["run.path=by-blocks"])
+    assert described.run.path == "dense"
+    assert words == {"by-blocks": "dense"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine.core.compiled_code import CompiledCode
 
-SOURCES = (Path(__file__).with_name("kernels.py"),)
+SOURCES = (Path(__file__).with_name("trained_group.py"),)
 
 
 def code_of(dtype: str) -> CompiledCode:

@@ -20,42 +20,24 @@ class Blocks:
     def __init__(self, size: int) -> None:
         self._size, self._first = size, 0
         self._waiting: list[torch.Tensor] = []
-        self._from: list[tuple[torch.Tensor, int, int]] = []
-        self._count = 0
 
     def add(self, weights: torch.Tensor) -> None:
         """Have the weights of the next record wait."""
         self._waiting.append(weights)
-        self._count += 1
-
-    def add_from(self, stored: torch.Tensor, place: int) -> None:
-        """The same for those at a place of the weights of several records [S, B, d], one after the other.
-
-        Runs of places wait as one, which takes a fifth of the time.
-        """
-        if self._from and (last := self._from[-1])[0] is stored and last[2] == place:
-            self._from[-1] = stored, last[1], place + 1
-        else:
-            self._from.append((stored, place, place + 1))
-        self._count += 1
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._waiting)
 
     @property
     def full(self) -> bool:
         """Whether no more weights have a place in this block."""
-        return self._first + self._count == self._size
+        return self._first + len(self._waiting) == self._size
 
     def taken(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
         """What becomes of the weights that wait, by a product of a block [size, B, d] → [size, …]."""
-        count, self._count = self._count, 0
-        if self._from:
-            waiting = torch.cat([stored[begin:end] for stored, begin, end in self._from])
-            self._from.clear()
-        else:
-            waiting = self._waiting[0][None] if count == 1 else torch.stack(self._waiting)
-            self._waiting.clear()
+        count = len(self._waiting)
+        waiting = self._waiting[0][None] if count == 1 else torch.stack(self._waiting)
+        self._waiting.clear()
         if count == self._size:
             return product(waiting)
         block = waiting.new_zeros(self._size, *waiting.shape[1:])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from engine.core.cost import Cost
 from engine.core.lazy import torch
-from engine.hypotheses.hypothesis import Stored, Weighted
+from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
 from engine.problems.data import Data
 from engine.training.evaluators import Measures
@@ -28,12 +27,9 @@ class ByWeights:
         self._blocks = Blocks(max(1, together) if data.instances.has_moment else 1)
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
-        if _is_stored(type(hypothesis)):
-            self._blocks.add_from(*cast(Stored, hypothesis).stored())
-        else:
-            weights = hypothesis.weights()
-            assert weights is not None, "an evaluator is chosen for a run whose hypotheses have weights"
-            self._blocks.add(weights)
+        weights = hypothesis.weights()
+        assert weights is not None, "an evaluator is chosen for a run whose hypotheses have weights"
+        self._blocks.add(weights)
         if self._blocks.full:
             self._losses.append(self._blocks.taken(self._values))
         self._mistakes.take(lambda: hypothesis.predict(self._data.instances))
@@ -71,9 +67,3 @@ class AroundZero(ByWeights):
         assert squares is not None, "an evaluator is chosen for instances that have a second moment"
         slopes: torch.Tensor = torch.linalg.vecdot(weights, self._products)
         return (squares - 2 * slopes + self._constant).clamp_(min=0)
-
-
-@cache
-def _is_stored(kind: type) -> bool:
-    """Whether hypotheses of a class are `Stored`; to find out takes as long as a small record."""
-    return issubclass(kind, Stored)
