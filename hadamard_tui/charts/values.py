@@ -29,7 +29,9 @@ class Value:
     """Its letter in the chart; a blank where it has none."""
 
     name: str
-    tint: str
+    number: int
+    """Of its learner."""
+
     learner: str
     state: str
     """Where it stands, in words."""
@@ -58,11 +60,18 @@ class Value:
     curve: CurveView | None = None
     """What it is a value of; None for a heat map."""
 
+    is_pinned: bool = False
+
     which: str = ""
     """What the line is called."""
 
     signed: bool = False
     """Whether there are values below 0, which are no multiples of a line."""
+
+    @property
+    def tint(self) -> str:
+        """The colour of its curve in the theme of the moment, which a value outlives."""
+        return colour(self.number, None) if self.curve is None else colour_of(self.curve, self.is_pinned)
 
     @property
     def ratio(self) -> float | None:
@@ -145,12 +154,13 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str 
     found = Value(
         mark=letter.lower() if run else letter,
         name=f"{view.in_words(curve)} · {name}" if run else view.in_words(curve),
-        tint=colour_of(curve, run > 0),
+        number=curve.number,
         learner=curve.learner,
         state=_without_value(look, curve, run > 0),
         rounding=look.rounding,
         is_count=_is_count(view),
         curve=curve,
+        is_pinned=run > 0,
     )
     number = look.number_at(curve, pinned=run > 0)
     if number is None:
@@ -224,7 +234,7 @@ def _of_heat(look: Look, number: int, heat: HeatView) -> Value:
     return Value(
         mark=mark(number),
         name=heat.learner,
-        tint=colour(number, None),
+        number=number,
         learner=heat.learner,
         state="done" if there or not np.isnan(heat.z).any() else "waiting",
         value=value if there else None,

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.looks import palette
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.screens import guide
 from hadamard_tui.screens.failure import Failure
@@ -141,6 +142,25 @@ async def test_a_tour_wakes_for_the_next_minute_of_its_clock_alone(
         monkeypatch.setattr(Banner, "show", lambda *facts: shown.append(facts))
         await until(pilot, lambda: app.laboratory._is_at_rest and len(awaited_times()) == 1)
         await until(pilot, lambda: shown, 4)
+
+
+async def test_a_new_theme_is_painted_on_all_of_a_finished_run(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        await rests(pilot, "the finished run")
+
+        def painted() -> set[str]:
+            """Colours of the letters on the screen."""
+            styles = [segment.style for row in app.screen._compositor.render_strips() for segment in row]
+            return {
+                style.color.triplet.hex for style in styles if style and style.color and style.color.triplet
+            }
+
+        dark = painted()
+        assert dark >= {*palette.DARK.learners.cold[:2], *palette.DARK.learners.warm[2:4]}
+        await pilot.press("t")
+        await rests(pilot, "the finished run in another theme")
+        assert painted().isdisjoint(dark)
 
 
 def test_a_wait_for_input_ends_with_bytes_or_the_event_and_with_nothing_else():
