@@ -55,7 +55,7 @@ def is_recorded(name: str, experiment: Experiment) -> bool:
 
 def _requested(experiment: Experiment, learner: Learner) -> dict[str, Measure]:
     """The measures of a learner that every run records, or that the set-up, a picture or a claim names."""
-    ending = experiment.protocol.ends_early
+    ending = experiment.protocol.schedule().ends_early
     end_name = None if ending is None else ending.measure
     always = [measure for name, measure in named().items() if measure.recorded_always or name == end_name]
     claimed = [claim.measure for claim in experiment.claims if claim.measure is not None]

@@ -11,6 +11,7 @@ from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.pictures.picture import Picture
 from engine.pictures.view import NEAR
+from engine.protocols import nearest
 from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import picture_of, pictures_of
@@ -81,13 +82,13 @@ def check_places(experiment: Experiment) -> None:
     """
     n = experiment.n
     protocol = experiment.protocol
-    clock, last = "" if experiment.pictures else protocol.clock, protocol.last(n)
+    clock, last = "" if experiment.pictures else protocol.clock, protocol.extent(n).last
     for number, claim in enumerate(experiment.claims):
         where, at = f"claims[{number}]", getattr(claim, "at", None)
         if at is not None and clock:
             if at > last:
                 raise BadInput(f"{where}.at", f"{at:.10g} is past the end, {clock} = {last:.10g}")
-            if (near := protocol.nearest(max(0.0, at), n)) != at:
+            if (near := nearest(protocol, max(0.0, at), n)) != at:
                 raise BadInput(f"{where}.at", f"there is no evaluation point at {at:.10g}; take {near:.10g}")
 
 

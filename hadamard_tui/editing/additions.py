@@ -88,7 +88,7 @@ def add_claim(raw: Raw, experiment: Experiment) -> None:
             "kind": "value",
             "text": "The loss is small in the end",
             "curve": experiment.learners[0].name,
-            "at": experiment.protocol.last(rows),
+            "at": experiment.protocol.extent(rows).last,
             "below": 0.1,
         }
     )

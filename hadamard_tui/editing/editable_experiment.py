@@ -128,7 +128,7 @@ class EditableExperiment:
         self.error: BadInput | None = None
         self._claims = claims
         rows = experiment.n
-        self.last = float(experiment.protocol.last(rows))
+        self.last = float(experiment.protocol.extent(rows).last)
         """Where the x-axis of a run ends."""
         self.raw: Raw = copy.deepcopy(self.document)
         for place in sorted(self.off):

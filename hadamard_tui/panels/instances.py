@@ -44,8 +44,7 @@ def show(context: PanelContext) -> HeatMap | Text:
     rows, features = _around(now - 1, n, MOST_ROWS), _around(target or 0, d, MOST_FEATURES)
     protocol = context.experiment.protocol
     learner = next(one for one in context.experiment.learners if one.name == context.curve.learner)
-    rows_seen = protocol.rows_seen if learner.solver is None else protocol.rows_given
-    seen = rows_seen(n, k, Streams([seed]))
+    seen = protocol.rows_seen(n, k, Streams([seed]), solver=learner.solver is not None)
     return HeatMap(
         np.arange(d)[features],
         np.arange(1, n + 1)[rows],

@@ -93,8 +93,8 @@ class Session:
 
     def _begin_playback(self, experiment: Experiment) -> None:
         rows = experiment.n
-        self.playback = Playback(experiment.protocol.record_count(rows) - 1, self._pace, self.at_once)
-        self.last = float(experiment.protocol.last(rows))
+        self.playback = Playback(experiment.protocol.extent(rows).records - 1, self._pace, self.at_once)
+        self.last = float(experiment.protocol.extent(rows).last)
         """Where the x-axis of the run ends."""
 
     def start(self, paused: bool = False) -> None:

@@ -37,7 +37,9 @@ class Predicting(Looking):
         experiment = self._editable.experiment
         rows = experiment.n
         names = [one.name for one in experiment.learners if one.role == "learner"]
-        places = experiment.protocol.places(rows)
+        from engine import protocols
+
+        places = protocols.places(experiment.protocol, rows)
         if len(places) < 2 or not names:
             self.notify("This run has no curve along examples or steps, so there is nothing to predict.")
             return
