@@ -58,7 +58,8 @@ class Compiled(Backend):
             return f"the instances of {matrix.kind}, as set here, are no ±1 rows of a Sylvester matrix"
         if matrix.shape()[1] < LEAST:
             return f"it takes {LEAST} features or more"
-        if not problem.target.linear or problem.labels != "soft" or problem.noise > 0:
+        linear = problem.target.structure(problem.matrix).linear
+        if not linear or problem.labels != "soft" or problem.noise > 0:
             return "labels are not linear in the instances"
         if not experiment.loss.is_square or protocol.schedule().clips_at is not None:
             return "it takes only square loss, of predictions that are not clipped"
