@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from textual import on
 
+from engine.spec.pictures import drawn
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.runs import MOST_BYTES, MOST_RUNS, Kept
@@ -13,6 +14,7 @@ from hadamard_tui.running.session import Session
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.screens.running import Running
 from hadamard_tui.widgets.side import RunList
+from hadamard_tui.widgets.stage import Stage
 
 SHOWN_TO_THE_END = ("finished", "stopped", "replaying")
 """The states of a run that can be pinned."""
@@ -118,6 +120,7 @@ class Comparing(Running):
             if self.session is not None:
                 self.session.end()
             self.session, self.ghost = run.session, None
+            self.query_one(Stage).offer_pictures(drawn(run.session.plan.experiment))
             self.run_changed(run.session)
         self.notify(f"This is {run.name}; {key('run')} runs its set-up again.")
 
