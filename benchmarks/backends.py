@@ -45,7 +45,6 @@ JOBS: dict[str, list[tuple[str, Callable[[], Experiment]]]] = {
     ],
     "by-rows": [
         ("J2 GD on random signs", lambda: jobs.all_targets("GD", matrix="rademacher")),
-        ("all-targets-rademacher-128, d = 512", preset("all-targets-rademacher-128", "problem.matrix.d=512")),
     ],
     "structured": [
         ("J2 spindly", lambda: jobs.all_targets("spindly")),

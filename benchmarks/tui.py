@@ -296,6 +296,27 @@ def first_paint() -> dict[str, object]:
     }
 
 
+def imports() -> dict[str, object]:
+    """Seconds of a process that imports the app, and of one that imports Textual's, in turns."""
+    modules = ("hadamard_tui.app", "textual.app")
+    seconds: dict[str, list[float]] = {module: [] for module in modules}
+    own = {name: value for name, value in os.environ.items() if name not in FOREIGN}
+    for turn in range(21):  # the first one may have to compile
+        for module in modules:
+            began = time.perf_counter()
+            subprocess.run([sys.executable, "-c", f"import {module}"], env=own, check=True)
+            if turn:
+                seconds[module].append(time.perf_counter() - began)
+    ours, empty = (statistics.median(seconds[module]) for module in modules)
+    least, least_empty = (min(seconds[module]) for module in modules)
+    return {
+        "ratio": ours / empty,
+        "ratio of the least": least / least_empty,
+        "s": ours,
+        "textual.app, s": empty,
+    }
+
+
 def first_curve() -> dict[str, object]:
     """Seconds from the command to the first of its curves on the screen, and where these need torch."""
     times: dict[str, list[float]] = {"median s": [], "by torch, median s": []}
@@ -488,6 +509,7 @@ def stepped_numbers() -> dict[str, object]:
 
 GOALS = {
     ("first-paint", "median s"): ("J8 from the command to the first paint, seconds", 0.6),
+    ("imports", "ratio"): ("J8 import hadamard_tui.app, in times of import textual.app", 2.0),
     ("first-curve", "median s"): ("J8 from the command to the first curve, seconds", 1.5),
     ("first-curve", "by torch, median s"): ("J8 the same where the run needs torch, seconds", 1.5),
     ("saturated-keys", "p99 ms"): ("J9 key to repaint beside a run, 99 of 100, ms", 50.0),
@@ -499,6 +521,7 @@ GOALS = {
 
 BENCHMARKS = {
     "first-paint": first_paint,
+    "imports": imports,
     "first-curve": first_curve,
     "saturated-keys": saturated_keys,
     "slow-line-keys": slow_line_keys,

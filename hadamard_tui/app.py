@@ -1,4 +1,8 @@
-"""The Textual app: one laboratory screen over the engine."""
+"""The Textual app: one laboratory screen over the engine.
+
+Actions import the pages that they open, and what writes files: the first paint needs none of these. The
+parts of experiments are imported by what reads a set-up.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,20 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import msgspec
 from textual import on
 from textual.actions import ActionParseResult
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.command import Provider
 from textual.dom import DOMNode
 from textual.notifications import Notify, SeverityLevel
 from textual.screen import Screen
@@ -29,43 +32,35 @@ from textual.widgets import OptionList
 from textual.widgets._toast import ToastHolder, ToastRack
 
 from engine.core.parts import BadInput
-from engine.spec.experiment import Experiment
-from engine.spec.pictures import drawn
-from engine.spec.reading import Raw
-from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.headless import exit_codes
 from hadamard_tui.keyboard import keymap
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.looks import palette
 from hadamard_tui.looks.themes import LOOKS, after
 from hadamard_tui.panels import ABOUT, DIGITS, story
-from hadamard_tui.screens.blank import Blank
-from hadamard_tui.screens.browser import Browser
-from hadamard_tui.screens.commands import Commands, has_pages
-from hadamard_tui.screens.export import Export
-from hadamard_tui.screens.finding import ActionProvider, PartProvider, PresetProvider
-from hadamard_tui.screens.guide import Guide
 from hadamard_tui.screens.laboratory import Laboratory
-from hadamard_tui.screens.part_page import PartPage
-from hadamard_tui.screens.welcome import Welcome
 from hadamard_tui.serving import NOTICE, served
-from hadamard_tui.sharing import exporting
-from hadamard_tui.sharing.command_line import command_line, keep, views
-from hadamard_tui.sharing.exporting import Pictures, Shown
 from hadamard_tui.sharing.file_writer import FileWriter, place_file
 from hadamard_tui.state import own_presets, state_file
 from hadamard_tui.state.config import Config
-from hadamard_tui.state.launch import Start
 from hadamard_tui.state.state_file import Memory, View
 from hadamard_tui.terminal import clipboard
 from hadamard_tui.terminal.plain_text import AsciiFilter
 from hadamard_tui.terminal.signals import heeded
 from hadamard_tui.terminal.steady_notification import SteadyNotification
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
-from hadamard_tui.tours.tour import Tour
+from hadamard_tui.widgets.lines import has_pages
 from hadamard_tui.widgets.preset_choice import PresetChoice
 from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.stage import Stage
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+    from engine.spec.reading import Raw
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+    from hadamard_tui.sharing.exporting import Shown
+    from hadamard_tui.state.launch import Start
+    from hadamard_tui.tours.tour import Tour
 
 PATIENCE = 0.4
 """Seconds that quitting waits for the engine to come out of its last round."""
@@ -81,9 +76,6 @@ class HadamardApp(App[None]):
     CSS_PATH = "hadamard.tcss"
     COMMAND_PALETTE_BINDING = "ctrl+p"
     ENABLE_COMMAND_PALETTE: ClassVar[bool] = True
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {
-        ActionProvider, PresetProvider, PartProvider,
-    }  # fmt: skip
     # Only ctrl+c would copy what is selected, and it quits; a click on what has just been removed would fail.
     ALLOW_SELECT: ClassVar[bool] = False
     # With priority: a field would copy, and a page on top would not receive it.
@@ -124,7 +116,11 @@ class HadamardApp(App[None]):
         self.wear(view.theme or self.config.theme)
         rate = FrameRate(most_frames(self.config.fps, self.config.fps_over_ssh))
         self.laboratory = Laboratory(editable, autorun, view, rate, self.config.ascii)
-        self._guide = None if tour is None else Guide(tour, self.laboratory)
+        self._guide = None
+        if tour is not None:
+            from hadamard_tui.screens.guide import Guide
+
+            self._guide = Guide(tour, self.laboratory)
         self.files = FileWriter()
         """Writes the files that the person requests."""
         self.left: Memory | None = None
@@ -139,6 +135,8 @@ class HadamardApp(App[None]):
         if self._guide is not None:
             self.call_after_refresh(self._guide.start)
         elif self._first:
+            from hadamard_tui.screens.welcome import Welcome
+
             self.push_screen(Welcome(), self._welcomed)
         if served():
             self.notify(NOTICE, timeout=10)
@@ -147,6 +145,8 @@ class HadamardApp(App[None]):
 
     async def _welcomed(self, preset: str | None) -> None:
         if preset is not None:
+            from hadamard_tui.editing.editable_experiment import EditableExperiment
+
             self.laboratory.query_one(Stage).suggest(story.PANEL.name)
             await self.laboratory.present(EditableExperiment.of(preset))
 
@@ -191,6 +191,8 @@ class HadamardApp(App[None]):
         return done
 
     def action_command_palette(self) -> None:
+        from hadamard_tui.screens.commands import Commands
+
         if not any(isinstance(page, Commands) for page in self.screen_stack):
             self.push_screen(Commands())
 
@@ -211,6 +213,8 @@ class HadamardApp(App[None]):
     @on(PresetChoice.Browsed)
     def _browsed(self, event: PresetChoice.Browsed) -> None:
         """Open the page of presets, or go on with it: letters typed at once all come from the field."""
+        from hadamard_tui.screens.browser import Browser
+
         if isinstance(self.screen, Browser):
             self.screen.type(event.typed)
         elif self.screen is self.laboratory:
@@ -218,6 +222,8 @@ class HadamardApp(App[None]):
 
     def action_presets(self, typed: str = "") -> None:
         """List the presets that have what is typed."""
+        from hadamard_tui.screens.browser import Browser
+
         opened = self.laboratory.editable.preset
         self.push_screen(Browser(opened, typed, self.config.ascii), self.choose_preset)
 
@@ -228,6 +234,8 @@ class HadamardApp(App[None]):
 
     def show_part(self, family: str, kind: str) -> None:
         """Say what a part is, and which presets show it."""
+        from hadamard_tui.screens.part_page import PartPage
+
         self.push_screen(PartPage(family, kind), self.choose_preset)
 
     def wear(self, look: str) -> None:
@@ -273,6 +281,8 @@ class HadamardApp(App[None]):
             await self._guide.present()
 
     def action_blank(self) -> None:
+        from hadamard_tui.screens.blank import Blank
+
         self.push_screen(Blank())
 
     async def action_previous_stop(self) -> None:
@@ -281,12 +291,18 @@ class HadamardApp(App[None]):
 
     def action_export(self) -> None:
         """Write a file of any kind."""
-        self.push_screen(Export(self._shown, self._file_name(".svg"), self.files, self._saved))
+        self._open_export(".svg")
 
     def action_save_preset(self) -> None:
         """Write a preset file, of a set-up that can run."""
         if not self.laboratory.refused():
-            self.push_screen(Export(self._shown, self._file_name(".toml"), self.files, self._saved))
+            self._open_export(".toml")
+
+    def _open_export(self, suffix: str) -> None:
+        """Open the page that writes files. It proposes a name with `suffix`."""
+        from hadamard_tui.screens.export import Export
+
+        self.push_screen(Export(self._shown, self._file_name(suffix), self.files, self._saved))
 
     def _saved(self, path: Path, document: Experiment | Raw) -> None:
         """A preset was saved: it is in the list from now on, and the set-up is this preset."""
@@ -337,6 +353,8 @@ class HadamardApp(App[None]):
 
     def action_copy_command(self) -> None:
         """Copy the command line of this screen, and keep it in a file, too: not every terminal copies."""
+        from hadamard_tui.sharing.command_line import command_line, keep
+
         if self.laboratory.refused():
             return
         command = command_line(
@@ -361,6 +379,8 @@ class HadamardApp(App[None]):
 
     def _options(self) -> list[str]:
         """How the screen looks, as options of the command line."""
+        from hadamard_tui.sharing.command_line import views
+
         look = [] if self.theme == Config().theme else ["--theme", self.theme]
         view = msgspec.structs.replace(self.laboratory.view(), chart=self.laboratory.chart_options)
         return [
@@ -372,6 +392,9 @@ class HadamardApp(App[None]):
 
     def _shown(self) -> Shown:
         """What there is to export now."""
+        from engine.spec.pictures import drawn
+        from hadamard_tui.sharing.exporting import Pictures, Shown, with_look
+
         editable, context = self.laboratory.editable, self.laboratory.context
         if context is None:
             return Shown(editable.document, editable.experiment, None)
@@ -390,7 +413,7 @@ class HadamardApp(App[None]):
             unjudged=session.plan.unjudged,
         )
         look, refused = self.laboratory.picture_of(session)
-        return shown if refused else exporting.with_look(shown, look, context.curve.name)
+        return shown if refused else with_look(shown, look, context.curve.name)
 
     def _file_name(self, suffix: str) -> str:
         """A name that no file has yet, by the preset."""
@@ -474,6 +497,8 @@ def open_app(start: Start) -> int:
 
     Quitting takes a second, unless a file is still being made.
     """
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+
     app = HadamardApp(
         EditableExperiment(start.document, start.preset, start.off, start.left_out),
         start.autorun,

@@ -166,7 +166,7 @@ def why_not(
 def why_no_single_pass(experiment: Experiment) -> str | None:
     """Why targets do not each learn along single examples in one pass, in one sentence; None if they do."""
     protocol = experiment.protocol
-    if not protocol.online:
+    if not protocol.schedule().online:
         return f"{protocol.kind}, as set here, is no single pass of steps along single examples"
     if experiment.loss.joint:
         return f"{protocol.loss} is of the predictions of all targets of an example together"

@@ -53,7 +53,7 @@ class ByResponses(Backend):
             return "it trains an architecture by an update rule"
         if rule.response(1) is None or not net.trains_weights:
             return "its steps are not known to be sums of the gradients so far, of a linear neuron"
-        if experiment.protocol.drawn_independently:
+        if experiment.protocol.schedule().drawn_independently:
             return "examples may come twice"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
@@ -68,7 +68,7 @@ class ByResponses(Backend):
         return is_large(learner, experiment)
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
-        return experiment.protocol.online_run(rotated(inputs), ResponsesLearner)
+        return experiment.protocol.training_run(rotated(inputs), ResponsesLearner)
 
 
 class Responses:

@@ -68,7 +68,7 @@ class ByRows(Backend):
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         n, d = experiment.n, experiment.d
-        records, vectors = experiment.protocol.record_count(n), weight_vectors(learner, experiment)
+        records, vectors = experiment.protocol.extent(n).records, weight_vectors(learner, experiment)
         is_square = experiment.loss.is_square
         each = d * (d if is_square and n >= 2 * d else n) - n * (SQUARES if is_square else PASS)
         saved = vectors * each - experiment.run.replicas * n * d
@@ -77,7 +77,7 @@ class ByRows(Backend):
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
         if not isinstance(inputs.data.instances, Dense):
             inputs = replace(inputs, data=inputs.data.dense())
-        return experiment.protocol.online_run(inputs, RowsLearner)
+        return experiment.protocol.training_run(inputs, RowsLearner)
 
 
 class Predictions:

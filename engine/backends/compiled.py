@@ -60,7 +60,7 @@ class Compiled(Backend):
             return f"it takes {LEAST} features or more"
         if not problem.target.linear or problem.labels != "soft" or problem.noise > 0:
             return "labels are not linear in the instances"
-        if not experiment.loss.is_square or protocol.clips_at is not None:
+        if not experiment.loss.is_square or protocol.schedule().clips_at is not None:
             return "it takes only square loss, of predictions that are not clipped"
         if reason := why_no_single_pass(experiment):
             return reason
@@ -77,7 +77,7 @@ class Compiled(Backend):
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         n, d = experiment.n, experiment.d
-        steps = experiment.protocol.record_count(n) - 1
+        steps = experiment.protocol.extent(n).records - 1
         vectors = weight_vectors(learner, experiment)
         change = ALONE if vectors == 1 else AMONG
         return steps * (STEP + vectors * d * change) >= LOADING
@@ -95,7 +95,7 @@ class Compiled(Backend):
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
         from engine.backends.tiled.blocked_pass import BlockedLearner  # which needs numba
 
-        return experiment.protocol.online_run(inputs, BlockedLearner)
+        return experiment.protocol.training_run(inputs, BlockedLearner)
 
 
 BACKEND = Compiled()

@@ -44,9 +44,13 @@ class Numpy(Backend):
         problem, protocol = experiment.problem, experiment.protocol
         if not _has_step(learner, experiment):
             return "its steps are not known as sums and products of weights and entries"
-        if not protocol.online or protocol.averages_hypotheses or protocol.drawn_independently:
+        if (
+            not protocol.schedule().online
+            or protocol.schedule().averages_hypotheses
+            or protocol.schedule().drawn_independently
+        ):
             return f"{protocol.kind}, as set here, is no single pass of steps along the rows in their order"
-        if not experiment.loss.is_square or protocol.clips_at is not None:
+        if not experiment.loss.is_square or protocol.schedule().clips_at is not None:
             return "it takes only square loss, of predictions that are not clipped"
         if problem.one_hot:
             return "labels are those of one class of several"
@@ -59,7 +63,7 @@ class Numpy(Backend):
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         n, d = experiment.n, experiment.d
-        predictions = weight_vectors(learner, experiment) * experiment.protocol.record_count(n) * n
+        predictions = weight_vectors(learner, experiment) * experiment.protocol.extent(n).records * n
         return n * d < LARGE and predictions <= FEW and predictions * d <= SMALL
 
     def begin(self, undrawn: Undrawn, experiment: Experiment) -> Recording:
@@ -177,7 +181,7 @@ class NumpyRun(InPieces):
         self._rows = examples.instances.astype(np.float64)
         self._labels = labels.swapaxes(1, 2).astype(np.float64)  # [R, n, B]
         self._dtype = examples.instances.dtype
-        self._records = experiment.protocol.record_count(n)
+        self._records = experiment.protocol.extent(n).records
         self._keeps = kept_records(self._records, self._rows.shape[2], self._dtype.itemsize)
         self._counted = any(measure.name == "error" for measure in undrawn.measures)
         bits = examples.values == "bits"

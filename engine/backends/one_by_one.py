@@ -55,7 +55,7 @@ class OneByOne(Backend):
         return is_large(learner, experiment)
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
-        return experiment.protocol.online_run(rotated(inputs), OrthogonalLearner)
+        return experiment.protocol.training_run(rotated(inputs), OrthogonalLearner)
 
 
 AHEAD = 128

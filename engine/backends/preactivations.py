@@ -43,13 +43,13 @@ class Preactivations(Backend):
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         update, protocol = learner.update, experiment.protocol
-        if protocol.fresh_steps is None:
+        if protocol.schedule().fresh_steps is None:
             return f"{protocol.kind} trains no fresh model for every k"
         if learner.architecture is None or not _is_bent_layer(learner.architecture):
             return "it trains nets with one hidden layer of relu, sqrt2_relu or leaky_relu, without biases"
         if update is None or not update.plain or update.mini_batch is not None:
             return "it takes only steps of a rate along the gradient of all rows"
-        if not experiment.loss.is_square or protocol.clips_at is not None:
+        if not experiment.loss.is_square or protocol.schedule().clips_at is not None:
             return "it takes only square loss, of predictions that are not clipped"
         if devices.resolve(experiment.run.device) != "cpu":
             return "it runs on the processor only"
@@ -59,12 +59,12 @@ class Preactivations(Backend):
         return not (measure.of_coordinates or measure.under)
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
-        protocol, architecture = experiment.protocol, learner.architecture
-        if architecture is None or protocol.fresh_steps is None:
+        schedule, architecture = experiment.protocol.schedule(), learner.architecture
+        if architecture is None or schedule.fresh_steps is None:
             return False
-        n = experiment.n
-        steps = protocol.fresh_steps * (1 if protocol.stops_blindly else SHARE)
-        rows = protocol.models(n) * protocol.last(n) / 2
+        extent = experiment.protocol.extent(experiment.n)
+        steps = schedule.fresh_steps * (1 if schedule.stops_blindly else SHARE)
+        rows = extent.models * extent.last / 2
         return weight_vectors(learner, experiment) * architecture.units * rows * steps * MOVE >= LOADING
 
     def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
@@ -81,7 +81,7 @@ class Preactivations(Backend):
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
         from engine.backends.nets.trained_group import TrainedGroup  # which needs numba
 
-        return experiment.protocol.fresh_run(rotated(inputs), TrainedGroup)
+        return experiment.protocol.training_run(rotated(inputs), TrainedGroup)
 
 
 def _is_bent_layer(net: Architecture) -> bool:

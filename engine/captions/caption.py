@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +10,7 @@ from engine.captions.arrivals import Arrivals
 from engine.captions.clause import MARK, Clause, Named
 from engine.captions.comparisons import coinciding, compared, comparisons, pairs
 from engine.captions.followed import followed, without_line
+from engine.captions.room import PLENTY, Room
 from engine.captions.shapes import FEW, Shapes
 from engine.captions.standing import Standing
 from engine.captions.wording import grouped, listed, plural
@@ -21,32 +20,6 @@ from engine.core.texts import cut
 from engine.pictures.view import HeatView, View
 
 LONGEST_CLAIM = 80
-
-
-class Room(NamedTuple):
-    """The room for a caption: lines of so many columns, between whose words lines break."""
-
-    columns: int = 500
-    lines: int = 1
-
-    def holds(self, text: str) -> bool:
-        """Whether a text fits in."""
-        return len(self._lines(text)) <= self.lines
-
-    def cut(self, text: str) -> str:
-        """The text as far as it fits, with an ellipsis where more follows."""
-        every = self._lines(text)
-        if len(every) <= self.lines:
-            return text
-        *whole, last = every[: self.lines]
-        return " ".join([*whole, f"{last[: self.columns - 1].rstrip(' ,;.')}…"])
-
-    def _lines(self, text: str) -> list[str]:
-        return textwrap.wrap(text, max(self.columns, 1), break_on_hyphens=False)
-
-
-PLENTY = Room()
-"""What a caption takes where nothing limits it: two sentences of a paper."""
 
 
 def caption(

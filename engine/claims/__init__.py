@@ -15,10 +15,10 @@ from engine.core.notation import number
 from engine.core.parts import LARGEST, MOST_WORDS, BadField, Part
 from engine.learners.learner import Name
 from engine.pictures import reductions
-from engine.pictures.view import CurveView, LineView, View
 
 if TYPE_CHECKING:
     from engine.measures import Measure as AnyMeasure
+    from engine.pictures.view import CurveView, LineView, View
 else:
     AnyMeasure = catalogue.union("measures")
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
 
 from engine.claims import Comparing, Floats, Outcome, other_at, standard_error, unfinished, whole
 from engine.learners.learner import Name
-from engine.pictures.view import View
+
+if TYPE_CHECKING:
+    from engine.pictures.view import View
 
 
 class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
 
 from engine.claims import Claim, Number, Outcome, name_of
 from engine.learners.learner import Name
-from engine.pictures.view import NEAR, View
+from engine.pictures.view import NEAR
+
+if TYPE_CHECKING:
+    from engine.pictures.view import View
 
 
 class Divides(Claim, frozen=True, kw_only=True, tag="divides"):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from engine.claims import Claim, Floats, LeastShare, Outcome, Place, in_replicas, unfinished, where
-from engine.pictures.view import View
+
+if TYPE_CHECKING:
+    from engine.pictures.view import View
 
 
 class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
@@ -13,7 +13,9 @@ from engine.core.notation import number
 from engine.core.parts import BadField
 from engine.learners.learner import Name
 from engine.pictures import reductions
-from engine.pictures.view import CurveView, LineView, View
+
+if TYPE_CHECKING:
+    from engine.pictures.view import CurveView, LineView, View
 
 FORMS = ("never_below", "never_above", "follows")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
@@ -11,7 +11,9 @@ from msgspec import Meta
 from engine.claims import Claim, Floats, MaybePlace, Outcome, Tolerance, name_of, unfinished, where
 from engine.learners.learner import Name
 from engine.pictures import reductions
-from engine.pictures.view import CurveView, View
+
+if TYPE_CHECKING:
+    from engine.pictures.view import CurveView, View
 
 
 class Order(Claim, frozen=True, kw_only=True, tag="order"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
@@ -10,7 +10,9 @@ from msgspec import Meta
 from engine.claims import Claim, Outcome, Tolerance, divergence, name_of, where
 from engine.core.notation import number
 from engine.learners.learner import Name
-from engine.pictures.view import View
+
+if TYPE_CHECKING:
+    from engine.pictures.view import View
 
 
 class SameAs(Claim, frozen=True, kw_only=True, tag="same-as"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from engine.claims import Comparing, LeastShare, Outcome, Place, in_replicas, name_of, where
 from engine.core.parts import BadField
-from engine.pictures.view import View
+
+if TYPE_CHECKING:
+    from engine.pictures.view import View
 
 
 class Share(Comparing, frozen=True, kw_only=True, tag="share"):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
 
 from engine.claims import Comparing, Floats, Outcome, standard_error, unfinished
-from engine.pictures.view import View
+
+if TYPE_CHECKING:
+    from engine.pictures.view import View
 
 
 class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):

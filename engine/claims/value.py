@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from engine.claims import Comparing, Outcome, Place, divergence, name_of
-from engine.pictures.view import View
+
+if TYPE_CHECKING:
+    from engine.pictures.view import View
 
 
 class Value(Comparing, frozen=True, kw_only=True, tag="value"):

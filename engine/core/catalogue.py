@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+from collections.abc import Iterator
 from functools import cache
+from types import ModuleType
 from typing import Any, Union
 
 import msgspec
@@ -35,25 +37,42 @@ def members(family: str) -> dict[str, type[Part]]:
     package = importlib.import_module(FOLDERS[family])
     found: dict[str, type[Part]] = {}
     for module_info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-        module = importlib.import_module(module_info.name)
-        for member in vars(module).values():
-            if not (isinstance(member, type) and issubclass(member, Part)):
-                continue
-            if member.__module__ != module.__name__ or not is_member(member):
-                continue
-            kind = kind_of(member)
+        for kind, member in _members_in(importlib.import_module(module_info.name)):
             if kind in found:
                 raise ValueError(f"two {family} are called {kind!r}: {found[kind]} and {member}")
             found[kind] = member
     return dict(sorted(found.items()))
 
 
-def file_names(package: str) -> list[str]:
+def _members_in(module: ModuleType) -> Iterator[tuple[str, type[Part]]]:
+    """The members that a file defines, with their kinds."""
+    for member in vars(module).values():
+        if not (isinstance(member, type) and issubclass(member, Part)):
+            continue
+        if member.__module__ == module.__name__ and is_member(member):
+            yield kind_of(member), member
+
+
+def find(family: str, kind: str) -> type[Part] | None:
+    """Return the member of one family that is called `kind`, or None.
+
+    Where a file has this name, and defines the member, no other file of the family is imported.
+    """
+    package = FOLDERS[family]
+    if kind in file_names(package):
+        module = importlib.import_module(f"{package}.{kind.replace('-', '_')}")
+        if (member := dict(_members_in(module)).get(kind)) is not None:
+            return member
+    return members(family).get(kind)
+
+
+@cache
+def file_names(package: str) -> tuple[str, ...]:
     """What the files in a package are called, as presets say it, without importing any."""
     found = importlib.util.find_spec(package)
     assert found is not None, f"{package} is a package"
     files = pkgutil.iter_modules(found.submodule_search_locations)
-    return sorted(file.name.replace("_", "-") for file in files if not file.ispkg)
+    return tuple(sorted(file.name.replace("_", "-") for file in files if not file.ispkg))
 
 
 def union(family: str) -> Any:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.core.groups import Group
 from engine.core.notation import briefer, values_written, written
-from engine.core.parts import Verdict
-from engine.pictures.picture import Marked, Picture
+
+if TYPE_CHECKING:
+    from engine.core.groups import Group
+    from engine.core.parts import Verdict
+    from engine.pictures.picture import Marked, Picture
 
 FROM_BELOW = ("lower", "conjecture")
 """The directions of lines that are bounds from below, proved or not."""

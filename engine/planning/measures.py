@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.core.expressions import names_in
 from engine.learners.learner import Learner
 from engine.measures import Measure, measures_in, named
 from engine.pictures.picture import Picture
-from engine.planning.lines import PlannedLine, lines_along_runs
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run, picture_of_claim, pictures_of
 from engine.spec.recorded import missing
+
+if TYPE_CHECKING:
+    from engine.planning.lines import PlannedLine
 
 
 class RecordedMeasures(NamedTuple):
@@ -28,6 +30,8 @@ class RecordedMeasures(NamedTuple):
 
 def recorded_measures(experiment: Experiment) -> RecordedMeasures:
     """Return the measures that every run records, and those that anything names or is made of."""
+    from engine.planning.lines import lines_along_runs  # which imports all of the theory
+
     requested = {learner.name: _requested(experiment, learner) for learner in experiment.learners}
     along = lines_along_runs(experiment, {name for by_name in requested.values() for name in by_name})
     of_lines = {
@@ -51,7 +55,7 @@ def is_recorded(name: str, experiment: Experiment) -> bool:
 
 def _requested(experiment: Experiment, learner: Learner) -> dict[str, Measure]:
     """The measures of a learner that every run records, or that the set-up, a picture or a claim names."""
-    ending = experiment.protocol.ends_early
+    ending = experiment.protocol.schedule().ends_early
     end_name = None if ending is None else ending.measure
     always = [measure for name, measure in named().items() if measure.recorded_always or name == end_name]
     claimed = [claim.measure for claim in experiment.claims if claim.measure is not None]

@@ -139,7 +139,7 @@ def _learner_plan(
         backend=backend,
         faster=faster,
         sizes=sizes_of(learner, experiment),
-        records=experiment.protocol.record_count(experiment.n),
+        records=experiment.protocol.extent(experiment.n).records,
     )
 
 
@@ -153,13 +153,13 @@ def sizes_of(learner: Learner, experiment: Setup) -> Sizes:
         replicas=experiment.run.replicas,
         batch=weight_vectors(learner, experiment),
         targets=experiment.m,
-        examples=experiment.protocol.examples_given(n),
+        examples=experiment.protocol.extent(n).examples_given,
         one_hot=experiment.problem.one_hot,
     )
     if (architecture := learner.architecture) is None:
         return sizes
     return sizes._replace(
-        models=experiment.protocol.models(n),
+        models=experiment.protocol.extent(n).models,
         outputs=architecture.outputs,
         parameters=architecture.size(d),
         units=architecture.units,

@@ -25,29 +25,10 @@ from engine.problems.formats import (
     Format,
     NotATable,
     TooLarge,
-    arrays,
-    packed,
-    parquet,
     refuse_settings,
-    svmlight,
-    text,
 )
 from engine.problems.layout import Layout, layout_of, name_of
 from engine.problems.table_settings import TableSettings
-
-FORMATS = {
-    ".npy": arrays.NPY,
-    ".npz": arrays.NPZ,
-    ".parquet": parquet.PARQUET,
-    **dict.fromkeys((".csv", ".tsv", ".txt", ".data", ".dat"), text.TEXT),
-    **dict.fromkeys((".svm", ".libsvm", ".svmlight"), svmlight.SVMLIGHT),
-}
-
-MAGIC = {b"\x93NUMPY": arrays.NPY, b"PK": arrays.NPZ, b"PAR1": parquet.PARQUET}
-"""Formats by the bytes with which files begin, for names that say nothing."""
-
-BEGINNING = 1 << 12
-"""Bytes at the beginning of a file that are looked at where its name says nothing."""
 
 HELD = 4
 """Number of tables that are held, those that were read last."""
@@ -153,7 +134,9 @@ def _read_or_refused(key: Key, where: str) -> Table | BadInput:
 
 def _read(file: Path, request: Request, where: str) -> Table:
     """Raises: NotATable, BadField."""
-    with _faults(file_format := _format_of(file)):
+    from engine.problems.formats.of_file import format_of  # the readers of all formats, where there is a file
+
+    with _faults(file_format := format_of(file)):
         refuse_settings(request.settings, file_format, file.name)
         content = file_format.content(file, request.settings, request.rows_wanted)
         layout = layout_of(content, request.settings, request.label, request.is_target)
@@ -202,22 +185,6 @@ def _report(
         left_out=layout.left_out,
         notes=(*content.notes, *(["False is 0, True is 1"] if has_truth_values else [])),
     )
-
-
-def _format_of(file: Path) -> Format:
-    """The format of a file by its name, or else by its first bytes. Raises: NotATable, OSError."""
-    file_format = FORMATS.get(Path(file.name.removesuffix(".gz")).suffix.lower())
-    with file.open("rb") as stream:
-        beginning = stream.read(BEGINNING)
-    if file_format is None:
-        matching = (reader for magic, reader in MAGIC.items() if beginning.startswith(magic))
-        file_format = next(matching, text.TEXT)
-        is_text = beginning.startswith((*text.MARKS, packed.MAGIC)) or b"\0" not in beginning
-        if file_format is text.TEXT and not is_text:
-            raise NotATable(f"it has none of the formats that can be read: {', '.join(FORMATS)}")
-    elif beginning.startswith(packed.MAGIC) and file_format not in (text.TEXT, svmlight.SVMLIGHT):
-        raise NotATable("gzip has packed it; unpack it first")
-    return file_format
 
 
 @contextmanager

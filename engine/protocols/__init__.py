@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from typing import Protocol as Interface
 
 import msgspec
@@ -153,6 +152,107 @@ BeginGroup = Callable[[Floats, TrainingInputs, "Params"], ModelGroup]
 """Puts the models for these k at their start, the tensors of every replica."""
 
 
+class Batches(NamedTuple):
+    """Mini-batches that are drawn independently of all that came before."""
+
+    size: int | None
+    """Rows of each; None for as many as there are training rows."""
+
+    replacement: bool
+    """Whether the rows of one mini-batch are drawn independently of one another."""
+
+    def variance(self, rows: int) -> float:
+        """The variance of a step's gradient over mini-batches, over that of the gradient of a single row."""
+        size = self.size or rows
+        return 1 / size if self.replacement else (rows - size) / (size * max(1, rows - 1))
+
+
+class ProtocolSchedule(NamedTuple):
+    """What a protocol declares about its steps and records. The defaults are what binds nobody."""
+
+    single: bool = False
+    """Whether every gradient is that of a single example."""
+
+    online: bool = False
+    """Whether it is one pass of updates along single examples, with a record after each."""
+
+    full_batch: bool = False
+    """Whether every gradient of a rule without mini-batches is that of the loss over the same rows."""
+
+    flows: bool = False
+    """Whether rules follow their flow, in the time that the clock `time` says, and make no steps."""
+
+    trains: bool = True
+    """Whether learners need an update rule, or a solver."""
+
+    drawn_independently: bool = False
+    """Whether every example is drawn from all rows, whichever came before."""
+
+    in_data_order: bool = False
+    """Whether only the first k rows of the data have been seen when the clock of bounds says k."""
+
+    shuffles: bool = False
+    """Whether at most k examples have been seen, a uniformly random subset of the training rows."""
+
+    batches: Batches | None = None
+    """How mini-batches are drawn; None where there are none, or where they depend on one another."""
+
+    averages_hypotheses: bool = False
+    """Whether the loss after k examples is the mean over the k hypotheses that predicted them."""
+
+    clips_at: float | None = None
+    """Y if predictions are cut to [0, Y]."""
+
+    of_logarithm: bool = False
+    """Whether steps go along gradients of the logarithm of the loss, and not of the loss itself."""
+
+    stops_blindly: bool = False
+    """Whether the number of steps before every record depends on no label."""
+
+    ends_early: Until | None = None
+    """When a curve is complete before its last record; None for never."""
+
+    fresh_steps: int | None = None
+    """The most steps of a fresh model for every k, on the first k rows; None where there is no such model."""
+
+    draws_by_name: bool = False
+    """Whether what a learner draws depends on its name, so that a renamed one is another."""
+
+    takes_all_rows: bool = False
+    """Whether training could go on from the last record to the last row, an example after the other."""
+
+    logarithmic: bool = False
+    """Whether its x-axis is best drawn logarithmically."""
+
+    in_double_precision: bool = False
+    """Whether it computes in float64, whatever the run requests."""
+
+
+class Extent(NamedTuple):
+    """How long a training run over n instances is."""
+
+    last: float
+    """Where on the x-axis the last record is; the first is at 0."""
+
+    records: int
+    """How many records there are."""
+
+    rows: int
+    """Rows that training may use: the first so many."""
+
+    most_examples: int
+    """The most different examples that have been seen: the last k of bounds."""
+
+    examples_given: int
+    """The most examples that a solver is given."""
+
+    solvers_look_ahead: bool = False
+    """Whether solvers know examples by a record that the clock k does not count there."""
+
+    models: int = 1
+    """Models that an architecture is trained as, side by side."""
+
+
 class Protocol(Part, frozen=True):
     """A way of training and of measuring, common to all learners of an experiment."""
 
@@ -161,51 +261,11 @@ class Protocol(Part, frozen=True):
 
     loss: Annotated[LossKind, Meta(title="loss", description="what a wrong prediction costs")] = "square"
 
-    declares: ClassVar[frozenset[str]] = frozenset(
-        (
-            "drawn_independently",
-            "in_data_order",
-            "shuffled_rows",
-            "averages_hypotheses",
-            "departure_from_k_rows",
-            "full_batch",
-            "of_logarithm",
-            "batch_variance",
-            "flows",
-            "single",
-            "online",
-            "trains",
-            "fresh_steps",
-            "stops_blindly",
-        )
-    )
+    declares: ClassVar[frozenset[str]] = frozenset(("schedule", "departure_from_k_rows"))
 
-    @property
-    def drawn_independently(self) -> bool:
-        """Whether every example is drawn from all rows, whichever came before."""
-        return False
-
-    @property
-    def in_data_order(self) -> bool:
-        """Whether only the first k rows of the data have been seen when the clock of bounds says k."""
-        return False
-
-    def shuffled_rows(self, n: int) -> int | None:
-        """T if at most k examples have been seen, a uniformly random subset of the first T of n rows.
-
-        None where the order is another.
-        """
-        return None
-
-    @property
-    def averages_hypotheses(self) -> bool:
-        """Whether the loss after k examples is the mean over the k hypotheses that predicted them."""
-        return False
-
-    @property
-    def clips_at(self) -> float | None:
-        """Y if predictions are cut to [0, Y]."""
-        return None
+    def schedule(self) -> ProtocolSchedule:
+        """What it declares about its steps and records."""
+        return ProtocolSchedule()
 
     def departure_from_k_rows(self, measure: str) -> str | None:
         """Return why `measure` at k is not that of one hypothesis that has learned from k different rows.
@@ -215,43 +275,6 @@ class Protocol(Part, frozen=True):
         """
         return f"protocol {self.kind} does not say which rows those are"
 
-    @property
-    def full_batch(self) -> bool:
-        """Whether every gradient of a rule without mini-batches is that of the loss over the same rows."""
-        return False
-
-    @property
-    def of_logarithm(self) -> bool:
-        """Whether steps go along gradients of the logarithm of the loss, and not of the loss itself."""
-        return False
-
-    @property
-    def draws_by_name(self) -> bool:
-        """Whether what a learner draws depends on its name, so that a renamed one is another."""
-        return False
-
-    def batch_variance(self, n: int) -> float | None:
-        """The variance of a step's gradient over mini-batches, over that of the gradient of a single row.
-
-        None where mini-batches are not drawn independently of all that came before, or there are none.
-        """
-        return None
-
-    @property
-    def flows(self) -> bool:
-        """Whether rules follow their flow, in the time that the clock `time` says, and make no steps."""
-        return False
-
-    @property
-    def single(self) -> bool:
-        """Whether every gradient is that of a single example."""
-        return False
-
-    @property
-    def stops_blindly(self) -> bool:
-        """Whether it is known beforehand, whatever the labels, how many steps come before every record."""
-        return False
-
     def refuses(self, learner: Learner) -> str | None:
         """Why it cannot train this learner, in one sentence; None if it can."""
         return None
@@ -259,51 +282,20 @@ class Protocol(Part, frozen=True):
     def check(self, n: int, labels: Values) -> None:
         """See that it makes sense for n instances with such labels. Raises: BadInput."""
 
-    @property
-    def spacing(self) -> int:
-        """The distance of one record to the next on the x-axis; the last may be closer."""
-        return 1
-
-    @property
-    def logarithmic(self) -> bool:
-        """Whether its x-axis is best drawn logarithmically."""
-        return False
-
-    @property
-    def in_double_precision(self) -> bool:
-        """Whether it computes in float64, whatever the run requests."""
-        return False
-
-    def last(self, n: int) -> float:
-        """Where on the x-axis a training run over n instances yields its last record; the first is at 0."""
-        raise NotImplementedError
-
-    def record_count(self, n: int) -> int:
-        """How many records a training run over n instances yields."""
-        return math.ceil(self.last(n) / self.spacing) + 1
+    def extent(self, n: int) -> Extent:
+        """How long a training run over n instances is: by default as long as there are rows."""
+        return Extent(last=n, records=n + 1, rows=n, most_examples=n, examples_given=n)
 
     def place(self, number: Any, n: int) -> NDArray[Any]:
         """Where on the x-axis the records of these numbers are, counted from the start."""
-        return np.asarray(np.minimum(np.asarray(number) * self.spacing, self.last(n)))
-
-    def nearest(self, x: float, n: int) -> float:
-        """Where on the x-axis the record is that is nearest to x, of equally near ones the first."""
-        count = self.record_count(n)
-        after = bisect_left(range(count), x, key=lambda number: float(self.place(number, n)))
-        around = range(max(0, after - 1), min(after + 1, count))
-        return min((float(self.place(number, n)) for number in around), key=lambda place: abs(place - x))
-
-    def places(self, n: int) -> Floats:
-        """Where on the x-axis a training run over n instances yields its records."""
-        found: Floats = self.place(np.arange(self.record_count(n)), n).astype(float)
-        return found
+        return np.asarray(np.minimum(np.asarray(number), self.extent(n).last))
 
     def clocks(self, n: int) -> dict[str, Floats]:
         """What the clocks say at every record of a training run over n instances, by their names in CLOCKS.
 
         The first is the clock of the x-axis; `k`, the number of examples seen, is always among them.
         """
-        return {"k": self.places(n)}
+        return {"k": places(self, n)}
 
     def measured_clocks(self, learner: Learner) -> tuple[str, ...]:
         """The names of the clocks that a learner has beside the planned ones, as its training run reports."""
@@ -313,18 +305,6 @@ class Protocol(Part, frozen=True):
         """How many different examples have been seen at every record, at most: the k of bounds."""
         return self.clocks(n)["k"]
 
-    def most_examples(self, n: int) -> int:
-        """The last of `examples_seen`, without those before it, of which there may be millions."""
-        return int(self.last(n) if self.clock == "k" else self.examples_seen(n)[-1])
-
-    def examples_given(self, n: int) -> int:
-        """How many examples a solver is given at most."""
-        return self.most_examples(n)
-
-    def solvers_look_ahead(self, n: int) -> bool:
-        """Whether solvers know examples by a record that the clock k does not count there."""
-        return False
-
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
         """The number of the row that is seen first, second, … in every replica [R, K], as learners see them.
 
@@ -332,64 +312,44 @@ class Protocol(Part, frozen=True):
         """
         return None
 
-    def rows_seen(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:
-        """Which of n rows the first replica of these streams has seen after k examples, [n]."""
+    def rows_seen(self, n: int, k: int, streams: Streams, solver: bool = False) -> NDArray[np.bool_]:
+        """Which of n rows [n] the first replica was shown, or a solver given, when the clock says k."""
         order = self.order(n, streams)
         return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
 
-    def rows_given(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:
-        """Which of n rows a solver of the first replica has been given where the clock says k, [n]."""
-        return self.rows_seen(n, k, streams)
-
-    def clocks_beyond(self, n: int) -> dict[str, Floats]:
-        """What the clocks would say after the last record if training went on; empty where it cannot."""
-        return {}
-
-    def drawn_rows(self, n: int) -> int:
-        """Of how many rows a step has a copy of its own."""
+    def bytes_held(self, sizes: Sizes) -> int:
+        """Bytes that it takes beside a learner with parameters."""
         return 0
 
-    def bytes_held(self, sizes: Sizes) -> int:
-        """Bytes that it takes beside a learner with parameters: by default those of the rows of a step."""
-        rows = self.drawn_rows(sizes.n)
-        drawn = sizes.replicas * (sizes.d * sizes.item + 2 * 8) + sizes.batch * (8 + sizes.item)
-        return rows * drawn
+    def training_run(
+        self, inputs: TrainingInputs, begin: BeginOnline | BeginGroup | None = None
+    ) -> TrainingRun:
+        """The training run of one learner from its start, with what is measured along it.
 
-    @property
-    def trains(self) -> bool:
-        """Whether learners need an update rule, or a solver."""
-        return True
-
-    @property
-    def ends_early(self) -> Until | None:
-        """When a curve is complete before its last record; None: never."""
-        return None
-
-    def models(self, n: int) -> int:
-        """How many models an architecture is trained as, side by side."""
-        return 1
-
-    def training_run(self, inputs: TrainingInputs) -> TrainingRun:
-        """The training run of one learner from its start, with what is measured along it."""
+        Args:
+            begin: what takes single examples in its own way where the schedule is online, or trains fresh
+                models in its own way where it has `fresh_steps`; None for the ways of the protocol.
+        """
         raise NotImplementedError
 
-    @property
-    def online(self) -> bool:
-        """Whether it is one pass of updates along single examples, with a record after each: `online_run`."""
-        return False
 
-    def online_run(self, inputs: TrainingInputs, begin: BeginOnline) -> TrainingRun:
-        """The same training run of a learner that takes its examples in its own way."""
-        raise NotImplementedError
+def places(protocol: Protocol, n: int) -> Floats:
+    """Where on the x-axis a training run over n instances yields its records."""
+    return protocol.place(np.arange(protocol.extent(n).records), n).astype(float)
 
-    @property
-    def fresh_steps(self) -> int | None:
-        """The most steps of a fresh model for every k, on the first k rows: `fresh_run`; None: no such."""
-        return None
 
-    def fresh_run(self, inputs: TrainingInputs, begin: BeginGroup) -> TrainingRun:
-        """The same training run of models that are trained in their own way."""
-        raise NotImplementedError
+def nearest(protocol: Protocol, x: float, n: int) -> float:
+    """Where on the x-axis the record is that is nearest to x, of equally near ones the first."""
+    count = protocol.extent(n).records
+    after = bisect_left(range(count), x, key=lambda number: float(protocol.place(number, n)))
+    around = range(max(0, after - 1), min(after + 1, count))
+    return min((float(protocol.place(number, n)) for number in around), key=lambda place: abs(place - x))
+
+
+def bytes_of_rows(rows: int, sizes: Sizes) -> int:
+    """Bytes of a step's own copy of so many rows."""
+    drawn = sizes.replicas * (sizes.d * sizes.item + 2 * 8) + sizes.batch * (8 + sizes.item)
+    return rows * drawn
 
 
 class EarlyEnd:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.protocols import Floats, Protocol
+from engine.protocols import Extent, Floats, Protocol, ProtocolSchedule, places
 from engine.training.descent import begin
 from engine.training.pieces import InPieces, learning
 from engine.training.recorder import Block, Recorder
@@ -27,41 +27,25 @@ class AtInit(Protocol, frozen=True, tag="at-init"):
 
     clock: ClassVar[str] = "step"
 
-    @property
-    def single(self) -> bool:
-        return True
-
-    @property
-    def in_data_order(self) -> bool:
-        return True
-
-    @property
-    def stops_blindly(self) -> bool:
-        return True
-
-    @property
-    def trains(self) -> bool:
-        return False
+    def schedule(self) -> ProtocolSchedule:
+        return ProtocolSchedule(single=True, in_data_order=True, stops_blindly=True, trains=False)
 
     def departure_from_k_rows(self, measure: str) -> None:
         return None
 
-    def last(self, n: int) -> int:
-        return 0
+    def extent(self, n: int) -> Extent:
+        return Extent(last=0, records=1, rows=n, most_examples=n, examples_given=n)
 
     def clocks(self, n: int) -> dict[str, Floats]:
-        return {"step": self.places(n), "k": self.places(n)}
+        return {"step": places(self, n), "k": places(self, n)}
 
     def examples_seen(self, n: int) -> Floats:
         return np.array([float(n)])
 
-    def most_examples(self, n: int) -> int:
-        return n
+    def rows_seen(self, n: int, k: int, streams: Streams, solver: bool = False) -> NDArray[np.bool_]:
+        return np.full(n, solver) if solver else super().rows_seen(n, k, streams)
 
-    def rows_given(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:
-        return np.ones(n, bool)
-
-    def training_run(self, inputs: TrainingInputs) -> Start:
+    def training_run(self, inputs: TrainingInputs, begin: Any = None) -> Start:
         return Start(inputs)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from msgspec import Meta
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from engine.core.lazy import torch
 from engine.core.parts import BadInput, Count, Values
+from engine.core.sizes import Sizes
 from engine.problems.instances import Instances
-from engine.protocols import Floats, Protocol
+from engine.protocols import Extent, Floats, Protocol, ProtocolSchedule, bytes_of_rows, places
 from engine.training.descent import begin
 from engine.training.pieces import InPieces, learning
 from engine.training.recorder import Block, Recorder
@@ -38,21 +39,8 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
         bool, Meta(title="reshuffle", description="mini-batches of every pass in a fresh random order")
     ] = False
 
-    @property
-    def full_batch(self) -> bool:
-        return True
-
-    @property
-    def single(self) -> bool:
-        return False
-
-    @property
-    def in_data_order(self) -> bool:
-        return True
-
-    @property
-    def stops_blindly(self) -> bool:
-        return True
+    def schedule(self) -> ProtocolSchedule:
+        return ProtocolSchedule(full_batch=True, in_data_order=True, stops_blindly=True)
 
     def departure_from_k_rows(self, measure: str) -> None:
         return None
@@ -65,20 +53,18 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
         """The number of training rows among n."""
         return self.train or max(1, n // 2)
 
-    def last(self, n: int) -> int:
-        return self.epochs
+    def extent(self, n: int) -> Extent:
+        rows = self.rows(n)
+        return Extent(self.epochs, self.epochs + 1, rows, most_examples=rows, examples_given=rows)
 
-    def most_examples(self, n: int) -> int:
-        return self.rows(n)
-
-    def drawn_rows(self, n: int) -> int:
-        return self.rows(n) if self.reshuffle else 0
+    def bytes_held(self, sizes: Sizes) -> int:
+        return bytes_of_rows(self.rows(sizes.n) if self.reshuffle else 0, sizes)
 
     def clocks(self, n: int) -> dict[str, Floats]:
-        epochs = self.places(n)
+        epochs = places(self, n)
         return {"epoch": epochs, "k": np.where(epochs > 0, float(self.rows(n)), 0.0)}
 
-    def training_run(self, inputs: TrainingInputs) -> Passes:
+    def training_run(self, inputs: TrainingInputs, begin: Any = None) -> Passes:
         return Passes(self, inputs)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -14,7 +15,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import SELDOM, Count
 from engine.problems.instances import Instances
-from engine.protocols import BeginGroup, Floats, Protocol
+from engine.protocols import BeginGroup, Extent, Floats, Protocol, ProtocolSchedule, places
 from engine.training.descent import Descent, begin, start_of
 from engine.training.pieces import InPieces, learning
 from engine.training.recorder import Block, Recorder, nothing_measured
@@ -46,42 +47,24 @@ class ERM(Protocol, frozen=True, tag="erm"):
         Count | None, Meta(title="examples", description="the largest k; none: all rows", extra=SELDOM)
     ] = None
 
-    @property
-    def single(self) -> bool:
-        return False
+    def schedule(self) -> ProtocolSchedule:
+        return ProtocolSchedule(in_data_order=True, stops_blindly=self.tolerance == 0, fresh_steps=self.steps)
 
     def departure_from_k_rows(self, measure: str) -> None:
         return None
 
-    @property
-    def in_data_order(self) -> bool:
-        return True
+    def extent(self, n: int) -> Extent:
+        last = min(n, self.examples or n)
+        records = math.ceil(last / self.every) + 1
+        return Extent(last, records, rows=n, most_examples=last, examples_given=last, models=records)
 
-    @property
-    def stops_blindly(self) -> bool:
-        return self.tolerance == 0
+    def place(self, number: Any, n: int) -> NDArray[Any]:
+        return super().place(np.asarray(number) * self.every, n)
 
-    @property
-    def fresh_steps(self) -> int:
-        return self.steps
-
-    @property
-    def spacing(self) -> int:
-        return self.every
-
-    def last(self, n: int) -> int:
-        return min(n, self.examples or n)
-
-    def models(self, n: int) -> int:
-        return self.record_count(n)
-
-    def training_run(self, inputs: TrainingInputs) -> TrainingRun:
+    def training_run(self, inputs: TrainingInputs, begin: Any = None) -> TrainingRun:
         if inputs.learner.solver is not None:
             return Fits(self, inputs)
-        return self.fresh_run(inputs, Group)
-
-    def fresh_run(self, inputs: TrainingInputs, begin: BeginGroup) -> TrainingRun:
-        return FreshModels(self, inputs, begin)
+        return FreshModels(self, inputs, begin or Group)
 
 
 class FreshModels(InPieces):
@@ -92,7 +75,7 @@ class FreshModels(InPieces):
         learner, data = inputs.learner, inputs.data
         self._protocol, self._data = protocol, data
         self._whole: Block | None = None
-        grid = protocol.places(data.instances.n)
+        grid = places(protocol, data.instances.n)
         assert learner.architecture is not None, "solvers are fitted by `Fits`"
         assert learner.update is not None, "solvers are fitted by `Fits`"
         nets = data.replicas * data.variants * data.targets // learner.architecture.outputs
@@ -254,7 +237,7 @@ class Fits(InPieces):
     def __init__(self, protocol: ERM, inputs: TrainingInputs) -> None:
         super().__init__()
         self.hypothesis = begin(inputs)
-        self._data, self._grid = inputs.data, protocol.places(inputs.data.instances.n)
+        self._data, self._grid = inputs.data, places(protocol, inputs.data.instances.n)
         self._recorder = Recorder(inputs, self.hypothesis, len(self._grid))
 
     def pieces(self) -> Iterator[None]:

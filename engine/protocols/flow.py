@@ -13,7 +13,7 @@ from engine.core.catalogue import make
 from engine.core.parts import LARGEST, BadField, BadInput, Count, Values
 from engine.core.sizes import DERIVED, Sizes
 from engine.losses import Loss
-from engine.protocols import Floats, Protocol, Until
+from engine.protocols import Extent, Floats, Protocol, ProtocolSchedule, Until, places
 from engine.training.descent import Descent, begin, rates_of, speeds_of
 from engine.training.gradient_field import GradientField
 from engine.training.pieces import InPieces, learning
@@ -86,33 +86,15 @@ class Flow(Protocol, frozen=True, tag="flow"):
         if self.first is not None and self.first > self.time / 2:
             raise BadField("first", f"the flow ends at {self.time:g}; take at most half of that")
 
-    @property
-    def flows(self) -> bool:
-        return True
-
-    @property
-    def single(self) -> bool:
-        return False
-
-    @property
-    def logarithmic(self) -> bool:
-        return self.grid == "log"
-
-    @property
-    def in_double_precision(self) -> bool:
-        return True
-
-    @property
-    def in_data_order(self) -> bool:
-        return True
-
-    @property
-    def stops_blindly(self) -> bool:
-        return self.until is None or self.until.measure is None
-
-    @property
-    def ends_early(self) -> Until | None:
-        return self.until
+    def schedule(self) -> ProtocolSchedule:
+        return ProtocolSchedule(
+            flows=True,
+            in_data_order=True,
+            stops_blindly=self.until is None or self.until.measure is None,
+            ends_early=self.until,
+            logarithmic=self.grid == "log",
+            in_double_precision=True,
+        )
 
     def departure_from_k_rows(self, measure: str) -> None:
         return None
@@ -158,11 +140,9 @@ class Flow(Protocol, frozen=True, tag="flow"):
         loss: Loss = make("losses", self.loss)
         return max(1, targets // outputs) if loss.joint else 1
 
-    def last(self, n: int) -> float:
-        return self.time
-
-    def record_count(self, n: int) -> int:
-        return self.records + 1
+    def extent(self, n: int) -> Extent:
+        rows = self.rows(n)
+        return Extent(self.time, self.records + 1, rows, most_examples=rows, examples_given=rows)
 
     def place(self, number: Any, n: int) -> NDArray[np.float64]:
         """The times of records; those between the ends to 12 digits, as people would write them."""
@@ -175,16 +155,13 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return np.where(number == 0, 0.0, np.where(number == self.records, self.time, _rounded(times)))
 
     def clocks(self, n: int) -> dict[str, Floats]:
-        times = self.places(n)
+        times = places(self, n)
         return {"time": times, "k": np.where(times > 0, float(self.rows(n)), 0.0)}
-
-    def most_examples(self, n: int) -> int:
-        return self.rows(n)
 
     def measured_clocks(self, learner: Learner) -> tuple[str, ...]:
         return ("evaluations",)
 
-    def training_run(self, inputs: TrainingInputs) -> Flowing:
+    def training_run(self, inputs: TrainingInputs, begin: Any = None) -> Flowing:
         return Flowing(self, inputs)
 
 
@@ -202,7 +179,7 @@ class Flowing(InPieces):
         self.hypothesis, data = begin(inputs), inputs.data
         self._protocol, self._learner, self._data, self._loss = protocol, inputs.learner, data, inputs.loss
         n = data.instances.n
-        self._times, self._rows = protocol.places(n).tolist(), protocol.rows(n)
+        self._times, self._rows = places(protocol, n).tolist(), protocol.rows(n)
         some = slice(0, self._rows)
         self._instances, self._labels = data.instances.at(some), data.labels[:, some]
         architecture = inputs.learner.architecture

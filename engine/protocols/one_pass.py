@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from msgspec import Meta
@@ -17,7 +17,7 @@ from engine.core.parts import SELDOM, BadInput, Count, Positive, Values
 from engine.core.streams import Streams
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.protocols import BeginOnline, Floats, Protocol
+from engine.protocols import BeginOnline, Extent, Floats, Protocol, ProtocolSchedule
 from engine.training.descent import begin
 from engine.training.evaluators.mistakes import counted_everywhere
 from engine.training.pieces import InPieces, learning
@@ -26,9 +26,6 @@ from engine.training.training_inputs import TrainingInputs
 
 if TYPE_CHECKING:
     from engine.core.streams import Streams
-
-MOST_BEYOND = 1 << 16
-"""Places between the end of a pass and the last row at which lines are computed, where there are more."""
 
 
 AVERAGED = frozenset(("loss", "error"))
@@ -60,21 +57,17 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         bool, Meta(title="average", description="mean loss of the hypotheses so far", extra=SELDOM)
     ] = False
 
-    @property
-    def drawn_independently(self) -> bool:
-        return self.replacement
-
-    @property
-    def in_data_order(self) -> bool:
-        return not self.replacement
-
-    @property
-    def averages_hypotheses(self) -> bool:
-        return self.average
-
-    @property
-    def clips_at(self) -> float | None:
-        return self.clip
+    def schedule(self) -> ProtocolSchedule:
+        return ProtocolSchedule(
+            single=self.batch == 1,
+            online=self.batch == 1,
+            drawn_independently=self.replacement,
+            in_data_order=not self.replacement,
+            averages_hypotheses=self.average,
+            clips_at=self.clip,
+            stops_blindly=True,
+            takes_all_rows=True,
+        )
 
     def departure_from_k_rows(self, measure: str) -> str | None:
         if self.average and measure in AVERAGED:
@@ -85,16 +78,8 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
             return f"predictions are cut to [0, {self.clip:g}] here"
         return f"updates wait for {self.batch} examples here" if self.batch > 1 else None
 
-    @property
-    def single(self) -> bool:
-        return self.batch == 1
-
-    @property
-    def stops_blindly(self) -> bool:
-        return True
-
     def check(self, n: int, labels: Values) -> None:
-        most = self.last(n)
+        most = self._last(n)
         if self.batch > most:
             what = f"an update needs {self.batch} examples, and there are {most}; take at most {most}"
             raise BadInput("protocol.batch", what)
@@ -102,27 +87,19 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
             what = "predictions cut to 0 … Y are for labels there, and these are +1 and −1; leave it out"
             raise BadInput("protocol.clip", what)
 
-    def last(self, n: int) -> int:
+    def extent(self, n: int) -> Extent:
+        last = self._last(n)
+        return Extent(last, records=last + 1, rows=n, most_examples=last, examples_given=last)
+
+    def _last(self, n: int) -> int:
         return min(n, self.examples or n)
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
         """As many numbers of rows as there are, drawn independently in every replica, with replacement."""
         return streams("draws").integers(n, n) if self.replacement else None
 
-    def clocks_beyond(self, n: int) -> dict[str, Floats]:
-        last = self.last(n)
-        places = np.linspace(last, n, min(n - last, MOST_BEYOND) + 1)[1:]
-        return {"k": np.unique(places.round())} if last < n else {}
-
-    def training_run(self, inputs: TrainingInputs) -> Pass:
-        return Pass(self, inputs, partial(InBatches, self.batch))
-
-    @property
-    def online(self) -> bool:
-        return self.single
-
-    def online_run(self, inputs: TrainingInputs, begin: BeginOnline) -> Pass:
-        return Pass(self, inputs, begin)
+    def training_run(self, inputs: TrainingInputs, begin: Any = None) -> Pass:
+        return Pass(self, inputs, begin or partial(InBatches, self.batch))
 
 
 class InBatches:
@@ -149,7 +126,7 @@ class Pass(InPieces):
         if protocol.clip is not None:
             inputs = replace(inputs, loss=Clipped(inputs.loss, protocol.clip))
         self._average, data = protocol.average, inputs.data
-        self._records = protocol.record_count(data.instances.n)
+        self._records = protocol.extent(data.instances.n).records
         self._counted_everywhere = counted_everywhere(data, self._records)
         drawn = protocol.order(data.instances.n, inputs.streams)
         order = None if drawn is None else torch.from_numpy(drawn).to(data.labels.device)

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from engine.core.cost import Logarithm
 from engine.core.lazy import torch
 from engine.core.parts import MOST, SELDOM, BadInput, Count, Values
+from engine.core.sizes import Sizes
 from engine.core.streams import Stream, Streams
-from engine.protocols import Floats, Protocol, Until
+from engine.protocols import Batches, Extent, Floats, Protocol, ProtocolSchedule, Until, bytes_of_rows, places
 from engine.training.descent import Descent, begin, rates_of
 from engine.training.pieces import InPieces, learning
 from engine.training.recorder import Block, Recorder
@@ -96,48 +97,22 @@ class Steps(Protocol, frozen=True, tag="steps"):
         Until | None, Meta(title="until", description="a clock or measure above or below a value ends it")
     ] = None
 
-    @property
-    def in_data_order(self) -> bool:
-        return self._is_full
-
-    def shuffled_rows(self, n: int) -> int | None:
-        return None if self._is_full else self.rows(n)
-
-    @property
-    def full_batch(self) -> bool:
-        return self._is_full and not self.log_loss
-
-    @property
-    def of_logarithm(self) -> bool:
-        return self.log_loss
-
-    @property
-    def draws_by_name(self) -> bool:
-        return self.own_batches
-
-    def batch_variance(self, n: int) -> float | None:
-        if self.log_loss or self._is_full or not (self.fresh or self.replacement):
-            return None
-        rows = self.rows(n)
-        batch = self.batch or rows
-        if self.replacement:
-            return 1 / batch
-        return (rows - batch) / (batch * max(1, rows - 1))
+    def schedule(self) -> ProtocolSchedule:
+        independent = (self.fresh or self.replacement) and not (self.log_loss or self._is_full)
+        return ProtocolSchedule(
+            single=self.batch == 1,
+            full_batch=self._is_full and not self.log_loss,
+            in_data_order=self._is_full,
+            shuffles=not self._is_full,
+            batches=Batches(self.batch, self.replacement) if independent else None,
+            of_logarithm=self.log_loss,
+            stops_blindly=self.until is None or self.until.measure is None,
+            ends_early=self.until,
+            draws_by_name=self.own_batches,
+        )
 
     def departure_from_k_rows(self, measure: str) -> str | None:
         return None if self._is_full else "steps follow mini-batches in random order here"
-
-    @property
-    def single(self) -> bool:
-        return self.batch == 1
-
-    @property
-    def ends_early(self) -> Until | None:
-        return self.until
-
-    @property
-    def stops_blindly(self) -> bool:
-        return self.until is None or self.until.measure is None
 
     def check(self, n: int, labels: Values) -> None:
         if self.train is not None and self.train > n:
@@ -151,6 +126,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
         return self.train or n
 
     def drawn_rows(self, n: int) -> int:
+        """Of how many rows a step has a copy of its own."""
         return 0 if self._is_full else self.batch or self.rows(n)
 
     @property
@@ -158,18 +134,27 @@ class Steps(Protocol, frozen=True, tag="steps"):
         """Whether every step follows the gradient of all training rows."""
         return self.batch is None and not self.replacement
 
-    def last(self, n: int) -> int:
-        return max(1, math.ceil(self.steps * (1 - ROUNDING)))
+    def extent(self, n: int) -> Extent:
+        last, rows = max(1, math.ceil(self.steps * (1 - ROUNDING))), self.rows(n)
+        return Extent(
+            last,
+            records=min(self.records, last) + 1,
+            rows=rows,
+            most_examples=min(last * (self.batch or rows), rows),
+            examples_given=rows,
+            solvers_look_ahead=0 < self.drawn_rows(n) < rows,
+        )
 
-    def record_count(self, n: int) -> int:
-        return min(self.records, self.last(n)) + 1
+    def bytes_held(self, sizes: Sizes) -> int:
+        return bytes_of_rows(self.drawn_rows(sizes.n), sizes)
 
     def place(self, number: Any, n: int) -> NDArray[np.int64]:
         """After how many steps the records of these numbers are taken.
 
         On a logarithmic grid from 1 on, one after the other as long as that is more than a factor.
         """
-        count, last = self.record_count(n) - 1, self.last(n)
+        extent = self.extent(n)
+        count, last = extent.records - 1, int(extent.last)
         if self.grid == "linear":
             return np.asarray(number) * last // count
         factors = np.power(float(last), (np.asarray(number) - 1) / max(1, count - 1))
@@ -177,7 +162,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
         return np.where(np.asarray(number) == 0, 0, np.where(np.asarray(number) == count, last, spread))
 
     def clocks(self, n: int) -> dict[str, Floats]:
-        steps = self.places(n)
+        steps = places(self, n)
         return {"step": steps, "k": steps * (self.batch or self.rows(n))}
 
     def measured_clocks(self, learner: Learner) -> tuple[str, ...]:
@@ -187,18 +172,10 @@ class Steps(Protocol, frozen=True, tag="steps"):
     def examples_seen(self, n: int) -> Floats:
         return np.minimum(self.clocks(n)["k"], float(self.rows(n)))
 
-    def most_examples(self, n: int) -> int:
+    def rows_seen(self, n: int, k: int, streams: Streams, solver: bool = False) -> NDArray[np.bool_]:
         rows = self.rows(n)
-        return min(self.last(n) * (self.batch or rows), rows)
-
-    def solvers_look_ahead(self, n: int) -> bool:
-        return 0 < self.drawn_rows(n) < self.rows(n)
-
-    def examples_given(self, n: int) -> int:
-        return self.rows(n)
-
-    def rows_seen(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:
-        rows = self.rows(n)
+        if solver:
+            return np.arange(n) < (rows if k else 0)
         seen = np.arange(n) < min(k, rows)
         if self._is_full or (k >= rows and not self.replacement and not self.drop_last):
             return seen
@@ -211,10 +188,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
                 break
         return seen
 
-    def rows_given(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:
-        return np.arange(n) < (self.rows(n) if k else 0)
-
-    def training_run(self, inputs: TrainingInputs) -> Stepping:
+    def training_run(self, inputs: TrainingInputs, begin: Any = None) -> Stepping:
         return Stepping(self, inputs)
 
 
@@ -227,7 +201,7 @@ class Stepping(InPieces):
         self.hypothesis = begin(replace(inputs, loss=followed))
         learner, data = inputs.learner, inputs.data
         n = data.instances.n
-        self._places, self._rows = protocol.places(n), protocol.rows(n)
+        self._places, self._rows = places(protocol, n), protocol.rows(n)
         some = slice(0, self._rows)
         self._instances, self._labels = data.instances.at(some), data.labels[:, some]
         self._solves, self._batch = learner.solver is not None, protocol.batch or self._rows

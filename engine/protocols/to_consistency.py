@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.parts import Count, Positive
-from engine.protocols import Protocol
+from engine.protocols import Protocol, ProtocolSchedule
 from engine.protocols.one_pass import OnePass
 from engine.training.descent import Descent
 from engine.training.pieces import InPieces
@@ -28,21 +28,13 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
     tolerance: Annotated[Positive, Meta(title="tolerance", description="mean loss on the k examples")] = 1e-3
     passes: Annotated[Count, Meta(title="passes", description="at most so many after each example")] = 100
 
-    @property
-    def single(self) -> bool:
-        return True
-
-    @property
-    def in_data_order(self) -> bool:
-        return True
+    def schedule(self) -> ProtocolSchedule:
+        return ProtocolSchedule(single=True, in_data_order=True)
 
     def departure_from_k_rows(self, measure: str) -> None:
         return None
 
-    def last(self, n: int) -> int:
-        return n
-
-    def training_run(self, inputs: TrainingInputs) -> TrainingRun:
+    def training_run(self, inputs: TrainingInputs, begin: Any = None) -> TrainingRun:
         if inputs.learner.solver is not None:
             return OnePass().training_run(inputs)
         return Rounds(self, inputs)

@@ -64,7 +64,7 @@ def why_not(experiment: Experiment) -> str | None:
     n, d = experiment.n, experiment.d
     if n * d > MOST_ENTRIES:
         return f"{n} × {d} instances are too many to repeat the training for a picture"
-    if experiment.protocol.models(n) > 1:
+    if experiment.protocol.extent(n).models > 1:
         return "every k has a model of its own, and none changes along the run"
     return None
 
@@ -96,7 +96,7 @@ def take(
             _first(data.instances.d, UNITS, target), _first(data.instances.d, MOST_FEATURES)
         )
         found(snapshots)
-        taken, records = 0, experiment.protocol.record_count(data.instances.n)
+        taken, records = 0, experiment.protocol.extent(data.instances.n).records
         while taken < records:
             going(taken / records)
             block = run.advance(1)

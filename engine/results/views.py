@@ -206,7 +206,7 @@ def _x_of(results: Results, steps: Steps, number: int, clock: float) -> float | 
 
 def _is_logarithmic(text: str, plan: Plan) -> bool:
     named, protocol = names_in(text), plan.experiment.protocol
-    by_clock = protocol.logarithmic and protocol.clock in named
+    by_clock = protocol.schedule().logarithmic and protocol.clock in named
     if RATE in named and not any(RATE in (axis.name, *axis.bound(axis.grid[0])) for axis in plan.axes):
         return True
     return by_clock or any(axis.log for axis in plan.axes if axis.name in named)

@@ -348,7 +348,7 @@ def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve
 def _examples(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
     """What the first replica learns from by the end: the only entry of every instance, and its label."""
     n, protocol = experiment.n, experiment.protocol
-    k = int(max(protocol.clocks(n)["k"][-1], protocol.most_examples(n)))
+    k = int(max(protocol.clocks(n)["k"][-1], protocol.extent(n).most_examples))
     seen = protocol.rows_seen(n, k, experiment.run.random_streams())
     rows, labels = data().instances.rows[0, :, 0], data().labels[0]
     return rows.double().cpu().numpy()[seen], labels.double().cpu().numpy()[seen]
@@ -400,7 +400,7 @@ def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
 
 def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
     """Where every curve of a learner may end early; none if the protocol goes on to the end."""
-    until = experiment.protocol.ends_early
+    until = experiment.protocol.schedule().ends_early
     return [] if until is None else [EarlyEnd(until, experiment.run.replicas) for _ in range(curves)]
 
 
@@ -418,7 +418,7 @@ def _most_records(plan: RunPlan) -> int:
     size, d = plan.vector_bytes, plan.learners[0].sizes.d
     kept = kept_records(plan.learners[0].records, d, size // d)
     most = kept.stride * max(1, WAITING // size)
-    return most if plan.experiment.protocol.ends_early is None else min(most, BEYOND)
+    return most if plan.experiment.protocol.schedule().ends_early is None else min(most, BEYOND)
 
 
 def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None) -> None:

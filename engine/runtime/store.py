@@ -171,7 +171,7 @@ def _key(setup: Setup, learner: Learner) -> bytes:
             if part.get(field) is not None:
                 part[field] = _digest(Path(part[field]))
     words["run"].pop("measures")
-    for name in ("role", "where") if setup.protocol.draws_by_name else ("name", "role", "where"):
+    for name in ("role", "where") if setup.protocol.schedule().draws_by_name else ("name", "role", "where"):
         words["learner"].pop(name, None)
     return msgspec.json.encode(words, order="sorted")
 

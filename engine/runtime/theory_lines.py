@@ -23,6 +23,9 @@ from engine.training.training_inputs import TrainingInputs
 
 NOTHING = np.empty(0)
 
+MOST_BEYOND = 1 << 16
+"""Places between the last record and the last row at which lines are computed, where there are more."""
+
 
 Others = Mapping[ForLine, Mapping[str, Curve]]
 """The curves of the other runs that the line of a curve is made of, by the line's names for them."""
@@ -113,11 +116,13 @@ def _is_drawn(line: Line, experiment: Setup) -> bool:
 def _beyond(line: Line, at: At) -> Along | None:
     """A line where the protocol does not go, if a picture reads when it reaches something."""
     pictures = getattr(at.experiment, "pictures", ())
-    n = at.experiment.n
-    clocks = at.experiment.protocol.clocks_beyond(n)
-    if not clocks or not any(picture.reads_places for picture in pictures):
+    n, protocol = at.experiment.n, at.experiment.protocol
+    last = int(protocol.extent(n).last)
+    more = protocol.schedule().takes_all_rows and last < n
+    if not more or not any(picture.reads_places for picture in pictures):
         return None
-    return _along(line, replace(at, clocks=clocks, beyond=True))
+    places = np.linspace(last, n, min(n - last, MOST_BEYOND) + 1)[1:]
+    return _along(line, replace(at, clocks={"k": np.unique(places.round())}, beyond=True))
 
 
 def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]) -> dict[str, Along]:

@@ -44,7 +44,7 @@ def check(experiment: Experiment) -> None:
         if all(lacks):
             what = f"{measure.name} is measured only where {lacks[0]}"
             raise BadInput(f"run.measures[{number}]", what)
-    ending = experiment.protocol.ends_early
+    ending = experiment.protocol.schedule().ends_early
     if ending is not None and ending.measure is not None:
         lacks = [missing(named()[ending.measure], experiment, learner) for learner in experiment.learners]
         if all(lacks):
@@ -70,7 +70,7 @@ def _check_loss(loss: Loss, problem: Problem) -> None:
 
 def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: Loss) -> None:
     problem, architecture = experiment.problem, learner.architecture
-    if experiment.protocol.trains and learner.update is None and learner.solver is None:
+    if experiment.protocol.schedule().trains and learner.update is None and learner.solver is None:
         raise BadInput(f"{place}.update", "missing; a learner has an architecture and an update, or a solver")
     if reason := experiment.protocol.refuses(learner):
         raise BadInput(f"{place}.update", reason)

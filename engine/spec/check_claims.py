@@ -11,6 +11,7 @@ from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.pictures.picture import Picture
 from engine.pictures.view import NEAR
+from engine.protocols import nearest
 from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import picture_of, pictures_of
@@ -81,13 +82,13 @@ def check_places(experiment: Experiment) -> None:
     """
     n = experiment.n
     protocol = experiment.protocol
-    clock, last = "" if experiment.pictures else protocol.clock, protocol.last(n)
+    clock, last = "" if experiment.pictures else protocol.clock, protocol.extent(n).last
     for number, claim in enumerate(experiment.claims):
         where, at = f"claims[{number}]", getattr(claim, "at", None)
         if at is not None and clock:
             if at > last:
                 raise BadInput(f"{where}.at", f"{at:.10g} is past the end, {clock} = {last:.10g}")
-            if (near := protocol.nearest(max(0.0, at), n)) != at:
+            if (near := nearest(protocol, max(0.0, at), n)) != at:
                 raise BadInput(f"{where}.at", f"there is no evaluation point at {at:.10g}; take {near:.10g}")
 
 
@@ -120,15 +121,17 @@ def _values(axis: Axis) -> str:
 
 def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool) -> None:
     """See that what a claim calls curves and lines are such. Curves split by axes have longer names."""
-    lines = catalogue.members("theory")
     for field in dict.fromkeys((*claim.curve_fields, *claim.line_fields)):
         name = getattr(claim, field)
         if name is None:
             continue
         curve = any(name == one or (apart and name.startswith(f"{one}, ")) for one in learners)
         curve = curve and (field == "curve" or name != claim.curve)
-        if (field in claim.curve_fields and curve) or (field in claim.line_fields and name in lines):
+        if field in claim.curve_fields and curve:
             continue
+        if field in claim.line_fields and catalogue.find("theory", name) is not None:
+            continue
+        lines = catalogue.members("theory")
         if field == "curve":
             known = f"there is no {name!r} among {listed(map(repr, learners))}"
         elif field in claim.curve_fields:

@@ -58,10 +58,10 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
         _check_dimensions(there, picture, where)
         _check_until(experiments, picture, there.clocks, where)
         _check_relative(picture, learners, where)
-        lines = catalogue.members("theory")
         for line in picture.lines or ():
-            if line not in lines:
-                raise BadInput(f"{where}.lines", f"there is no line {line!r} among {listed(lines)}")
+            if catalogue.find("theory", line) is None:
+                lines = listed(catalogue.members("theory"))
+                raise BadInput(f"{where}.lines", f"there is no line {line!r} among {lines}")
         _check_contours(picture, where)
         _check_points(picture, where)
 
@@ -79,7 +79,7 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
     if to in learners:
         return
     known = listed(map(repr, learners))
-    if to not in catalogue.members("theory"):
+    if catalogue.find("theory", to) is None:
         raise BadInput(f"{where}.relative", f"there is no learner {to!r} among {known}, and no such line")
     line = catalogue.make("theory", to)
     if len(several := line.every()) > 1:
@@ -109,15 +109,14 @@ def _check_points(picture: Picture, where: str) -> None:
 
 def _check_contours(picture: Picture, where: str) -> None:
     """See that contours are of lines of the theory, and drawn over all that a map has. Raises: BadInput."""
-    lines = catalogue.members("theory")
     if picture.contours and picture.y is None:
         raise BadInput(f"{where}.contours", "contours are drawn on heat maps; give the picture a y")
     if picture.contours and picture.reading is not None and picture.reading.over != "record":
         over = picture.reading.over
         raise BadInput(f"{where}.contours", f"a line has other values along {over}, which is read off")
     for number, contour in enumerate(picture.contours):
-        if contour.line not in lines:
-            what = f"there is no line {contour.line!r} among {listed(lines)}"
+        if catalogue.find("theory", contour.line) is None:
+            what = f"there is no line {contour.line!r} among {listed(catalogue.members('theory'))}"
             raise BadInput(f"{where}.contours[{number}].line", what)
 
 

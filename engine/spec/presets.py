@@ -1,4 +1,7 @@
-"""The presets that come with the program, found from a checkout and from an installed wheel alike."""
+"""The presets that come with the program, found from a checkout and from an installed wheel alike.
+
+Only the functions that read a preset import the parts: names and files are found without them.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.core import files, texts
 from engine.core.parts import BadInput
-from engine.spec import plan, reading
-from engine.spec.changes import SET_UP, unjudged
-from engine.spec.experiment import Experiment
-from engine.spec.points import Plan
-from engine.spec.reading import Raw
-from engine.spec.upgrade import noted, sentence
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+    from engine.spec.points import Plan
+    from engine.spec.reading import Raw
 
 
 def folder() -> Path:
@@ -63,12 +66,16 @@ def load(preset: str, overrides: Iterable[str] = ()) -> Experiment:
 
     With axes it is that of their first point. Raises: BadInput whose place begins with `preset`.
     """
+    from engine.spec import plan
+
     with _named(preset):
         return plan.first(_raw(preset, overrides))
 
 
 def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
     """The same with its expressions as they are written, its defaults said. Raises: BadInput."""
+    from engine.spec import plan
+
     with _named(preset):
         raw = _raw(preset, overrides)
         return plan.in_full(raw, plan.first(raw))
@@ -77,6 +84,8 @@ def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
 @contextmanager
 def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]:
     """Answer with the new words, in one line, if a preset that is read inside the block has former ones."""
+    from engine.spec.upgrade import noted, sentence
+
     with noted() as words:
         yield
     if words:
@@ -90,6 +99,9 @@ def planned(preset: str, described: Raw) -> Plan:
 
     Raises: BadInput whose place begins with `preset`.
     """
+    from engine.spec import plan
+    from engine.spec.changes import SET_UP, unjudged
+
     with _named(preset):
         points = plan.plan(described)
     try:
@@ -101,6 +113,8 @@ def planned(preset: str, described: Raw) -> Plan:
 
 
 def _raw(preset: str, overrides: Iterable[str]) -> Raw:
+    from engine.spec import reading
+
     raw = reading.read_raw(path_of(preset))
     for override in overrides:
         reading.apply(raw, override)

@@ -95,7 +95,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     def dtype(self) -> Literal["float32", "float64"]:
         """The numbers that it is computed with: those that the run requests, unless its protocol needs double
         precision."""
-        return "float64" if self.protocol.in_double_precision else self.run.dtype
+        return "float64" if self.protocol.schedule().in_double_precision else self.run.dtype
 
     @property
     def n(self) -> int:

@@ -164,12 +164,13 @@ class Comparison:
         One training run on the data as they are goes beside the others. They end with it.
         """
         protocol, data, learner = self._experiment.protocol, self.data, self._learners[0]
-        records, until = protocol.record_count(data.instances.n), protocol.ends_early
+        schedule = protocol.schedule()
+        records, until = protocol.extent(data.instances.n).records, schedule.ends_early
         ending = [] if until is None or until.measure is None else [named()[until.measure]]
         asked = tuple(one for one in ending if missing(one, self._experiment, learner) is None)
         ends = [] if until is None else [EarlyEnd(until, data.replicas) for _ in range(data.variants)]
         straight = protocol.training_run(TrainingInputs(learner, data, self._loss(), self.streams, asked))
-        limits = None if protocol.clips_at is None else (0.0, protocol.clips_at)
+        limits = None if schedule.clips_at is None else (0.0, schedule.clips_at)
         compared = [_predictions(run, its.instances, records, going, limits) for its, run in others]
         change = size = torch.zeros((), dtype=torch.float64)
         with torch.no_grad():

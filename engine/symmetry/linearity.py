@@ -15,7 +15,7 @@ def linear_in_labels(learner: Learner, experiment: Setup) -> Finding:
     neither its rates nor its end depend on labels. Source: theory-open.md §18b.
     """
     name = learner.name
-    if experiment.protocol.clips_at is not None:
+    if experiment.protocol.schedule().clips_at is not None:
         return Finding(False, f"the predictions of {name} are clipped, and not linear in the labels")
     if learner.solver is not None:
         if learner.solver.linear_in_labels:
@@ -33,7 +33,7 @@ def _bends(learner: Learner, experiment: Setup) -> str | None:
     name, update, architecture = learner.name, learner.update, learner.architecture
     assert update is not None, "asked of learners that are trained"
     assert architecture is not None, "Learner admits no other combination"
-    if experiment.protocol.of_logarithm:
+    if experiment.protocol.schedule().of_logarithm:
         return f"steps go along the logarithm of the loss of {name}, which is not linear in the labels"
     if architecture.linear_layers(experiment.d) != 1:
         return f"{name} is not a single linear neuron but {architecture.kind}"
@@ -47,6 +47,6 @@ def _bends(learner: Learner, experiment: Setup) -> str | None:
         return f"the steps of {name} are cut or decay by signs"
     if learner.rate_choice in (None, BEST):
         return f"the rate of {name} is chosen by the losses"
-    if not experiment.protocol.stops_blindly:
+    if not experiment.protocol.schedule().stops_blindly:
         return f"the losses decide when the training of {name} stops"
     return None

@@ -46,7 +46,7 @@ def _steps(update: Update, architecture: Architecture, experiment: Setup) -> Ver
         shapes = architecture.shapes(matrix.shape()[1])
         if all(math.prod(shapes[name][:-1]) == 1 for name in architecture.layers):
             return of_vectors
-    return update.invariance(matrix, experiment.protocol.single)
+    return update.invariance(matrix, experiment.protocol.schedule().single)
 
 
 def _kept(

@@ -263,7 +263,7 @@ class Line(Part, frozen=True):
 
     def judged(self, learner: Learner, experiment: Setup) -> Finding:
         """`binds`, where examples that a learner knows are to be among those that k counts."""
-        look_ahead = experiment.protocol.solvers_look_ahead(experiment.n)
+        look_ahead = experiment.protocol.extent(experiment.n).solvers_look_ahead
         if learner.solver is not None and look_ahead:
             what = "knows all training rows from the first step on, and k counts those of mini-batches"
             return Finding(False, f"{learner.name} {what}")
@@ -402,7 +402,7 @@ def shown_once(experiment: Setup) -> Finding | None:
 
 def rows_in_order(experiment: Setup) -> Finding | None:
     """What keeps the examples seen from being the first k rows of the data; None if nothing does."""
-    if experiment.protocol.in_data_order:
+    if experiment.protocol.schedule().in_data_order:
         return None
     return Finding(False, "requires examples in the order of the data, and here they are drawn at random")
 
@@ -418,11 +418,11 @@ def whole_cube(experiment: Setup) -> Finding | None:
 def along_every_step(experiment: Setup) -> Finding | None:
     """What keeps steps from following the gradient over all rows, each with a record; None if nothing."""
     protocol, n = experiment.protocol, experiment.n
-    if not protocol.full_batch or protocol.clock != "step":
+    if not protocol.schedule().full_batch or protocol.clock != "step":
         return Finding(False, "requires steps along the gradient over all rows")
-    if protocol.record_count(n) <= protocol.last(n):
+    if protocol.extent(n).records <= protocol.extent(n).last:
         return Finding(False, "requires an evaluation point after every step, as with records = steps")
-    if protocol.most_examples(n) < n:
+    if protocol.extent(n).most_examples < n:
         return Finding(False, "requires steps along the gradient over all rows, and some are held back")
     return None
 
@@ -522,7 +522,7 @@ def several_targets(experiment: Setup) -> Finding:
     found = more_than_one_target(experiment)
     if not found.holds:
         return found
-    if experiment.protocol.clips_at is not None:
+    if experiment.protocol.schedule().clips_at is not None:
         return Finding(False, "requires linear predictions, and clipped ones are not linear")
     return only_square(experiment) or found
 

@@ -37,7 +37,7 @@ class Alignment(Line, frozen=True, tag="alignment"):
             return other
         if problem.target.columns(problem.matrix) > 1:
             return Finding(False, "requires a single target, and here there are several")
-        if experiment.protocol.trains:
+        if experiment.protocol.schedule().trains:
             return Finding(
                 False, f"requires a learner at its start, and {experiment.protocol.kind} trains it"
             )

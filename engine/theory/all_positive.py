@@ -23,14 +23,14 @@ class OfUnseen(Line, frozen=True):
         if problem.label_values != "signs":
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
         n, _ = problem.matrix.shape()
-        if not protocol.full_batch or protocol.most_examples(n) >= n:
+        if not protocol.schedule().full_batch or protocol.extent(n).most_examples >= n:
             return Finding(False, "requires steps along the gradient of some of the rows, as with train")
         return Finding(True, "instances have private entries, by which no unseen row is known")
 
     def labels(self, at: At) -> tuple[Floats, Floats]:
         """The labels [R, ·] of the rows seen and of those never seen."""
         n = at.experiment.n
-        seen = at.experiment.protocol.most_examples(n)
+        seen = at.experiment.protocol.extent(n).most_examples
         data = at.drawn.data
         labels: Floats = data.labels.view(data.replicas, -1).double().cpu().numpy()
         return labels[:, :seen], labels[:, seen:]

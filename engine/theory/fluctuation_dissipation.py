@@ -38,8 +38,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
     source: ClassVar[str] = "Yai18"
 
     def holds(self, experiment: Setup) -> Finding:
-        n = experiment.n
-        if experiment.protocol.batch_variance(n) is None:
+        if experiment.protocol.schedule().batches is None:
             what = "requires mini-batches that are drawn independently of those before"
             return Finding(False, f"{what}, by steps with fresh or replacement")
         return Finding(True, "every mini-batch is drawn independently of all that came before")
@@ -60,9 +59,10 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
         return GradientNorm(), RowGradients()
 
     def value(self, at: At) -> Floats:
-        n = at.experiment.n
-        variance = at.experiment.protocol.batch_variance(n)
-        assert variance is not None, "holds() admits no other mini-batches"
+        protocol = at.experiment.protocol
+        batches = protocol.schedule().batches
+        assert batches is not None, "holds() admits no other mini-batches"
+        variance = batches.variance(protocol.extent(at.experiment.n).rows)
         assert at.rate is not None, "binds() admits no other rate"
         whole = at.own[GradientNorm().name] ** 2
         found: Floats = at.rate / 2 * (whole + variance * (at.own[RowGradients().name] - whole))

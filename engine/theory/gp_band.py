@@ -55,7 +55,7 @@ class GPBand(Line, frozen=True, tag="gp-band"):
         if experiment.m > 1:
             return Finding(False, "requires one target, and here there are several")
         seen = experiment.protocol.examples_seen(experiment.n)
-        if experiment.protocol.trains and len(set(seen[1:].tolist())) > 1:
+        if experiment.protocol.schedule().trains and len(set(seen[1:].tolist())) > 1:
             return Finding(False, "requires training rows that are the same from the first step on")
         return Finding(True, "instances are numbers, and all learn from the same rows at once")
 

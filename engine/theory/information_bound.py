@@ -43,9 +43,9 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
 
     def holds(self, experiment: Setup) -> Finding:
         protocol, problem, (n, _) = experiment.protocol, experiment.problem, experiment.problem.matrix.shape()
-        if not protocol.full_batch or protocol.clock != "step":
+        if not protocol.schedule().full_batch or protocol.clock != "step":
             return Finding(False, "requires steps along the gradient over all rows trained on")
-        if protocol.most_examples(n) == n:
+        if protocol.extent(n).most_examples == n:
             return Finding(False, "requires new instances, and all rows are trained on")
         if not problem.one_hot:
             return Finding(False, f"requires one-hot labels, and the target is {problem.target.kind}")
@@ -70,7 +70,7 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
     def value(self, at: At) -> Floats:
         start, data = at.start, at.drawn.data
         net, outputs = start.architecture, start.architecture.outputs
-        count = at.experiment.protocol.most_examples(data.instances.n)
+        count = at.experiment.protocol.extent(data.instances.n).most_examples
         labels = data.labels.double().view(data.replicas, outputs, -1)[..., :count].flatten(1)
         rate = torch.as_tensor(start.rates["W1"], dtype=torch.float64)
         rates: Floats = rate.expand_as(start.tensors["W1"])[:, 0, 0].cpu().numpy()

@@ -33,9 +33,9 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
 
     def holds(self, experiment: Setup) -> Finding:
         protocol, n = experiment.protocol, experiment.n
-        if not protocol.flows:
+        if not protocol.schedule().flows:
             return Finding(False, f"requires gradient flow, not {protocol.kind}")
-        if protocol.most_examples(n) < n:
+        if protocol.extent(n).most_examples < n:
             return Finding(False, "requires training on all rows")
         return only_square(experiment) or Finding(True, "it is gradient flow on the square loss of all rows")
 

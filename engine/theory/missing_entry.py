@@ -51,7 +51,7 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
         given = (*(problem.target.given or ()), 0.0, 0.0, 0.0)[: len(SEEN)]
         if given != SEEN or problem.labels != "soft" or problem.noise > 0:
             return Finding(False, "requires the entries 0, 1 and 1 as labels, and here they are others")
-        if not protocol.flows or protocol.most_examples(4) != len(SEEN):
+        if not protocol.schedule().flows or protocol.extent(4).most_examples != len(SEEN):
             return Finding(
                 False, f"requires gradient flow on the first three entries, not {protocol.kind} here"
             )

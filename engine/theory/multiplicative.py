@@ -39,9 +39,13 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
             return Finding(False, "requires features 0 and 1: there is no such theorem for other features")
         if problem.target.fixed_feature is None or problem.noise > 0 or problem.labels != "soft":
             return Finding(False, "requires one feature without noise as the target")
-        if not (experiment.loss.is_square and protocol.single):
+        if not (experiment.loss.is_square and protocol.schedule().single):
             return Finding(False, "requires square loss and one pass, one example at a time")
-        if not (protocol.drawn_independently and protocol.averages_hypotheses and protocol.clips_at == 1.0):
+        if not (
+            protocol.schedule().drawn_independently
+            and protocol.schedule().averages_hypotheses
+            and protocol.schedule().clips_at == 1.0
+        ):
             return Finding(
                 False,
                 "requires the mean of the hypotheses on independent examples, clipped to 1: "

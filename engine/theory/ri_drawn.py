@@ -38,7 +38,7 @@ class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
     def holds(self, experiment: Setup) -> Finding:
         if other := signed_orthogonal(experiment):
             return other
-        if not experiment.protocol.drawn_independently:
+        if not experiment.protocol.schedule().drawn_independently:
             return Finding(False, "requires examples drawn with replacement, of which some come twice")
         return fair_signs(experiment, "the label of a row that was not drawn is a fair coin, whatever was")
 

@@ -37,7 +37,7 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
             return repeated
         if not (matrix.is_orthogonal and matrix.entries_are_signs):
             return Finding(False, f"requires orthogonal rows of ±1, and the matrix is {matrix.kind}")
-        if not protocol.online:
+        if not protocol.schedule().online:
             return Finding(False, "requires one pass of steps along single rows")
         if problem.label_values != "signs":
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")

@@ -36,7 +36,7 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
         if not matrix.in_halves:
             return Finding(False, f"requires the rows of ordered-hadamard, and the matrix is {matrix.kind}")
         n, d = matrix.shape()
-        if not protocol.online or protocol.last(n) > d / 2 + 1:
+        if not protocol.schedule().online or protocol.extent(n).last > d / 2 + 1:
             return Finding(False, "requires one pass over the first d/2 + 1 rows at most, example by example")
         found = several_targets(experiment)
         if found.holds and experiment.problem.label_values != "signs":

@@ -28,7 +28,7 @@ class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
     source: ClassVar[str] = "CKL21"
 
     def holds(self, experiment: Setup) -> Finding:
-        if not experiment.protocol.full_batch:
+        if not experiment.protocol.schedule().full_batch:
             other = experiment.protocol.kind
             return Finding(False, f"requires steps along the gradient of all training rows, not {other}")
         return Finding(True, "every step follows the gradient of the loss over the same rows")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.text import Text
 
-from engine.spec.preset_index import Entry
 from hadamard_tui.browsing import thumbnail, thumbnails
-from hadamard_tui.browsing.thumbnail import Thumbnail
 from hadamard_tui.running.progress import in_words
+
+if TYPE_CHECKING:
+    from engine.spec.preset_index import Entry
+    from hadamard_tui.browsing.thumbnail import Thumbnail
 
 NO_CHART = "There is no chart of it yet: it is new, or was changed since the others were drawn."
 NO_CHART_OF_YOURS = "Charts are kept of the presets that come with the program."

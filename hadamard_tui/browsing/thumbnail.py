@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from string import ascii_letters, ascii_lowercase, digits
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -23,12 +24,14 @@ from hadamard_tui.charts.colour_map import STEPS, colour_map
 from hadamard_tui.charts.contrast import faded
 from hadamard_tui.charts.frame import frame
 from hadamard_tui.charts.half_blocks import BLACK, DIGITS, GROUND, INKS, WHITE
-from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.heat_sheet import compose
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.raster import paint
-from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.looks import palette
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.heat_map import HeatMap
+    from hadamard_tui.charts.series import Axes, Series
 
 WIDTH, HEIGHT = 46, 13
 LEGEND_LINES, GAP = 3, 2

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.pictures.view import CurveView, View
 from hadamard_tui.charts.series import Limits, Series
 from hadamard_tui.charts.series_builder import colour_of, letter_of
+
+if TYPE_CHECKING:
+    from engine.pictures.view import CurveView, View
 
 SHARE = 0.8
 """Of the distance of neighbouring places so much is taken by their bars."""

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from hadamard_tui.charts.series import Limits
+from hadamard_tui.charts.series import Limits  # noqa: TC001 - msgspec decodes the options of the last start
 
 Axis = Literal["x", "y"]
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hadamard_tui.charts.patterns import PATTERNS, is_line
 from hadamard_tui.charts.scale import Scale
-from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.charts.spans import Spans
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Axes, Series
+    from hadamard_tui.charts.spans import Spans
 
 NEAR = 1
 """So many dots apart, two curves are seen as one."""

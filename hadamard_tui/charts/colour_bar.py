@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from rich.cells import cell_len
 
@@ -9,7 +11,9 @@ from hadamard_tui.charts.code_points import write
 from hadamard_tui.charts.colour_map import STEPS
 from hadamard_tui.charts.half_blocks import DIGITS, HALVES, Inked
 from hadamard_tui.charts.ticks import Tick, ticks
-from hadamard_tui.charts.value_scale import ValueScale
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.value_scale import ValueScale
 
 _ROWS_PER_TICK, _MOST_TICKS = 3, 9
 _THICK = 2

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
 import numpy as np
 
 from hadamard_tui.charts.viridis import VIRIDIS
@@ -19,8 +19,7 @@ _GREYS_ON_DARK, _GREYS_ON_LIGHT = (38, 104), (226, 160)
 """Of the least value and of the greatest: near the ground, and apart from each other."""
 
 
-@dataclass(frozen=True, eq=False)
-class ColourMap:
+class ColourMap(msgspec.Struct, frozen=True, eq=False):
     """`STEPS` colours, and as many greys, which stand back behind them.
 
     Args:

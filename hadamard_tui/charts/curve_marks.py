@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hadamard_tui.charts.scale import Scale
-from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.charts.spans import Spans
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Axes, Series
+    from hadamard_tui.charts.spans import Spans
 
 FEW = 8
 """A curve of at most so many points in sight has its letter at each of them."""

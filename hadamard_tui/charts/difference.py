@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.pictures.view import CurveView
-from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot, theory
 from hadamard_tui.charts.view_plot import plot
+
+if TYPE_CHECKING:
+    from engine.pictures.view import CurveView
+    from hadamard_tui.charts.look import Look
 
 
 def difference(look: Look) -> Plot:

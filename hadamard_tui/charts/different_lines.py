@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.captions.wording import grouped
-from engine.pictures.view import LineView
+
+if TYPE_CHECKING:
+    from engine.pictures.view import LineView
 
 ROUNDING = 1e-9
 """Relative to the largest value, lines of several curves that differ by less are the same."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.pictures.view import CurveView, View
 from hadamard_tui.charts.series_builder import letter_of
 from hadamard_tui.charts.ticks import number
+
+if TYPE_CHECKING:
+    from engine.pictures.view import CurveView, View
 
 
 def ends(view: View) -> str:

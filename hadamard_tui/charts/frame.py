@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
+import msgspec
 from rich.cells import set_cell_size
 
 from hadamard_tui.charts.heading import Heading, elided, heading
 from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
 from hadamard_tui.charts.scale import Scale
-from hadamard_tui.charts.series import Axes
 from hadamard_tui.charts.ticks import Tick, ticks, x_ticks
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Axes
 
 # plotext has one figure for the whole process.
 _plotext = threading.Lock()
@@ -28,8 +31,7 @@ _NO_LABELS_BELOW = 3  # y labels may take a third of the width
 _WIDEST_NAME = 6  # names in the place of y labels a sixth
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """Which parts fit into width × height cells, and where the plot area is (in cells, from the top left)."""
 
     width: int
@@ -44,8 +46,7 @@ class Layout:
     y_ticks: tuple[tuple[int, str], ...]  # row in the plot area from the bottom, label
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(msgspec.Struct, frozen=True):
     """Cells for plotext to draw into the plot area; rows count from the bottom."""
 
     columns: Sequence[int]
@@ -54,8 +55,7 @@ class Layer:
     colour: tuple[int, int, int]
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """The text around a chart: `height` lines of `width` cells each, blank in the plot area."""
 
     lines: tuple[str, ...]

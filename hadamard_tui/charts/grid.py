@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from hadamard_tui.charts.scale import Scale
+if TYPE_CHECKING:
+    from hadamard_tui.charts.scale import Scale
 
 # No border lies beyond: a range of twice as much is still a number.
 _LARGEST = 8e307

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from hadamard_tui.charts.colour_map import STEPS, ColourMap
 from hadamard_tui.charts.grid import cells_at
-from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.polylines import line_dots
 from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille
 from hadamard_tui.charts.scale import Scale
-from hadamard_tui.charts.value_scale import ValueScale
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.heat_map import HeatMap
+    from hadamard_tui.charts.value_scale import ValueScale
 
 # Inks: the colours of the map are 0 … STEPS − 1, and the greys of unlit rows follow them.
 TINTS = 2 * STEPS
@@ -31,8 +34,7 @@ LINE_MARKS = "#x%=&@"
 _BLANK, _UPPER, _LOWER = ord(" "), ord("▀"), ord("▄")
 
 
-@dataclass(frozen=True)
-class Inked:
+class Inked(msgspec.Struct, frozen=True):
     """Characters with the inks before and behind them, all of shape [rows, columns]."""
 
     glyphs: np.ndarray  # uint32, code points

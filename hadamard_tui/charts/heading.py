@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from textwrap import wrap
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from hadamard_tui.charts.series import Axes
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Axes
 
 _APART = 2
 _TITLE_HEIGHT, _LABEL_HEIGHT = 7, 10  # the least at which each is worth its line

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from engine.core.notation import number
-from hadamard_tui.charts.heat_map import HeatMap
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.heat_map import HeatMap
 
 _PLAIN = (1e-4, 1e6)
 """Numbers between these are written with as many decimals as their error has, others in powers of ten."""
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """One cell; z may be NaN."""
 
     x: float

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 from rich.cells import cell_len
 
 from hadamard_tui.charts.code_points import write
 from hadamard_tui.charts.colour_bar import flat, in_words, upright
-from hadamard_tui.charts.colour_map import ColourMap
 from hadamard_tui.charts.frame import Frame, frame
 from hadamard_tui.charts.half_blocks import (
     FRAME,
@@ -21,9 +21,12 @@ from hadamard_tui.charts.half_blocks import (
     column_of,
     paint,
 )
-from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.legend import SAMPLES, Entry, Part, Piece, whole_remarks, wrapped
-from hadamard_tui.charts.value_scale import ValueScale
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.colour_map import ColourMap
+    from hadamard_tui.charts.heat_map import HeatMap
+    from hadamard_tui.charts.value_scale import ValueScale
 
 # The least size at which each part is worth its cells.
 _BAR_WIDTH, _BAR_HEIGHT, _LEGEND_HEIGHT, _TOP_LABEL_HEIGHT = 44, 9, 8, 14
@@ -33,8 +36,7 @@ _TRIES = 2
 _APART = 6  # the title moves by a few cells when the bar gets its final width
 
 
-@dataclass(frozen=True)
-class Sheet:
+class Sheet(msgspec.Struct, frozen=True):
     """What every character shows, and where the plot area is.
 
     `shown` is the part of the map that there is room for, and `first` what its first cell is among x and y.

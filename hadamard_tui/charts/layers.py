@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hadamard_tui.charts.patterns import is_line
 from hadamard_tui.charts.scale import Scale
-from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.spans import Spans, empty, fill
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Axes, Series
 
 
 class Hidden(NamedTuple):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hadamard_tui.charts.layers import Hidden
 from hadamard_tui.charts.patterns import is_line
-from hadamard_tui.charts.series import Axes, Series
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.layers import Hidden
+    from hadamard_tui.charts.series import Axes, Series
 
 
 def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 from rich.cells import cell_len, set_cell_size
 
 from engine.core.notation import briefer
 from hadamard_tui.charts.abbreviations import ever_shorter, without_common_keys
 from hadamard_tui.charts.coincidence import are_equal
 from hadamard_tui.charts.owner import owned
-from hadamard_tui.charts.series import LineStyle, Series
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import LineStyle, Series
 
 SAMPLES: dict[LineStyle, str] = {
     "solid": "───",
@@ -38,8 +40,7 @@ BETWEEN = " · "
 _GAP = 3
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """A text at a column, belonging to a series (its position) or, with −1, to none."""
 
     column: int

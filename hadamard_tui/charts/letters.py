@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
+from typing import TYPE_CHECKING
 
-from engine.pictures.view import View
+if TYPE_CHECKING:
+    from engine.pictures.view import View
 
 
 def with_letters(view: View, learners: Mapping[str, int]) -> View:

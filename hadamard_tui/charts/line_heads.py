@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rich.text import Text
 
 from engine.core import catalogue
 from engine.core.parts import summary_of
 from engine.pictures.view import FROM_BELOW
-from engine.results.trace import TheoryLine
+
+if TYPE_CHECKING:
+    from engine.results.trace import TheoryLine
 
 DIRECTIONS: dict[str, str] = {
     "lower": "lower bound",

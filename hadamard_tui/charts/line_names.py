@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from rich.cells import cell_len
 
 from hadamard_tui.charts.owner import owned
 from hadamard_tui.charts.patterns import is_line
-from hadamard_tui.charts.series import Series
-from hadamard_tui.charts.spans import Spans
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Series
+    from hadamard_tui.charts.spans import Spans
 
 _STEP = 4
 """From the end of a line back to its beginning a name is tried so many cells at a time."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.core.notation import number
-from engine.pictures.view import CurveView, View
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.y_limits import rounded_off
+
+if TYPE_CHECKING:
+    from engine.pictures.view import CurveView, View
 
 SMALL, HALF = 0.01, 0.5
 """Bounds that end below this share of their start separate learners no more; numbers are shown at HALF."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from engine.pictures.view import CurveView, View
-from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.series import Axes
 from hadamard_tui.charts.series_builder import Plot, letter_of
 from hadamard_tui.charts.view_plot import plot
+
+if TYPE_CHECKING:
+    from engine.pictures.view import CurveView, View
+    from hadamard_tui.charts.look import Look
+    from hadamard_tui.charts.series import Axes
 
 
 def has_multiples(look: Look) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
 from rich.cells import cell_len
 
@@ -13,7 +13,9 @@ from hadamard_tui.charts.code_points import write
 from hadamard_tui.charts.legend import elided, whole_remarks
 from hadamard_tui.charts.polylines import line_dots
 from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille
-from hadamard_tui.charts.series import LineStyle
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import LineStyle
 
 LEVELS = 8
 """So many steps of brightness."""
@@ -64,8 +66,7 @@ class Nets(NamedTuple):
     nets: Sequence[Net]
 
 
-@dataclass(frozen=True)
-class Drawn:
+class Drawn(msgspec.Struct, frozen=True):
     """Characters and their inks, [rows, columns]."""
 
     glyphs: np.ndarray

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from hadamard_tui.charts.series import LineStyle, Series
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import LineStyle, Series
 
 # Which dot columns a line style leaves on, by column modulo the length: fixed to the screen, so that
 # dashes stand still while data grow.

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.pictures.picture import Marked
-from engine.pictures.view import View
 from hadamard_tui.charts.patterns import is_line
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.series_builder import others
+
+if TYPE_CHECKING:
+    from engine.pictures.picture import Marked
+    from engine.pictures.view import View
 
 STYLE: LineStyle = "pairs"
 

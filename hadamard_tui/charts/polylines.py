@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hadamard_tui.charts.patterns import PATTERNS
-from hadamard_tui.charts.series import LineStyle
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import LineStyle
 
 # One per dot would miss dots where the steps fall on their borders.
 _PER_DOT = 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.cells import cell_len
@@ -16,8 +17,10 @@ from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.legend import Piece, legend
 from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
-from hadamard_tui.charts.series import Axes, LineStyle, Series
-from hadamard_tui.charts.spans import Spans
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Axes, LineStyle, Series
+    from hadamard_tui.charts.spans import Spans
 
 _MARKERS = "ox+*#%@&$=~^"
 _SPARSE_MARKER = "·"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hadamard_tui.charts.code_points import runs
-from hadamard_tui.charts.colour_map import ColourMap
 from hadamard_tui.charts.half_blocks import BLACK, GROUND, INKS, WHITE
-from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.heat_sheet import compose
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.colour_map import ColourMap
+    from hadamard_tui.charts.heat_map import HeatMap
 
 _RESET = "\x1b[0m"
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from hadamard_tui.charts.code_points import write
@@ -15,8 +16,10 @@ from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.line_names import NameAt, line_names
 from hadamard_tui.charts.patterns import PATTERNS, is_line
 from hadamard_tui.charts.scale import Scale
-from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.charts.spans import Spans
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Axes, Series
+    from hadamard_tui.charts.spans import Spans
 
 DOTS_ACROSS, DOTS_DOWN = 2, 4
 PLAYHEAD, POINT, ZERO = ord("┊"), ord("•"), ord("▾")
@@ -27,8 +30,7 @@ _BLANK, BRAILLE = ord(" "), 0x2800
 _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(msgspec.Struct, frozen=True):
     """The plot area cell by cell; all arrays have the shape [rows, columns]."""
 
     glyphs: np.ndarray  # uint32, code points

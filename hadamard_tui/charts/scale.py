@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
-from hadamard_tui.charts.series import Limits
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Limits
 
 # Far outside any chart, yet small enough that positions can be interpolated and held in int32.
 BEYOND = 1e9
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(msgspec.Struct, frozen=True):
     """Maps `limits` onto the centres of `size` slots: the lower limit to 0, the upper one to size − 1."""
 
     limits: Limits

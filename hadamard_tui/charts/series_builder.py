@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
 
-from engine.pictures.view import BoundClass, CurveView, View
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.smoothing import smoothed
 from hadamard_tui.charts.thinning import thinned
 from hadamard_tui.looks import palette
+
+if TYPE_CHECKING:
+    from engine.pictures.view import BoundClass, CurveView, View
 
 RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None: "yellow"}
 """The style of the words that a bound is respected, broken, or not decided."""
@@ -51,8 +53,7 @@ class Plot(NamedTuple):
     """How far curves were smoothed, in words; nothing where they were not."""
 
 
-@dataclass(frozen=True)
-class Pen:
+class Pen(msgspec.Struct, frozen=True):
     """How the curves of one run are drawn: as far as they are shown, and faint beyond the playhead.
 
     Args:

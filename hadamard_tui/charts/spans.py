@@ -13,11 +13,13 @@ A point whose y cannot be drawn interrupts the curve. A gap narrower than a dot 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
-from hadamard_tui.charts.scale import Scale
+if TYPE_CHECKING:
+    from hadamard_tui.charts.scale import Scale
 
 # Curves with equal x are handled as one matrix up to this many points each; copying longer ones costs more
 # than the loop saves.
@@ -27,8 +29,7 @@ _STACKED = 4096
 _FAR = 1 << 30
 
 
-@dataclass(frozen=True)
-class Spans:
+class Spans(msgspec.Struct, frozen=True):
     """Runs of dots, all of shape [curves, columns]; dot rows count from the top, both ends included."""
 
     top: np.ndarray  # int32
@@ -71,8 +72,7 @@ def fill(
             _fill(spans, np.asarray([index]), a[None], b[None], grid, up)
 
 
-@dataclass(frozen=True)
-class _Grid:
+class _Grid(msgspec.Struct, frozen=True):
     """Where the points of one x fall among the dot columns."""
 
     full: np.ndarray  # int [m], columns that hold points

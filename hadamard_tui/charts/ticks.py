@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from hadamard_tui.charts.series import Axes, Limits
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Axes, Limits
 
 Tick = tuple[float, str]
 

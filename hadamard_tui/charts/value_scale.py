@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from hadamard_tui.charts.scale import Scale
-from hadamard_tui.charts.series import Limits
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Limits
 
 # A wider linear range would overflow; what is beyond is shown as the end of the scale.
 _LARGEST = 8e307
@@ -17,8 +20,7 @@ _FACTOR = 2.0
 """Around a single value the scale reaches so many times up and down."""
 
 
-@dataclass(frozen=True)
-class ValueScale:
+class ValueScale(msgspec.Struct, frozen=True):
     """A range of values.
 
     Args:

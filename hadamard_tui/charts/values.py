@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from engine.core.notation import number
-from engine.pictures.view import ZERO, CurveView, HeatView, LineView, View
-from hadamard_tui.charts.look import Look
+from engine.pictures.view import ZERO
 from hadamard_tui.charts.series_builder import colour, colour_of, letter_of, mark
+
+if TYPE_CHECKING:
+    from engine.pictures.view import CurveView, HeatView, LineView, View
+    from hadamard_tui.charts.look import Look
 
 MOST_TIMES = 1e5
 """What is so many times its line or more is no multiple of it."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.pictures.view import View
 from hadamard_tui.charts.bars import ends_of_bars
 from hadamard_tui.charts.curve_marks import FEW
-from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, Limits, Series, are_whole, limits
 from hadamard_tui.charts.ticks import Tick, at_places
 from hadamard_tui.charts.y_limits import (
@@ -21,6 +20,10 @@ from hadamard_tui.charts.y_limits import (
     still_limits,
     y_limits,
 )
+
+if TYPE_CHECKING:
+    from engine.pictures.view import View
+    from hadamard_tui.charts.look import Look
 
 
 def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.pictures.picture import Marked
-from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
 from hadamard_tui.charts.bars import bars
 from hadamard_tui.charts.contours import level_lines
 from hadamard_tui.charts.different_lines import different
 from hadamard_tui.charts.ends import ends
 from hadamard_tui.charts.heat_map import Contour, HeatMap
-from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.picture_marks import marks, upright
 from hadamard_tui.charts.series import LineStyle, Series
 from hadamard_tui.charts.series_builder import (
@@ -31,6 +29,11 @@ from hadamard_tui.charts.series_builder import (
 from hadamard_tui.charts.thinning import thinned
 from hadamard_tui.charts.ticks import number
 from hadamard_tui.charts.view_axes import view_axes
+
+if TYPE_CHECKING:
+    from engine.pictures.picture import Marked
+    from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
+    from hadamard_tui.charts.look import Look
 
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "dash-dot"}
 """Those of lines that are less than proved; others are dashed."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import string
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.core.expressions import BadExpression, names_in
 from engine.core.parts import BadInput
-from engine.spec.axis import Axis
-from engine.spec.experiment import Experiment
 from engine.spec.plan import TAKEN, axes_of
-from engine.spec.reading import Raw
 from engine.spec.renaming import put_numbers
+
+if TYPE_CHECKING:
+    from engine.spec.axis import Axis
+    from engine.spec.experiment import Experiment
+    from engine.spec.reading import Raw
 
 LETTERS = [letter for letter in string.ascii_lowercase if letter not in TAKEN]
 
@@ -86,7 +88,7 @@ def add_claim(raw: Raw, experiment: Experiment) -> None:
             "kind": "value",
             "text": "The loss is small in the end",
             "curve": experiment.learners[0].name,
-            "at": experiment.protocol.last(rows),
+            "at": experiment.protocol.extent(rows).last,
             "below": 0.1,
         }
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from engine.spec.reading import Raw
-from engine.spec.renaming import rename_axis
+if TYPE_CHECKING:
+    from engine.spec.reading import Raw
 
 Said = list[str]
 
@@ -37,6 +37,8 @@ def differences(before: Raw, after: Raw) -> Said:
 
 def _axes_renamed(before: Raw, after: Raw) -> tuple[Said, Raw]:
     """Which axes have other names only, and the earlier document with these."""
+    from engine.spec.renaming import rename_axis
+
     old, new = ({axis["name"]: axis for axis in raw["axes"]} for raw in (before, after))
     renamed = _renamed(old, new)
     for name, was in renamed.items():

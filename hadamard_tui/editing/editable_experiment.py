@@ -8,27 +8,28 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from engine.core import catalogue
 from engine.core.filled_text import has_braces, plain
 from engine.core.parts import BadInput
-from engine.pictures.view import BoundClass
-from engine.planning.run_plan import bound_classes
 from engine.spec import plan as plans
 from engine.spec import presets, reading
 from engine.spec.changes import unjudged
-from engine.spec.experiment import Experiment
 from engine.spec.fields import UNTAGGED
-from engine.spec.points import Plan
-from engine.spec.reading import Raw
 from engine.spec.words import as_document
 from hadamard_tui.editing import additions
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.fitting_claims import Fitting, LeftOut, fitting
 from hadamard_tui.editing.names import Names
+
+if TYPE_CHECKING:
+    from engine.pictures.view import BoundClass
+    from engine.spec.experiment import Experiment
+    from engine.spec.points import Plan
+    from engine.spec.reading import Raw
 
 FAMILIES = {"problem.matrix": "matrices", "problem.target": "targets"}
 """Families of the parts that may name data files, by their places."""
@@ -109,6 +110,8 @@ class EditableExperiment:
     @property
     def classes(self) -> Mapping[str, BoundClass | None]:
         """Whether proved bounds are going to bind the learners that run, by name."""
+        from engine.planning.run_plan import bound_classes  # which imports all of the theory
+
         if self._classes is None or self._classes[0] is not self.experiment:
             self._classes = self.experiment, bound_classes(self.experiment)
         return self._classes[1]
@@ -125,7 +128,7 @@ class EditableExperiment:
         self.error: BadInput | None = None
         self._claims = claims
         rows = experiment.n
-        self.last = float(experiment.protocol.last(rows))
+        self.last = float(experiment.protocol.extent(rows).last)
         """Where the x-axis of a run ends."""
         self.raw: Raw = copy.deepcopy(self.document)
         for place in sorted(self.off):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from engine.core.parts import BadInput
 from engine.spec.check_claims import BadClaims
-from engine.spec.reading import Raw
+
+if TYPE_CHECKING:
+    from engine.spec.reading import Raw
 
 Read = TypeVar("Read")
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.core.texts import cut
-from engine.learners.learner import MOST_NAME
 from engine.spec.presets import name_of
-from engine.spec.reading import Raw
 from hadamard_tui.editing.differences import between
-from hadamard_tui.editing.editable_experiment import EditableExperiment
+
+if TYPE_CHECKING:
+    from engine.spec.reading import Raw
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
 
 MOST = 200
 """Changes that can be taken back, each a copy of the set-up."""
@@ -114,6 +115,8 @@ def _of_items(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
 
 
 def _name(part: str, number: int, item: Raw) -> str:
+    from engine.learners.learner import MOST_NAME
+
     named = item.get("text") or item.get("name") or item.get("title") or number + 1
     return f"{ITEMS[part]}{cut(str(named), MOST_NAME)}"
 

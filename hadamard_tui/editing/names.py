@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from engine.spec import reading, renaming
 from engine.spec.axis import AxisName
 from engine.spec.plan import TAKEN
-from engine.spec.reading import Raw
+
+if TYPE_CHECKING:
+    from engine.spec.reading import Raw
 
 RENAME = {
     "learners": renaming.rename_learner,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from engine.spec.fields import fields_of
 from hadamard_tui.charts.series_builder import mark
-from hadamard_tui.editing.editable_experiment import EditableExperiment
+
+if TYPE_CHECKING:
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
 
 ONE_OF = {"axes": "axis", "learners": "learner", "pictures": "picture", "claims": "claim"}
 

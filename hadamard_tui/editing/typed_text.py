@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.core.parts import BadInput
 from engine.spec import raw_values
-from engine.spec.fields import Field, FieldKind
 from hadamard_tui.editing.inline_toml import inline
+
+if TYPE_CHECKING:
+    from engine.spec.fields import Field, FieldKind
 
 OPENING, CLOSING = "[{", "]}"
 

@@ -6,7 +6,7 @@ import os
 import platform
 from collections.abc import Iterator
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -14,7 +14,9 @@ from rich.table import Table
 
 from engine.core.lazy import torch
 from hadamard_tui.headless import jobs
-from hadamard_tui.headless.jobs import Job, Measured
+
+if TYPE_CHECKING:
+    from hadamard_tui.headless.jobs import Job, Measured
 
 QUICK = ("J1", "J2 GD", "J3 EGU±")
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future, wait
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from engine.results.results import Results
-from engine.results.trace import Trace
 from engine.runtime.pacing import Pacing
 from engine.runtime.run import NotKept
-from engine.runtime.store import Store
 from engine.runtime.sweep import Begun, Event, load_torch_for, sweep
-from engine.spec.experiment import Experiment
 from engine.spec.plan import only
-from engine.spec.points import Plan
 from hadamard_tui.headless import console
-from hadamard_tui.headless.progress_lines import ProgressLines
 from hadamard_tui.running.progress import share, skipped
+
+if TYPE_CHECKING:
+    from engine.results.results import Results
+    from engine.results.trace import Trace
+    from engine.runtime.store import Store
+    from engine.spec.experiment import Experiment
+    from engine.spec.points import Plan
+    from hadamard_tui.headless.progress_lines import ProgressLines
 
 POLL_SECONDS = 0.05
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-
-import typer
-from typer.exceptions import TyperException
+from typing import TYPE_CHECKING
 
 from engine.core.texts import LONGEST_PART, escaped, message
 from hadamard_tui import NAME
+
+if TYPE_CHECKING:
+    from typer.exceptions import TyperException
 
 LONGEST = 2 * LONGEST_PART
 """An error is cut to so many characters, as after an argument that is a whole file."""
@@ -74,4 +75,4 @@ def stop() -> None:
 def _say(line: str) -> None:
     """Print a line on stderr; where that cannot be written it is dropped."""
     with suppress(OSError):
-        typer.echo(line, err=True)
+        print(line, file=sys.stderr, flush=True)

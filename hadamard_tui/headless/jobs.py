@@ -5,17 +5,19 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from engine.core.lazy import load_torch
 from engine.planning.run_plan import plan_run
-from engine.results.trace import Trace
 from engine.runtime.compiling import compile_first
 from engine.runtime.run import run
 from engine.spec import presets, reading
-from engine.spec.experiment import Experiment
+
+if TYPE_CHECKING:
+    from engine.results.trace import Trace
+    from engine.spec.experiment import Experiment
 
 LINEAR = {"kind": "linear"}
 ALL_TARGETS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -15,13 +16,16 @@ from engine.backends import backends
 from engine.captions.wording import listed
 from engine.core.groups import TRIVIAL
 from engine.core.notation import number
-from engine.pictures.view import ZERO, CurveView, View
+from engine.pictures.view import ZERO
 from engine.results.results import of_one
-from engine.results.trace import Trace
 from engine.results.views import view
-from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
 from hadamard_tui.charts.series_builder import colour_of, letter_of
+
+if TYPE_CHECKING:
+    from engine.pictures.view import CurveView, View
+    from engine.results.trace import Trace
+    from engine.spec.experiment import Experiment
 
 COLUMNS: dict[str, tuple[str, JustifyMethod]] = {
     "invariant": ("rotation\ninvariant", "left"),

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from engine.claims import Outcome
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.report import encode
-from engine.results.results import Results
-from engine.results.trace import Trace
 from engine.spec import presets
-from engine.spec.experiment import Experiment
 from engine.spec.pictures import drawn
-from engine.spec.reading import Raw
 from hadamard_tui.headless.compute import compute_all
 from hadamard_tui.running.costs import costs
 from hadamard_tui.state import kept_points
+
+if TYPE_CHECKING:
+    from engine.claims import Outcome
+    from engine.results.results import Results
+    from engine.results.trace import Trace
+    from engine.spec.experiment import Experiment
+    from engine.spec.reading import Raw
 
 
 @dataclass(frozen=True)

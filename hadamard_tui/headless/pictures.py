@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -14,11 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.captions.caption import caption
-from engine.claims import Outcome
 from engine.core.notation import number
 from engine.pictures.view import CurveView, LineView, View
 from engine.results.outcomes import divided
-from engine.results.results import Results
 from engine.results.views import view
 from engine.spec.pictures import drawn
 from hadamard_tui.charts.colour_map import colour_map
@@ -32,6 +31,10 @@ from hadamard_tui.charts.ticks import x_ticks
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
 from hadamard_tui.running.progress import skipped
+
+if TYPE_CHECKING:
+    from engine.claims import Outcome
+    from engine.results.results import Results
 
 WIDEST_CHART = 120
 CHART_HEIGHTS = (18, 28)

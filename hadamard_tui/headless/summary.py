@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console, ConsoleRenderable
@@ -10,15 +11,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from engine.claims import Outcome
 from engine.pictures.view import WHY_INACCURATE
 from engine.results.outcomes import divided, expected_to_diverge
-from engine.results.trace import Curve, TheoryLine, Trace
-from engine.spec.experiment import Experiment
 from hadamard_tui.charts.line_heads import head, whole_name
 from hadamard_tui.headless import losses
-from hadamard_tui.headless.outcome import Done
 from hadamard_tui.headless.pictures import chart, claims, pictures, said_of
+
+if TYPE_CHECKING:
+    from engine.claims import Outcome
+    from engine.results.trace import Curve, TheoryLine, Trace
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.headless.outcome import Done
 
 
 def show(done: Done, console: Console, changed: bool, bounds: bool = False, notes: bool = False) -> None:

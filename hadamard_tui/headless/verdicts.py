@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleRenderable, Group
 from rich.table import Table
@@ -11,10 +11,12 @@ from rich.text import Text
 
 from engine.core.groups import ROTATIONS
 from engine.results.judgement import Judgement, judgement
-from engine.results.trace import Trace
-from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series_builder import RESPECT_STYLES
 from hadamard_tui.headless import console
+
+if TYPE_CHECKING:
+    from engine.results.trace import Trace
+    from engine.spec.experiment import Experiment
 
 
 def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[Judgement]:

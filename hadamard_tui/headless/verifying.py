@@ -6,18 +6,20 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleRenderable
 from rich.table import Table
 from rich.text import Text
 
-from engine.claims import Outcome
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.spec import presets
-from engine.spec.experiment import Experiment
 from hadamard_tui.headless.compute import compute_all
 from hadamard_tui.headless.progress_lines import ProgressLines
+
+if TYPE_CHECKING:
+    from engine.claims import Outcome
+    from engine.spec.experiment import Experiment
 
 
 @dataclass(frozen=True)

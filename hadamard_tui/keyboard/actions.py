@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from textual.binding import Binding
 
 from hadamard_tui.panels import ABOUT, DIGITS
 
 
-@dataclass(frozen=True)
-class Action:
+class Action(msgspec.Struct, frozen=True):
     """Something a person can do. `name` is the method `action_<name>` of the laboratory, or `app.<name>`.
 
     Args:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hadamard_tui.keyboard.actions import ACTIONS, Action, printed
 from hadamard_tui.keyboard.motions import MOTIONS, Motion

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from textual.binding import Binding
 
 
-@dataclass(frozen=True)
-class Motion:
+class Motion(msgspec.Struct, frozen=True):
     """What a key does in lists, tables, heat maps and texts. `id` is its name in the configuration."""
 
     id: str

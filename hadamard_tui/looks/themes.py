@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.theme import Theme
 
 from hadamard_tui.looks import palette
-from hadamard_tui.looks.palette import Palette, ThemeName
+
+if TYPE_CHECKING:
+    from hadamard_tui.looks.palette import Palette, ThemeName
 
 
 class Look(NamedTuple):

@@ -1,4 +1,7 @@
-"""The panels below the chart: a file here that has a PANEL is one of them."""
+"""The panels below the chart: a file here that has a PANEL is one of them.
+
+The app imports all of them to name them. What only results need, a panel imports where it shows them.
+"""
 
 from importlib import import_module
 from pkgutil import iter_modules

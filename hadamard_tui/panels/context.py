@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.captions.caption import PLENTY, Room
-from engine.claims import Outcome
-from engine.pictures.view import CurveView, View
-from engine.results.results import of_one
-from engine.results.spectra import picture_of_spectra
-from engine.results.trace import Curve, Trace
-from engine.spec.experiment import Experiment
-from engine.spec.pictures import of_run
-from hadamard_tui.charts.chart_options import ChartOptions
+from engine.captions.room import PLENTY, Room
 from hadamard_tui.charts.look import Look
-from hadamard_tui.editing.fitting_claims import LeftOut
-from hadamard_tui.running.certificate_worker import Measuring
 from hadamard_tui.running.guesses import scored
-from hadamard_tui.running.snapshot_worker import Looking
 from hadamard_tui.running.viewed import Viewed
+
+if TYPE_CHECKING:
+    from engine.claims import Outcome
+    from engine.pictures.view import CurveView, View
+    from engine.results.trace import Curve, Trace
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.charts.chart_options import ChartOptions
+    from hadamard_tui.editing.fitting_claims import LeftOut
+    from hadamard_tui.running.certificate_worker import Measuring
+    from hadamard_tui.running.snapshot_worker import Looking
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,9 @@ class PanelContext:
 
     def look(self, measure: str, title: str = "") -> Look:
         """A measure of all learners that have it, along the run and as far as it is shown."""
+        from engine.results.results import of_one
+        from engine.spec.pictures import of_run
+
         picture = of_run(self.experiment, measure, title)
         found = self.views.view(picture, of_one(self.experiment, self.trace))
         return Look(found, shown=self.shown, place=self.place, options=self.chart_options)
@@ -68,6 +71,9 @@ class PanelContext:
     @property
     def spectra(self) -> View:
         """The singular values of all learners that have them, along the whole run."""
+        from engine.results.results import of_one
+        from engine.results.spectra import picture_of_spectra
+
         return self.views.view(picture_of_spectra(self.experiment), of_one(self.experiment, self.trace))
 
     @cached_property

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from rich.text import Text
 
-from engine.results.trace import Curve
 from hadamard_tui.charts.heat_map import Column, HeatMap
 from hadamard_tui.charts.series_builder import letter_of
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel, nothing
 from hadamard_tui.panels.weights import target_feature, uncached, weight_limits
+
+if TYPE_CHECKING:
+    from engine.results.trace import Curve
+    from hadamard_tui.panels.context import PanelContext
 
 MOST_FEATURES = 512
 """More than any screen has room for."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.text import Text
 
 from engine.core import catalogue
 from engine.pictures.view import FROM_BELOW
-from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Pen, Plot, smoothing, theory
 from hadamard_tui.charts.view_axes import twice_the_start
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, plot
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.panels.context import PanelContext
 
 
 def lacks(experiment: Experiment) -> Lack | None:

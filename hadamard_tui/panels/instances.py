@@ -3,17 +3,21 @@ so far have their colours."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from rich.text import Text
 
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.problems.excerpt import MOST_ENTRIES, can_excerpt, excerpt
-from engine.spec.experiment import Experiment
 from hadamard_tui.charts.heat_map import Column, HeatMap
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel
 from hadamard_tui.panels.weights import target_feature
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.panels.context import PanelContext
 
 MOST_FEATURES, MOST_ROWS = 512, 256
 """More than any screen has room for."""
@@ -40,8 +44,7 @@ def show(context: PanelContext) -> HeatMap | Text:
     rows, features = _around(now - 1, n, MOST_ROWS), _around(target or 0, d, MOST_FEATURES)
     protocol = context.experiment.protocol
     learner = next(one for one in context.experiment.learners if one.name == context.curve.learner)
-    rows_seen = protocol.rows_seen if learner.solver is None else protocol.rows_given
-    seen = rows_seen(n, k, Streams([seed]))
+    seen = protocol.rows_seen(n, k, Streams([seed]), solver=learner.solver is not None)
     return HeatMap(
         np.arange(d)[features],
         np.arange(1, n + 1)[rows],

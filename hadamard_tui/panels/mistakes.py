@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.text import Text
 
 from engine.measures.error import Error
-from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series_builder import Plot, smoothing
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, measured, nothing, plot
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.panels.context import PanelContext
 
 
 def lacks(experiment: Experiment) -> Lack | None:

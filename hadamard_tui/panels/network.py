@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from rich.text import Text
 
-from engine.results.snapshots import Snapshots
-from engine.results.trace import Curve
 from hadamard_tui.charts.nets import Net, Nets
 from hadamard_tui.charts.series_builder import colour_of, letter_of
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel, nothing
 from hadamard_tui.panels.weights import target_feature
+
+if TYPE_CHECKING:
+    from engine.results.snapshots import Snapshots
+    from engine.results.trace import Curve
+    from hadamard_tui.panels.context import PanelContext
 
 
 def show(context: PanelContext) -> Nets | Text:

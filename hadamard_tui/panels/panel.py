@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
 from rich.text import Text
 
-from engine.measures import Measure
-from engine.spec.experiment import Experiment
-from hadamard_tui.charts.heat_map import HeatMap
-from hadamard_tui.charts.nets import Nets
 from hadamard_tui.charts.series import Axes, Series, limits
 from hadamard_tui.charts.series_builder import Pen, Plot
 from hadamard_tui.charts.y_limits import y_limits
-from hadamard_tui.panels.context import PanelContext
+
+if TYPE_CHECKING:
+    from engine.measures import Measure
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.charts.heat_map import HeatMap
+    from hadamard_tui.charts.nets import Nets
+    from hadamard_tui.panels.context import PanelContext
 
 
 class Remedy(NamedTuple):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from hadamard_tui.charts import view_plot
-from hadamard_tui.charts.series_builder import Plot
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel, nothing
 from hadamard_tui.panels.spectrum import lacks, no_spectrum
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series_builder import Plot
+    from hadamard_tui.panels.context import PanelContext
 
 
 def show(context: PanelContext) -> Plot | Text:

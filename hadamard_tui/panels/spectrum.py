@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from rich.text import Text
 
 from engine.measures.rank import Rank
 from engine.measures.spectrum import SingularValues
-from engine.planning.measures import is_recorded
-from engine.results.spectra import spectra
-from engine.results.trace import Curve
-from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot, colour_of, others
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, nothing, plot, recording
+
+if TYPE_CHECKING:
+    from engine.results.trace import Curve
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.panels.context import PanelContext
 
 MOST_LINES = 256
 
@@ -25,6 +27,8 @@ ALIKE = 1e-3
 
 def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
     """Several targets, and a run that records the spectrum, or the rank."""
+    from engine.planning.measures import is_recorded
+
     if experiment.m < 2:
         return Lack(
             "There is one target, so the weights are one vector and not a matrix. "
@@ -48,6 +52,8 @@ def show(context: PanelContext) -> Plot | Text:
 
     It gives the values at the playhead, where there is one. Values that are all the same are one line.
     """
+    from engine.results.spectra import spectra
+
     curve = context.curve
     if (spectrum := spectra(context.spectra).get(curve.name)) is None:
         return nothing(no_spectrum(curve))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from engine.claims import Outcome
-from engine.spec.experiment import Experiment
 from hadamard_tui.charts.line_heads import head, meaning, standing
-from hadamard_tui.editing.fitting_claims import LeftOut
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.running.costs import costs
+
+if TYPE_CHECKING:
+    from engine.claims import Outcome
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.editing.fitting_claims import LeftOut
+    from hadamard_tui.panels.context import PanelContext
 
 SIGNS = {True: "✓", False: "✗", None: "–"}
 STYLES = {True: "bold green", False: "bold red", None: "dim"}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from rich.text import Text
 
-from engine.spec.experiment import Experiment
 from hadamard_tui.charts.heat_map import HeatMap
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, nothing
 from hadamard_tui.panels.weights import weight_limits
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.panels.context import PanelContext
 
 
 def lacks(experiment: Experiment) -> Lack | None:

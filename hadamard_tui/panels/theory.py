@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from engine.backends import backends
 from engine.pictures.view import FROM_BELOW
-from engine.results.trace import Curve, TheoryLine
 from hadamard_tui.charts.line_heads import head, meaning, standing, whole_name
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
+
+if TYPE_CHECKING:
+    from engine.results.trace import Curve, TheoryLine
+    from hadamard_tui.panels.context import PanelContext
 
 
 def show(context: PanelContext) -> Text:
     """Verdict, the lines that apply, those to beat and the others, and the rates that were tried."""
+    from engine.backends import backends
+
     curve = context.curve
     text = Text.assemble(
         (curve.name, "bold"), " is ", (curve.verdict.word, "bold"), f": {curve.verdict.reason}.\n"

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from engine.measures import named
-from engine.planning.measures import is_recorded
-from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series_builder import Pen, Plot, smoothing
 from hadamard_tui.charts.view_axes import twice_the_start
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, measured, nothing, plot, recording
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.panels.context import PanelContext
 
 
 def lacks(experiment: Experiment) -> Lack | None:
     """A run that records the train loss."""
+    from engine.planning.measures import is_recorded
+
     if is_recorded("train", experiment):
         return None
     record = recording(experiment, "records the train loss", named()["train"], named()["unseen"])

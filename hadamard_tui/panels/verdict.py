@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from rich.text import Text
 
-from engine.pictures.respect import standing
-from engine.pictures.view import CurveView, LineView
-from engine.results.trace import Curve
 from hadamard_tui.charts.series_builder import RESPECT_STYLES, colour_of, letter_of
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
-from hadamard_tui.running.certificate_worker import Measuring
+
+if TYPE_CHECKING:
+    from engine.pictures.view import CurveView, LineView
+    from engine.results.trace import Curve
+    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.running.certificate_worker import Measuring
 
 
 def show(context: PanelContext) -> Text:
@@ -65,6 +68,8 @@ def _measured(measuring: Measuring | None, learner: str) -> Text:
 
 def _here(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
     """How the curve stands to a bound at the place, in standard errors where there are any."""
+    from engine.pictures.respect import standing
+
     count = int(np.searchsorted(curve.x, context.place, side="right"))
     if not count:
         return Text("no evaluation point yet", "italic")

@@ -9,21 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.text import Text
 
 from engine.core.streams import Streams
-from engine.learners.learner import Learner
-from engine.problems.matrices import Matrix
-from engine.problems.targets import Target
-from engine.results.trace import Curve
-from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Axes, Series, are_whole, limits
 from hadamard_tui.charts.series_builder import Plot, colour_of, others
 from hadamard_tui.charts.y_limits import still_limits
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel, nothing
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.matrices import Matrix
+    from engine.problems.targets import Target
+    from engine.results.trace import Curve
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.panels.context import PanelContext
 
 MOST_LINES = 256
 """More weights than a screen has dots are thinned to so many."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from engine.core.texts import listed
-from engine.planning.run_plan import sizes_of
-from engine.spec.experiment import Experiment
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
 
 SECONDS = 1e10
 """From so many multiplications on a run takes seconds."""
@@ -24,6 +27,8 @@ def costs(experiment: Experiment) -> list[str]:
 
 def _refitted(experiment: Experiment) -> list[str]:
     """A sentence for every learner whose fit to all examples, made anew with each of them, takes seconds."""
+    from engine.planning.run_plan import sizes_of
+
     found = []
     for learner in experiment.learners:
         if learner.solver is None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.pictures.view import CurveView, View
 from hadamard_tui.charts.series_builder import letter_of
 from hadamard_tui.charts.view_plot import GUESSED
+
+if TYPE_CHECKING:
+    from engine.pictures.view import CurveView, View
 
 LEVEL = GUESSED
 """The loss that is guessed about."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from typing import TYPE_CHECKING
 
 from engine.results.readings import WHY
-from engine.results.results import Results
-from engine.results.trace import Trace
+
+if TYPE_CHECKING:
+    from engine.results.results import Results
+    from engine.results.trace import Trace
 
 SPAN = 30.0
 """Seconds of work by which the speed is estimated: points differ in what they cost."""

@@ -6,17 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engine.core.parts import BadInput
-from engine.pictures.picture import Picture
-from engine.pictures.view import View
-from engine.results.results import Results, of_one
-from engine.results.steps import ReplicasMissing
-from engine.results.trace import Trace
-from engine.spec.experiment import Experiment
-from engine.spec.reading import Raw
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.running.viewed import Viewed
 
 if TYPE_CHECKING:
+    from engine.pictures.picture import Picture
+    from engine.pictures.view import View
+    from engine.results.results import Results
+    from engine.results.trace import Trace
+    from engine.spec.experiment import Experiment
+    from engine.spec.reading import Raw
     from hadamard_tui.running.session import Session
 
 MOST_BYTES, MOST_RUNS = 128 << 20, 32
@@ -62,6 +61,9 @@ class Kept:
 
     def view(self, picture: Picture, whole: bool) -> View | None:
         """A picture of it, of the `whole` or of the last point alone; None if it is none of this run."""
+        from engine.results.results import of_one
+        from engine.results.steps import ReplicasMissing
+
         try:
             return self.views.view(picture, self.results if whole else of_one(self.experiment, self.trace))
         except ReplicasMissing as error:

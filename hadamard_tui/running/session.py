@@ -6,34 +6,37 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from engine.claims import Outcome
 from engine.core.notation import values_written
 from engine.core.parts import BadInput
-from engine.pictures.picture import Picture
-from engine.pictures.view import View
 from engine.results.outcomes import judge
 from engine.results.results import Results, of_one
-from engine.results.trace import Trace
 from engine.runtime import worker as engine
 from engine.runtime.run import Finished, Loaded
-from engine.runtime.store import Store
 from engine.runtime.sweep import Begun
-from engine.spec.experiment import Experiment
 from engine.spec.pictures import drawn, of_run
-from engine.spec.points import Plan
-from engine.spec.reading import Raw
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look
-from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.running.certificate_worker import Measuring
 from hadamard_tui.running.playback import Pace, Playback
 from hadamard_tui.running.progress import Remaining, points_done, skipped
 from hadamard_tui.running.snapshot_worker import Looking
 from hadamard_tui.running.viewed import Viewed
+
+if TYPE_CHECKING:
+    from engine.claims import Outcome
+    from engine.pictures.picture import Picture
+    from engine.pictures.view import View
+    from engine.results.trace import Trace
+    from engine.runtime.store import Store
+    from engine.spec.experiment import Experiment
+    from engine.spec.points import Plan
+    from engine.spec.reading import Raw
+    from hadamard_tui.editing.fitting_claims import LeftOut
 
 
 class Session:
@@ -90,8 +93,8 @@ class Session:
 
     def _begin_playback(self, experiment: Experiment) -> None:
         rows = experiment.n
-        self.playback = Playback(experiment.protocol.record_count(rows) - 1, self._pace, self.at_once)
-        self.last = float(experiment.protocol.last(rows))
+        self.playback = Playback(experiment.protocol.extent(rows).records - 1, self._pace, self.at_once)
+        self.last = float(experiment.protocol.extent(rows).last)
         """Where the x-axis of the run ends."""
 
     def start(self, paused: bool = False) -> None:

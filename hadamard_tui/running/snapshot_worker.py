@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 import traceback
+from typing import TYPE_CHECKING
 
 from engine.core.stopping import Stopped, stopped_by
 from engine.results.snapshots import Snapshots, take, why_not
-from engine.results.trace import Trace
-from engine.spec.experiment import Experiment
+
+if TYPE_CHECKING:
+    from engine.results.trace import Trace
+    from engine.spec.experiment import Experiment
 
 
 class Looking:

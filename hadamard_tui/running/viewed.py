@@ -1,20 +1,24 @@
-"""The views of results that grow and their captions, made anew when there is more and kept until then."""
+"""The views of results that grow and their captions, made anew when there is more and kept until then.
+
+What makes them is imported with the first results: the first paint does not need it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from engine.captions.caption import PLENTY, Room, caption
-from engine.claims import Outcome
-from engine.pictures.picture import Picture
-from engine.pictures.view import View
-from engine.results.outcomes import divided
-from engine.results.results import Results
-from engine.results.views import view
-from engine.spec.experiment import Experiment
+from engine.captions.room import PLENTY, Room
 from hadamard_tui.charts.letters import with_letters
 from hadamard_tui.charts.series_builder import letters as letters_of
+
+if TYPE_CHECKING:
+    from engine.claims import Outcome
+    from engine.pictures.picture import Picture
+    from engine.pictures.view import View
+    from engine.results.results import Results
+    from engine.spec.experiment import Experiment
 
 
 class Viewed:
@@ -28,6 +32,8 @@ class Viewed:
 
     def view(self, picture: Picture, results: Results) -> View:
         """A picture of what there is by now. Raises: BadInput for one that these results do not have."""
+        from engine.results.views import view
+
         extent, name = _extent(results), repr(picture)
         known = self._views.get(name)
         if known is None or known[0] != extent:
@@ -39,6 +45,9 @@ class Viewed:
         self, view: View, experiment: Experiment, outcomes: Sequence[Outcome], room: Room = PLENTY
     ) -> str:
         """What a view of these shows, with the outcomes of all claims, in so much room."""
+        from engine.captions.caption import caption
+        from engine.results.outcomes import divided
+
         name = repr(view.picture), room
         known = self._captions.get(name)
         if known is None or known[0] is not view or known[1] is not outcomes:

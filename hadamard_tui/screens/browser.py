@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on, work
@@ -16,7 +16,6 @@ from textual.css.query import NoMatches
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from engine.spec.preset_index import Entry
 from hadamard_tui.browsing.catalogue import Group, best, groups, matching, shown_name
 from hadamard_tui.browsing.preview import preview
 from hadamard_tui.keyboard.keymap import key
@@ -25,6 +24,9 @@ from hadamard_tui.screens.framed import Framed
 from hadamard_tui.widgets.compact import compact
 from hadamard_tui.widgets.entry import Entry as Line
 from hadamard_tui.widgets.lines import Lines
+
+if TYPE_CHECKING:
+    from engine.spec.preset_index import Entry
 
 PREVIEW_FROM, TITLES_FROM = 72, 104
 """From so many columns on there is room for a preview beside the list, and then for titles in it, too."""

@@ -8,10 +8,11 @@ from textual import events, work
 from textual.app import ComposeResult
 from textual.command import CommandList, CommandPalette
 from textual.css.query import NoMatches
-from textual.widgets import Input, LoadingIndicator, OptionList
+from textual.widgets import Input, LoadingIndicator
 
+from hadamard_tui.screens.finding import ActionProvider, PartProvider, PresetProvider
 from hadamard_tui.screens.modal import Modal
-from hadamard_tui.widgets.lines import Lines
+from hadamard_tui.widgets.lines import Lines, has_pages
 
 
 class Found(CommandList, Lines, can_focus=False):
@@ -29,7 +30,10 @@ class Commands(CommandPalette, Modal[None]):
     """Textual's palette as a page that closes once, so that a command is run once."""
 
     def __init__(self) -> None:
-        super().__init__(placeholder="command, preset, panel, part, theorem or paper")
+        super().__init__(
+            [ActionProvider, PresetProvider, PartProvider],
+            placeholder="command, preset, panel, part, theorem or paper",
+        )
 
     def compose(self) -> ComposeResult:
         stand_ins = {CommandList: Found, LoadingIndicator: Searching}
@@ -48,8 +52,3 @@ class Commands(CommandPalette, Modal[None]):
     def _action_command_list(self, action: str) -> None:
         if has_pages(self.query_one(CommandList)):
             super()._action_command_list(action)
-
-
-def has_pages(options: OptionList) -> bool:
-    """Whether a list has room for a line: Textual 8 raises KeyError for a page of one that has not."""
-    return bool(options.scrollable_content_region)

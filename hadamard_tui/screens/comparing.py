@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual import on
 
-from engine.spec.pictures import drawn
-from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.runs import MOST_BYTES, MOST_RUNS, Kept
-from hadamard_tui.running.session import Session
-from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.screens.running import Running
 from hadamard_tui.widgets.side import RunList
 from hadamard_tui.widgets.stage import Stage
+
+if TYPE_CHECKING:
+    from hadamard_tui.running.session import Session
 
 SHOWN_TO_THE_END = ("finished", "stopped", "replaying")
 """The states of a run that can be pinned."""
@@ -83,6 +83,8 @@ class Comparing(Running):
         self.refresh_bindings()
 
     async def action_another_seed(self) -> None:
+        from hadamard_tui.editing.editable_experiment import EditableExperiment
+
         runs = self.query_one(RunList)
         chosen = runs.selected if runs.has_focus_within else None
         editable = self._editable if chosen is None else EditableExperiment(chosen.document, chosen.preset)
@@ -93,6 +95,8 @@ class Comparing(Running):
         self._begin()
 
     def action_rename_run(self) -> None:
+        from hadamard_tui.screens.renaming import Renaming
+
         if (run := self._chosen_run) is not None:
             self.app.push_screen(Renaming(run.name), lambda name: self._renamed(run, name))
 
@@ -112,6 +116,9 @@ class Comparing(Running):
     @on(RunList.Chosen)
     async def _run_chosen(self, event: RunList.Chosen) -> None:
         """Put up a run as it was: its set-up and its curves."""
+        from engine.spec.pictures import drawn
+        from hadamard_tui.editing.editable_experiment import EditableExperiment
+
         run = event.run
         editable = EditableExperiment(run.document, run.preset)
         editable.call(run.session.letters)

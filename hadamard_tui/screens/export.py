@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from functools import partial
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
@@ -18,8 +19,6 @@ from textual.widgets import Input, Static
 from engine.core import files
 from engine.core.parts import BadInput
 from engine.core.texts import escaped
-from engine.spec.experiment import Experiment
-from engine.spec.reading import Raw
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.screens.framed import Framed
 from hadamard_tui.sharing import exporting
@@ -27,6 +26,10 @@ from hadamard_tui.sharing.exporting import KINDS, Shown
 from hadamard_tui.sharing.file_writer import FileWriter, place_file
 from hadamard_tui.widgets.compact import compact
 from hadamard_tui.widgets.entry import Entry
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+    from engine.spec.reading import Raw
 
 PRESET = ".toml"
 

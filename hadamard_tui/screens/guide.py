@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
+from typing import TYPE_CHECKING
 
-from engine.spec.reading import Raw
 from hadamard_tui.panels import TABLE
-from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.terminal.alarm import after
 from hadamard_tui.tours.tour import REST, Tour
 from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.stage import TOUR, Stage
+
+if TYPE_CHECKING:
+    from engine.spec.reading import Raw
+    from hadamard_tui.screens.laboratory import Laboratory
 
 MINUTE = 60.0
 """Seconds between two times that the banner shows."""

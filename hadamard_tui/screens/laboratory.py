@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, messages, on
 from textual.app import ComposeResult
@@ -17,19 +17,14 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
-from engine.spec.pictures import drawn
 from engine.spec.presets import name_of
-from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.weights import target_feature
 from hadamard_tui.running.playback import Pace
-from hadamard_tui.running.session import Session
 from hadamard_tui.screens.comparing import Comparing
-from hadamard_tui.screens.help import Help
-from hadamard_tui.screens.jump import Jump, Place
 from hadamard_tui.screens.placeholders import waiting_words
 from hadamard_tui.screens.predicting import Predicting
 from hadamard_tui.screens.styled_once import StyledOnce
@@ -47,6 +42,11 @@ from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.side import Side, Story
 from hadamard_tui.widgets.stage import TALL, Stage
 from hadamard_tui.widgets.status import Status, keys_to_run
+
+if TYPE_CHECKING:
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+    from hadamard_tui.running.session import Session
+    from hadamard_tui.screens.jump import Place
 
 STILL = 10
 """Frames after the last message: widgets are laid out and tell one another what has changed meanwhile."""
@@ -205,6 +205,8 @@ class Laboratory(StyledOnce, Predicting, Comparing):
             self.action_setup()
 
     def action_jump(self) -> None:
+        from hadamard_tui.screens.jump import Jump
+
         if (jump := Jump(self)).spots:
             self.app.push_screen(jump, self._jumped)
 
@@ -222,6 +224,8 @@ class Laboratory(StyledOnce, Predicting, Comparing):
         self.refresh_bindings()
 
     def action_help(self) -> None:
+        from hadamard_tui.screens.help import Help
+
         self.app.push_screen(Help())
 
     async def action_quit(self) -> None:
@@ -384,6 +388,8 @@ class Laboratory(StyledOnce, Predicting, Comparing):
 
     def show_set_up(self) -> None:
         """Say in the empty laboratory what a run would show there."""
+        from engine.spec.pictures import drawn
+
         experiment = self._editable.experiment
         title, error = experiment.title or "Your own experiment", self._editable.error
         refused = "" if error is None else f"The set-up was changed and cannot run: {error}"

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from textual import on
 
 from engine.core.parts import BadInput
 from hadamard_tui.charts.chart_options import ChartOptions, why_not_log
-from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.view_axes import view_axes
 from hadamard_tui.charts.view_plot import view_series
-from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, verdict
-from hadamard_tui.panels.panel import Remedy
-from hadamard_tui.running.playback import Pace
-from hadamard_tui.running.runs import Kept
-from hadamard_tui.running.session import Session
 from hadamard_tui.screens.running import Running
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.stage import HEAT, PanelView, Stage
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.look import Look
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+    from hadamard_tui.panels.panel import Remedy
+    from hadamard_tui.running.playback import Pace
+    from hadamard_tui.running.runs import Kept
+    from hadamard_tui.running.session import Session
 
 LEAPS, ZOOM = 10, 1 / 2
 """A leap of the playhead is one of so many parts of a run; a zoom shows so much of what was shown."""

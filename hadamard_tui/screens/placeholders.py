@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.running.session import Session
+
+if TYPE_CHECKING:
+    from hadamard_tui.running.session import Session
 
 WORDS = {
     "waiting": "Waiting for the last run, which ends as soon as\nits data are drawn or its step is made.",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from engine.protocols import CLOCKS
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import colour, mark, theory
-from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.guesses import LEVEL, Guesses, in_words
-from hadamard_tui.running.playback import Pace
 from hadamard_tui.screens.looking import LEAPS, Looking
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
+
+if TYPE_CHECKING:
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+    from hadamard_tui.running.playback import Pace
 
 
 class Predicting(Looking):
@@ -34,7 +37,9 @@ class Predicting(Looking):
         experiment = self._editable.experiment
         rows = experiment.n
         names = [one.name for one in experiment.learners if one.role == "learner"]
-        places = experiment.protocol.places(rows)
+        from engine import protocols
+
+        places = protocols.places(experiment.protocol, rows)
         if len(places) < 2 or not names:
             self.notify("This run has no curve along examples or steps, so there is nothing to predict.")
             return
@@ -49,6 +54,8 @@ class Predicting(Looking):
 
     def _show_guess(self) -> None:
         """Draw the mark that is moved, and those that were put already."""
+        from engine.protocols import CLOCKS
+
         guesses = self.guesses
         assert guesses is not None, "a guess is being made"
         experiment = self._editable.experiment

@@ -1,4 +1,7 @@
-"""The run on the screen: keys start, pause, step, stop and discard it, and its events are received."""
+"""The run on the screen: keys start, pause, step, stop and discard it, and its events are received.
+
+The engine is imported when a run begins: the first paint does not need it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import asyncio
 import os
 import threading
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual._styles_cache import StylesCache
@@ -15,19 +19,19 @@ from textual.types import NoActiveAppError
 
 from engine.core.parts import BadInput
 from engine.pictures.view import DIVERGED, WHY_INACCURATE
-from engine.results.trace import Curve, Trace
-from engine.runtime import worker as engine
-from engine.runtime.run import Diverged, NotKept
 from hadamard_tui.charts.chart_options import ChartOptions
-from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.runs import Runs
-from hadamard_tui.running.session import Session, refusal
-from hadamard_tui.screens.failure import Failure
-from hadamard_tui.state import kept_points
 from hadamard_tui.terminal.alarm import after
 from hadamard_tui.widgets.setup import Setup
+
+if TYPE_CHECKING:
+    from engine.results.trace import Curve, Trace
+    from engine.runtime import worker as engine
+    from engine.runtime.run import Diverged
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+    from hadamard_tui.running.playback import Pace
+    from hadamard_tui.running.session import Session
 
 REST = 0.1
 """Seconds between two runs while numbers are stepped."""
@@ -150,6 +154,9 @@ class Running(Screen[None]):
 
     def _begin(self, paused: bool = False, at_once: bool = False) -> None:
         """Run the set-up; `at_once` the run before stays until there is more to show, and then faint."""
+        from hadamard_tui.running.session import Session
+        from hadamard_tui.state import kept_points
+
         if self.refused():
             return
         if not at_once:
@@ -205,6 +212,10 @@ class Running(Screen[None]):
 
     @on(EngineSpoke)
     def _engine_spoke(self, message: EngineSpoke) -> None:
+        from engine.runtime import worker as engine
+        from engine.runtime.run import Diverged, NotKept
+        from hadamard_tui.running.session import refusal
+
         if message.session is not self.session:
             return
         message.session.receive(message.event)
@@ -217,6 +228,8 @@ class Running(Screen[None]):
             case NotKept(why):
                 self.notify(why, title="Finished points are not kept", severity="warning", timeout=10)
             case engine.Failed(traceback):
+                from hadamard_tui.screens.failure import Failure
+
                 self.app.push_screen(Failure(traceback))
         self.run_changed(message.session)
 

@@ -8,16 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.layers import drawable
 from hadamard_tui.charts.printed import printed
-from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.sharing import figure
 from hadamard_tui.sharing.svg_page import GROUND, INK
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Axes, Series
 
 FRAMES, PER_SECOND, HELD = 40, 10, 15
 """Pictures while curves grow, how many a second, and for how many the last stays before it begins anew."""

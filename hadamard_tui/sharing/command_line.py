@@ -5,18 +5,20 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from engine.core import files
 from engine.core.parts import BadInput
 from engine.spec import presets
-from engine.spec.reading import Raw
 from hadamard_tui import NAME
 from hadamard_tui.editing.inline_toml import inline
 from hadamard_tui.panels import PANELS
 from hadamard_tui.state.state_file import View
+
+if TYPE_CHECKING:
+    from engine.spec.reading import Raw
 
 BASE = "hadamard-128"
 """What an experiment that is no preset is described as a change of."""

@@ -9,26 +9,19 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.captions.caption import caption
-from engine.claims import Outcome
 from engine.core import files
 from engine.core.parts import BadInput
 from engine.core.texts import escaped
-from engine.pictures.view import View
 from engine.results.outcomes import divided, judge
 from engine.results.report import encode
 from engine.results.results import Results, of_one
-from engine.results.trace import Trace
 from engine.results.views import view
-from engine.spec.experiment import Experiment
 from engine.spec.pictures import drawn, of_run
-from engine.spec.reading import Raw
 from engine.spec.words import as_document
-from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import letters
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
@@ -38,6 +31,15 @@ from hadamard_tui.sharing.figure import figure, heat_map_figure, text_of_chart, 
 from hadamard_tui.sharing.fonts import boxes
 from hadamard_tui.sharing.svg import svg
 from hadamard_tui.sharing.svg_heat_map import heat_map_svg
+
+if TYPE_CHECKING:
+    from engine.claims import Outcome
+    from engine.pictures.view import View
+    from engine.results.trace import Trace
+    from engine.spec.experiment import Experiment
+    from engine.spec.reading import Raw
+    from hadamard_tui.charts.heat_map import HeatMap
+    from hadamard_tui.charts.series import Axes, Series
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,14 +15,16 @@ from hadamard_tui.charts.coincidence import drawn_once
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.curve_marks import zeros_of
 from hadamard_tui.charts.grid import borders
-from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.layers import drawable, drawable_band, lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.raster import paint
-from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.series_builder import SMALL_LETTERS, number_of
 from hadamard_tui.charts.value_scale import ValueScale, value_scale
 from hadamard_tui.sharing.fonts import fonts_for
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.heat_map import HeatMap
+    from hadamard_tui.charts.series import Axes, LineStyle, Series
 
 INCHES = (5.5, 3.8)
 DOTS_PER_INCH = 300

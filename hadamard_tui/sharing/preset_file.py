@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from engine.spec.experiment import Experiment
-from engine.spec.reading import Raw
 from engine.spec.words import as_document
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+    from engine.spec.reading import Raw
 
 EMPTY: tuple[Any, ...] = (None, "", {})
 """What need not be said: it is the default wherever it is allowed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -13,7 +14,6 @@ from hadamard_tui.charts.curve_marks import zeros_of
 from hadamard_tui.charts.layers import drawable, drawable_band, lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.raster import paint
-from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import SMALL_LETTERS, number_of
 from hadamard_tui.sharing.outlines import outline
 from hadamard_tui.sharing.svg_page import (
@@ -32,6 +32,9 @@ from hadamard_tui.sharing.svg_page import (
     write,
 )
 from hadamard_tui.sharing.svg_page import LETTER as LETTER_WIDTH
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Axes, Series
 
 SHAPES = (
     "M-1,0a1,1 0 1,0 2,0a1,1 0 1,0 -2,0z",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from hadamard_tui.charts.colour_map import STEPS, colour_map
 from hadamard_tui.charts.grid import borders, cells_at
-from hadamard_tui.charts.heat_map import Contour, HeatMap
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.series import Axes, Limits
 from hadamard_tui.charts.ticks import ticks
@@ -34,6 +34,9 @@ from hadamard_tui.sharing.svg_page import (
     write,
     write_upwards,
 )
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.heat_map import Contour, HeatMap
 
 FROM_AREA, BAR = 18.0, 16.0
 """Pixels between the area and the bar of colours, and how wide that is."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from textwrap import wrap
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
@@ -13,8 +13,10 @@ from rich.cells import cell_len
 from engine.core.texts import printable
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.scale import Scale
-from hadamard_tui.charts.series import Axes, Limits, LineStyle
 from hadamard_tui.charts.ticks import Tick, ticks, x_ticks
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Axes, Limits, LineStyle
 
 WIDTH, AREA_HEIGHT = 720.0, 340.0
 """Pixels of the page from left to right, and of the area from top to bottom."""

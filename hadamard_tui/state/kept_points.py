@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from platformdirs import user_cache_path
 
 from engine.runtime.store import MB, Store
-from engine.spec.points import Plan
 from hadamard_tui import NAME
 from hadamard_tui.serving import served
 from hadamard_tui.state import config
+
+if TYPE_CHECKING:
+    from engine.spec.points import Plan
 
 
 def store_for(plan: Plan) -> Store | None:

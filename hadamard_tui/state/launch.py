@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from engine.core.parts import BadInput
 from engine.spec import presets
-from engine.spec.reading import Raw
 from hadamard_tui.looks.palette import ThemeName
 from hadamard_tui.state import config, state_file
 from hadamard_tui.state.config import Config
@@ -18,6 +17,9 @@ from hadamard_tui.state.state_file import Memory, View
 from hadamard_tui.terminal.standard_streams import lacks_letters
 from hadamard_tui.tours.talk import check_preset, stops_of
 from hadamard_tui.tours.tour import STOPS, Stop, Tour, stop_at
+
+if TYPE_CHECKING:
+    from engine.spec.reading import Raw
 
 
 @dataclass(frozen=True)

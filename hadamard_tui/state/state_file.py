@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -13,13 +13,15 @@ from msgspec import Meta
 from engine.core import files
 from engine.core.parts import BadInput
 from engine.core.texts import LONGEST_QUOTE, cut
-from engine.spec import plan, raw_values, reading
-from engine.spec.reading import Raw
+from engine.spec import raw_values
 from hadamard_tui import NAME
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.looks.palette import ThemeName
 from hadamard_tui.running.playback import FASTEST_PACE, SLOWEST_PACE
 from hadamard_tui.state.quarantine import read_or_set_aside
+
+if TYPE_CHECKING:
+    from engine.spec.reading import Raw
 
 
 class View(msgspec.Struct):
@@ -36,6 +38,7 @@ class View(msgspec.Struct):
 
 def looked_at(view: View, changes: Sequence[str]) -> View:
     """A view with changes such as `panel=svd` or `chart.y_log=true`. Raises: BadInput."""
+    from engine.spec import reading
     from hadamard_tui.panels import ABOUT
 
     raw, known = msgspec.to_builtins(view), msgspec.to_builtins(View())
@@ -64,7 +67,7 @@ class Memory(msgspec.Struct):
     """The set-up and the view that were left. Without a set-up this is the first start."""
 
     view: View = msgspec.field(default_factory=View)
-    experiment: Raw | None = None
+    experiment: dict[str, Any] | None = None
     """The set-up as a preset would say it."""
     preset: str | None = None
     off: dict[int, dict[str, Any]] = {}
@@ -74,6 +77,8 @@ class Memory(msgspec.Struct):
 
     def set_up(self) -> Raw | None:
         """The set-up that was left. Raises: BadInput if it makes no sense any more."""
+        from engine.spec import plan
+
         if self.experiment is not None:
             plan.first(self.experiment)
         return self.experiment

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from hadamard_tui.editing.editable_experiment import EditableExperiment
+if TYPE_CHECKING:
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
 
 
 class Stop(NamedTuple):
@@ -62,6 +63,8 @@ class Tour:
     @property
     def editable(self) -> EditableExperiment:
         """The set-up of this stop."""
+        from hadamard_tui.editing.editable_experiment import EditableExperiment
+
         return EditableExperiment.of(self.stop.preset, self.stop.changes)
 
     def move(self, by: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -11,11 +12,13 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Digits, Label, Static
 
 from engine.core.notation import number
-from engine.spec.experiment import Experiment
-from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.values import looked_at
 from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.tours.tour import Tour
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.charts.look import Look
+    from hadamard_tui.tours.tour import Tour
 
 NOTHING = "–"
 LINES = 5

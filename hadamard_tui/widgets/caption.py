@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.widgets import Static
 
-from engine.captions.caption import Room
+from engine.captions.room import Room
 
 LEAST, SEVERAL = 14, 28
 """From so many rows of the stage on there is a line, or there are several."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from rich.style import Style
@@ -16,8 +16,10 @@ from hadamard_tui.charts.frame import Frame, frame
 from hadamard_tui.charts.legend import Piece, legend
 from hadamard_tui.charts.raster import DOTS_ACROSS, PLAYHEAD, Picture, paint
 from hadamard_tui.charts.scale import Scale
-from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.widgets.cell_view import CellView
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series import Axes, Series
 
 # There is a legend from this height on, of two lines, or of one for so many rows.
 _LEGEND_FROM, _ROWS_PER_LEGEND_LINE = 8, 12

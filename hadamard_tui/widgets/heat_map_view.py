@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from rich.color import Color
@@ -13,12 +13,14 @@ from textual.message import Message
 
 from hadamard_tui.charts.colour_map import ColourMap, colour_map
 from hadamard_tui.charts.half_blocks import BLACK, GROUND, INKS, NOTE, TINTS, TITLE, WHITE, cell_under
-from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.heat_reading import Reading, read
 from hadamard_tui.charts.heat_sheet import Sheet, compose
 from hadamard_tui.keyboard.motions import motions
 from hadamard_tui.looks import palette
 from hadamard_tui.widgets.cell_view import CellView
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.heat_map import HeatMap
 
 _FEW_COLOURS = ("standard", "windows")
 _INVITATION = "arrow keys or mouse: values"

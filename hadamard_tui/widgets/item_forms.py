@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
-from engine.pictures.picture import Picture
 from engine.spec.axis import Axis
 from engine.spec.fields import fields_of
 from hadamard_tui.editing.typed_text import text_of
@@ -48,6 +47,8 @@ class AxisForm(Vertical):
 
 def picture_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
     """The fields of a picture, and of what it measures."""
+    from engine.pictures.picture import Picture
+
     yield PartForm(f"{place}.measure", "measure", "measures", values["measure"])
     yield Fields(place, fields_of(Picture), values)
 
@@ -80,8 +81,7 @@ def claim_line(values: dict[str, Any]) -> str:
     return str(values.get("text"))
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True):
     """What a section lists: how one of it is called, in which line, and with which form."""
 
     one: str

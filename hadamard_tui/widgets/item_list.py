@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from textual import on
@@ -11,11 +11,13 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Button, OptionList, Select
 
-from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.widgets.compact import Small, compact
 from hadamard_tui.widgets.item_forms import KINDS
 from hadamard_tui.widgets.lines import Lines
+
+if TYPE_CHECKING:
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
 
 
 class ItemForm(Vertical):

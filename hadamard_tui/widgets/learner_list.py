@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from textual.widgets import OptionList
 
 from hadamard_tui.charts.series_builder import colour, mark
-from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.widgets.lines import Lines
+
+if TYPE_CHECKING:
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
 
 
 class LearnerList(Lines):

@@ -28,3 +28,8 @@ class Lines(OptionList):
     def _on_click(self, event: events.Click) -> None:  # type: ignore[override]
         if event.style.meta.get("option", 0) >= self.option_count:
             event.prevent_default()
+
+
+def has_pages(options: OptionList) -> bool:
+    """Whether a list has room for a line: Textual 8 raises KeyError for a page of one that has not."""
+    return bool(options.scrollable_content_region)

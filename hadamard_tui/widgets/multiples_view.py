@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from textual.containers import Grid
 
-from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.widgets.chart_view import ChartView
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.series_builder import Plot
 
 LEAST_WIDTH, LEAST_HEIGHT = 26, 8
 """Cells of a chart at least, as far as there are so many."""

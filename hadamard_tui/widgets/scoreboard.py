@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -17,10 +17,12 @@ from hadamard_tui.charts import digits
 from hadamard_tui.charts.abbreviations import within
 from hadamard_tui.charts.digits import decimals
 from hadamard_tui.charts.legend import elided
-from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series_builder import colour, mark
 from hadamard_tui.charts.values import Value, values
 from hadamard_tui.keyboard.motions import motions
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.look import Look
 
 WIDTHS = {
     "": 1,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
 from textual import on
@@ -17,13 +17,8 @@ from textual.widget import Widget
 from textual.widgets import Button, Select, Static
 
 from engine.core.parts import BadInput
-from engine.learners.learner import Learner
-from engine.problems.problem import Problem
 from engine.spec import presets
 from engine.spec.fields import fields_of
-from engine.spec.reading import Raw
-from engine.spec.setup import Run
-from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.history import History, Step, shape
 from hadamard_tui.editing.stepping import steps
 from hadamard_tui.keyboard.keymap import key
@@ -37,6 +32,10 @@ from hadamard_tui.widgets.item_list import ItemList
 from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.lines import Lines
 from hadamard_tui.widgets.preset_choice import PresetChoice
+
+if TYPE_CHECKING:
+    from engine.spec.reading import Raw
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
 
 AnyRow = TypeVar("AnyRow", bound=Row)
 
@@ -64,6 +63,8 @@ class LearnerForm(Vertical):
         self._values = editable.learners[number]  # which may be gone when this is composed
 
     def compose(self) -> ComposeResult:
+        from engine.learners.learner import Learner
+
         place = f"learners[{self.number}]"
         values = self._values
         yield Fields(place, [field for field in fields_of(Learner) if not field.seldom], values)
@@ -153,6 +154,9 @@ class Setup(VerticalScroll, can_focus=False):
         self._show_complaint()
 
     def _panels(self) -> ComposeResult:
+        from engine.problems.problem import Problem
+        from engine.spec.setup import Run
+
         raw = self.editable.raw
         yield Static("Preset", classes="section")
         yield PresetChoice(self._presets(), value=self._preset(), not_typed=(key("setup"),), id="preset")
@@ -457,6 +461,8 @@ class Setup(VerticalScroll, can_focus=False):
 
     async def choose(self, preset: str) -> None:
         """Put up a preset, given by its name or the path of a file."""
+        from hadamard_tui.editing.editable_experiment import EditableExperiment
+
         try:
             with presets.former_words(preset, self.notify):
                 chosen = EditableExperiment.of(preset)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import on
@@ -12,18 +13,20 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from engine.results.trace import Trace
-from engine.spec.experiment import Experiment
-from engine.spec.reading import Raw
-from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import story
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.story import story_text
 from hadamard_tui.running.runs import Kept, Runs, changes
 from hadamard_tui.widgets.compact import compact
 from hadamard_tui.widgets.lines import Lines
 from hadamard_tui.widgets.words import Words
+
+if TYPE_CHECKING:
+    from engine.results.trace import Trace
+    from engine.spec.experiment import Experiment
+    from engine.spec.reading import Raw
+    from hadamard_tui.editing.fitting_claims import LeftOut
+    from hadamard_tui.panels.context import PanelContext
 
 NONE_YET = "No run has ended yet. Run something, press {pin}, change one thing, and run again."
 KEYS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import events
@@ -11,13 +12,8 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import ContentSwitcher, Static
 
-from engine.captions.caption import Room
-from engine.pictures.picture import Picture
-from engine.pictures.view import BoundClass
-from engine.spec.experiment import Experiment
 from hadamard_tui.charts.difference import difference
 from hadamard_tui.charts.heat_map import HeatMap
-from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.multiples import has_multiples, multiples
 from hadamard_tui.charts.nets import Nets
 from hadamard_tui.charts.series_builder import Plot
@@ -25,7 +21,6 @@ from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.keyboard.actions import printed
 from hadamard_tui.keyboard.keymap import key, panel_key, shown_keys
 from hadamard_tui.panels import ABOUT, PANELS, TABLE, story, weights
-from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, nothing
 from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.caption import Caption
@@ -38,6 +33,14 @@ from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.table_note import TableNote
 from hadamard_tui.widgets.tabs import Tabs
 from hadamard_tui.widgets.words import Words
+
+if TYPE_CHECKING:
+    from engine.captions.room import Room
+    from engine.pictures.picture import Picture
+    from engine.pictures.view import BoundClass
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.charts.look import Look
+    from hadamard_tui.panels.context import PanelContext
 
 HEAT, MULTIPLES = "heat", "multiples"
 """The names of the widgets of pictures that are heat maps, and of those with a chart for each learner."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -11,17 +12,19 @@ from textual.widgets import Static
 
 from engine.core.notation import number, symbol
 from engine.pictures.view import FROM_BELOW
-from engine.results.trace import Trace
 from hadamard_tui.charts import digits
 from hadamard_tui.charts.legend import elided
-from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.values import Value, compares, equals, looked_at
-from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.place_words import in_words
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.playback import Pace
-from hadamard_tui.running.session import Session
 from hadamard_tui.widgets.scoreboard import measured
+
+if TYPE_CHECKING:
+    from engine.results.trace import Trace
+    from hadamard_tui.charts.look import Look
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+    from hadamard_tui.running.session import Session
 
 STYLES = {
     "running": "bold green",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.widgets import Static
 
 from hadamard_tui.charts.legend import BETWEEN
-from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.values import values
+
+if TYPE_CHECKING:
+    from hadamard_tui.charts.look import Look
 
 LEAST = 22
 """From so many rows of the stage on there is room for it."""

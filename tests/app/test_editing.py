@@ -236,7 +236,7 @@ def test_an_axis_that_is_removed_leaves_its_first_value_in_its_place(edge: Edita
     edge.remove("axes", 0)
     assert edge.error is None
     assert edge.document["learners"][0]["update"]["lr"] == 0.05
-    assert edge.experiment.protocol.last(100) == 6000
+    assert edge.experiment.protocol.extent(100).last == 6000
     assert {picture["x"] for picture in edge.document["pictures"]} == {"step"}
     assert {picture["read"] for picture in edge.document["pictures"]} == {None}
     assert {picture["curves"] for picture in edge.document["pictures"]} == {"learner"}

@@ -48,6 +48,46 @@ asyncio.run(opened())
 """
 
 
+MOST_MODULES = 200
+"""Modules of the program at most that importing the app may load; there are 187."""
+
+FIRST_SCREEN = {
+    *("comparing", "laboratory", "looking", "placeholders", "predicting", "running", "styled_once"),
+}
+"""The files of hadamard_tui/screens that make up the laboratory."""
+
+FOR_RUNS = {
+    *("engine.backends", "engine.claims", "engine.planning", "engine.protocols", "engine.runtime"),
+    *("engine.spec.experiment", "engine.theory", "engine.training"),
+    *("hadamard_tui.editing.editable_experiment", "hadamard_tui.running.session"),
+    *("hadamard_tui.sharing.exporting", "typer"),
+}
+"""What reads a set-up, runs it, or writes files."""
+
+
+@pytest.fixture(scope="module")
+def imported() -> list[str]:
+    """The modules that importing the app loads."""
+    program = "import hadamard_tui.app, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_importing_the_app_loads_few_modules(imported: list[str]) -> None:
+    modules = [name for name in imported if name.split(".")[0] in ("engine", "hadamard_tui")]
+    assert "hadamard_tui.screens.laboratory" in modules
+    assert len(modules) <= MOST_MODULES
+
+
+def test_importing_the_app_loads_no_page_that_a_key_opens(imported: list[str]) -> None:
+    room = "hadamard_tui.screens."
+    assert {name.removeprefix(room) for name in imported if name.startswith(room)} == FIRST_SCREEN
+
+
+def test_importing_the_app_loads_nothing_that_reads_or_runs_experiments(imported: list[str]) -> None:
+    assert FOR_RUNS.isdisjoint(imported)
+
+
 def test_nothing_heavy_is_imported_before_the_first_paint() -> None:
     done = subprocess.run([sys.executable, "-c", OPENED], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["loaded"]

@@ -386,7 +386,7 @@ def test_a_file_in_the_folder_is_a_backend(tmp_path, monkeypatch):
 
 
 def test_names_of_backends_are_those_of_their_files_and_of_the_forms():
-    assert sorted(backends()) == catalogue.file_names("engine.backends")
+    assert tuple(sorted(backends())) == catalogue.file_names("engine.backends")
     for name, backend in backends().items():
         assert experiment(path=name).run.path == backend.name == name
 

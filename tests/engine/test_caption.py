@@ -10,8 +10,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from engine.captions.caption import Room, caption, named_once
+from engine.captions.caption import caption, named_once
 from engine.captions.clause import MARK
+from engine.captions.room import Room
 from engine.claims import Outcome
 from engine.core import catalogue
 from engine.core.groups import ROTATIONS

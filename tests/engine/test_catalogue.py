@@ -1,6 +1,8 @@
 """What every part of the catalogue must have, found by looking."""
 
 import pkgutil
+import subprocess
+import sys
 from importlib import import_module
 
 import crossing
@@ -225,6 +227,28 @@ def test_a_kind_that_two_members_claim_is_refused(monkeypatch):
     monkeypatch.setattr(place, "Other", Other, raising=False)
     with pytest.raises(ValueError, match="are called 'gd'"):
         catalogue.members("twice")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_member_is_found_by_its_kind(family):
+    members = catalogue.members(family)
+    assert {kind: catalogue.find(family, kind) for kind in members} == members
+    for kind in ("", "nobody", "__init__", "../x", "a.b"):
+        assert catalogue.find(family, kind) is None
+
+
+def test_a_member_is_found_in_a_file_of_another_name(monkeypatch):
+    monkeypatch.setattr(catalogue, "file_names", lambda package: ())
+    assert catalogue.find("updates", "gd") is catalogue.members("updates")["gd"]
+
+
+def test_finding_a_line_imports_no_other_line():
+    program = (
+        "import sys; from engine.core import catalogue; catalogue.find('theory', 'ri-signed')\n"
+        "print(*(name for name in sys.modules if name.startswith('engine.theory.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["engine.theory.ri_signed"]
 
 
 def test_an_experiment_writes_what_it_reads():

@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 from engine.core.parts import BadInput
 from engine.problems import table
-from engine.problems.formats import text
+from engine.problems.formats import of_file, text
 from engine.problems.table import Request, read
 from engine.runtime.run import run
 from engine.spec import reading
@@ -255,7 +255,7 @@ def test_a_fault_of_our_own_is_none_of_the_file(suffix, tmp_path, monkeypatch):
     def mistaken(*arguments):
         raise KeyError("ours")
 
-    monkeypatch.setitem(table.FORMATS, suffix, table.FORMATS[suffix]._replace(content=mistaken))
+    monkeypatch.setitem(of_file.FORMATS, suffix, of_file.FORMATS[suffix]._replace(content=mistaken))
     with pytest.raises(KeyError, match="ours"):
         read_table(write(tmp_path / f"it{suffix}", X), "here")
 

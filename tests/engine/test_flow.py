@@ -12,6 +12,7 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.planning.run_plan import plan_run
 from engine.problems.instances import Dense
+from engine.protocols import places
 from engine.results.outcomes import judge
 from engine.results.results import of_one
 from engine.results.trace import Curve
@@ -363,10 +364,10 @@ def test_a_solver_is_fitted_to_the_training_rows_at_once():
 
 def test_times_are_powers_of_a_factor_or_multiples_and_the_axis_is_drawn_so():
     log = experiment(protocol=flow(time=100, first=0.01, records=5), d=D)
-    assert log.protocol.places(D).tolist() == [0, 0.01, 0.1, 1, 10, 100]
-    assert experiment(protocol=flow(time=50, records=9), d=D).protocol.places(D)[1] == 0.005
+    assert places(log.protocol, D).tolist() == [0, 0.01, 0.1, 1, 10, 100]
+    assert places(experiment(protocol=flow(time=50, records=9), d=D).protocol, D)[1] == 0.005
     linear = experiment(protocol=flow(time=0.3, grid="linear", records=3), d=D)
-    assert linear.protocol.places(D).tolist() == [0, 0.1, 0.2, 0.3]
+    assert places(linear.protocol, D).tolist() == [0, 0.1, 0.2, 0.3]
     for described, logarithmic in ((log, True), (linear, False)):
         drawn = view(picture_of(described, None), of_one(described, run(described)))
         assert (drawn.x_log, drawn.x_label) == (logarithmic, "time")

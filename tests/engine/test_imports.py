@@ -61,6 +61,13 @@ def test_importing_all_of_the_engine_and_reading_the_catalogue_and_a_preset_load
     assert python(program) == []
 
 
+def test_naming_the_presets_imports_no_part():
+    program = "import sys; from engine.spec import presets; presets.names(); print(*sys.modules)"
+    loaded = python(program)
+    assert "engine.spec.presets" in loaded
+    assert not {"engine.spec.experiment", *FOLDERS.values()} & {*loaded}
+
+
 def test_only_the_first_loading_exempts_objects_from_garbage_collection():
     program = (
         "import gc, sys, types, weakref; fake = types.ModuleType('torch'); sys.modules['torch'] = fake\n"

@@ -166,7 +166,7 @@ def test_mini_batches_have_seen_no_more_of_the_rows_than_a_random_subset(draws, 
     """No step has seen at least as many pairs of rows as k rows drawn without replacement leave out."""
     rows, replicas = 8, 4000
     protocol = catalogue.make("protocols", "steps", batch=batch, train=rows, **draws)
-    assert protocol.shuffled_rows(10) == rows
+    assert (protocol.schedule().shuffles, protocol.extent(10).rows) == (True, rows)
     batches = MiniBatches(Streams(range(replicas))("batches"), rows, batch, **draws)
     seen = np.zeros((replicas, rows), bool)
     for step in range(1, 5):
@@ -190,11 +190,11 @@ def test_protocols_that_are_in_the_order_of_the_data_have_seen_its_first_rows():
             protocol.check(n, "any")
         except BadInput:
             continue
-        orders.add(protocol.in_data_order)
-        for k in map(int, protocol.examples_seen(n)) if protocol.in_data_order else ():
+        orders.add(protocol.schedule().in_data_order)
+        for k in map(int, protocol.examples_seen(n)) if protocol.schedule().in_data_order else ():
             seen = protocol.rows_seen(n, k, Streams([3]))
             assert not seen[k:].any(), (protocol, k)
-        assert not (protocol.in_data_order and protocol.shuffled_rows(n))
+        assert not (protocol.schedule().in_data_order and protocol.schedule().shuffles)
     assert orders == {True, False}
 
 

@@ -18,6 +18,7 @@ from engine.core.streams import Streams
 from engine.learners.learner import Learner
 from engine.planning.run_plan import plan_run
 from engine.problems.problem import Problem
+from engine.protocols import nearest, places
 from engine.runtime import memory_estimate
 from engine.spec import reading
 from engine.spec.experiment import MOST_CLAIMS, Experiment
@@ -193,8 +194,12 @@ def test_records_are_counted_and_found_without_their_grid(kind):
         for field in ({}, {"every": 3}, {"examples": 5}, {"epochs": 7}, {"records": 3}, {"steps": 9}):
             if field.keys() <= set(catalogue.members("protocols")[kind].__struct_fields__):
                 protocol = catalogue.make("protocols", kind, **field)
-                grid = protocol.places(n)
-                assert (len(grid), grid[0], grid[-1]) == (protocol.record_count(n), 0, protocol.last(n))
+                grid = places(protocol, n)
+                assert (len(grid), grid[0], grid[-1]) == (
+                    protocol.extent(n).records,
+                    0,
+                    protocol.extent(n).last,
+                )
                 assert np.array_equal(grid, np.unique(grid))
                 for x in range(int(grid[-1]) + 1):
-                    assert protocol.nearest(x, n) == grid[np.abs(grid - x).argmin()]
+                    assert nearest(protocol, x, n) == grid[np.abs(grid - x).argmin()]

@@ -98,7 +98,7 @@ def test_steepest_sign_descent_moves_all_weights_by_the_mean_size_of_gradients()
 
 
 def test_the_logarithm_is_no_loss_that_lines_and_linearity_speak_of():
-    plain, log = (coordinates(log_loss=log).protocol for log in (False, True))
+    plain, log = (coordinates(log_loss=log).protocol.schedule() for log in (False, True))
     assert plain.full_batch
     assert not plain.of_logarithm
     assert log.of_logarithm

@@ -65,9 +65,9 @@ def test_the_most_examples_are_the_last_of_those_seen_and_a_solver_is_told_no_mo
     described = experiment("gaussian", learners={"LLS": LLS}, d=D, protocol=protocol)
     told, add = [], lls.Fit._add
     monkeypatch.setattr(lls.Fit, "_add", lambda fit, *given: told.append(1) or add(fit, *given))
-    assert described.protocol.most_examples(D) == described.protocol.examples_seen(D)[-1]
+    assert described.protocol.extent(D).most_examples == described.protocol.examples_seen(D)[-1]
     run(described)
-    assert len(told) == described.protocol.examples_given(D)
+    assert len(told) == described.protocol.extent(D).examples_given
 
 
 def test_erm_trains_a_fresh_model_for_every_k():

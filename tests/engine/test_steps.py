@@ -10,7 +10,7 @@ from building import LLS, data_of, experiment, gd, raw
 
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
-from engine.protocols import EarlyEnd, Until
+from engine.protocols import EarlyEnd, Until, places
 from engine.protocols.steps import MiniBatches
 from engine.runtime.run import run
 from engine.runtime.store import Store
@@ -159,7 +159,7 @@ def test_it_does_not_matter_how_a_run_is_divided(learner):
 def test_a_number_of_steps_is_rounded_up():
     for given, whole in ((0.2, 1), (3.0, 3), (3.2, 4), ("0.7/0.1", 7), ("1.1/0.1", 11), ("300/0.3", 1000)):
         protocol = experiment(protocol=steps(steps=given), d=D).protocol
-        assert protocol.last(D) == whole
+        assert protocol.extent(D).last == whole
 
 
 @pytest.mark.parametrize(
@@ -167,13 +167,13 @@ def test_a_number_of_steps_is_rounded_up():
 )
 def test_records_are_spread_evenly_or_by_equal_factors(last, records):
     linear, log = (
-        experiment(protocol=steps(steps=last, records=records, grid=grid), d=D).protocol.places(D)
+        places(experiment(protocol=steps(steps=last, records=records, grid=grid), d=D).protocol, D)
         for grid in ("linear", "log")
     )
-    for places in (linear, log):
-        assert len(places) == min(last, records) + 1
-        assert (places[0], places[-1]) == (0, last)
-        assert (np.diff(places) >= 1).all()
+    for grid in (linear, log):
+        assert len(grid) == min(last, records) + 1
+        assert (grid[0], grid[-1]) == (0, last)
+        assert (np.diff(grid) >= 1).all()
     assert np.ptp(np.diff(linear)) <= 1
     factors = [round(last ** ((i - 1) / max(1, records - 1))) for i in range(1, records + 1)]
     if last >= records > 1:
@@ -181,9 +181,8 @@ def test_records_are_spread_evenly_or_by_equal_factors(last, records):
 
 
 def test_a_logarithmic_grid_of_a_power_of_ten_has_its_powers():
-    assert experiment(protocol=steps(steps=1000, records=4, grid="log"), d=D).protocol.places(D).tolist() == [
-        0, 1, 10, 100, 1000
-    ]  # fmt: skip
+    protocol = experiment(protocol=steps(steps=1000, records=4, grid="log"), d=D).protocol
+    assert places(protocol, D).tolist() == [0, 1, 10, 100, 1000]
 
 
 def test_a_run_ends_when_a_clock_has_passed_a_value():

@@ -134,7 +134,7 @@ def check(raw: Raw, what: str | None = None) -> tuple[list[Finding], Tally]:
     try:
         experiment = reading.parse(raw)
         n, d = experiment.problem.matrix.shape()
-        if max(n, d, experiment.protocol.record_count(n)) > LARGE:
+        if max(n, d, experiment.protocol.extent(n).records) > LARGE:
             tally.counts["too large"] += 1
             return [], tally
         tally.counts["accepted"] += 1

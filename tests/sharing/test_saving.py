@@ -20,24 +20,24 @@ KILLS = 30
 KILLING = f"""
 import os, random, signal, sys, time
 from pathlib import Path
-from engine.core import atomic_write
+from engine.core import files
 
 file, moment = Path(sys.argv[1]), random.Random(7)
 whole = [bytes([letter]) * 400_000 for letter in b"ab"]
-atomic_write.write(file, whole[0])
+files.write(file, whole[0])
 torn = 0
 for _ in range({KILLS}):
     writer = os.fork()
     if not writer:
         while True:
             for content in whole:
-                atomic_write.write(file, content)
+                files.write(file, content)
     time.sleep(0.001 + 0.01 * moment.random())
     os.kill(writer, signal.SIGKILL)
     os.waitpid(writer, 0)
     torn += file.read_bytes() not in whole
 print(torn, len(os.listdir(file.parent)) <= 2)
-atomic_write.write(file, whole[0])
+files.write(file, whole[0])
 print(*os.listdir(file.parent))
 """
 

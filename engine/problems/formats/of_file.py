@@ -1,0 +1,37 @@
+"""The format of a file, by its name or by its first bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.problems.formats import Format, NotATable, arrays, packed, parquet, svmlight, text
+
+FORMATS = {
+    ".npy": arrays.NPY,
+    ".npz": arrays.NPZ,
+    ".parquet": parquet.PARQUET,
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".data", ".dat"), text.TEXT),
+    **dict.fromkeys((".svm", ".libsvm", ".svmlight"), svmlight.SVMLIGHT),
+}
+
+MAGIC = {b"\x93NUMPY": arrays.NPY, b"PK": arrays.NPZ, b"PAR1": parquet.PARQUET}
+"""Formats by the bytes with which files begin, for names that say nothing."""
+
+BEGINNING = 1 << 12
+"""Bytes at the beginning of a file that are looked at where its name says nothing."""
+
+
+def format_of(file: Path) -> Format:
+    """The format of a file by its name, or else by its first bytes. Raises: NotATable, OSError."""
+    file_format = FORMATS.get(Path(file.name.removesuffix(".gz")).suffix.lower())
+    with file.open("rb") as stream:
+        beginning = stream.read(BEGINNING)
+    if file_format is None:
+        matching = (reader for magic, reader in MAGIC.items() if beginning.startswith(magic))
+        file_format = next(matching, text.TEXT)
+        is_text = beginning.startswith((*text.MARKS, packed.MAGIC)) or b"\0" not in beginning
+        if file_format is text.TEXT and not is_text:
+            raise NotATable(f"it has none of the formats that can be read: {', '.join(FORMATS)}")
+    elif beginning.startswith(packed.MAGIC) and file_format not in (text.TEXT, svmlight.SVMLIGHT):
+        raise NotATable("gzip has packed it; unpack it first")
+    return file_format
