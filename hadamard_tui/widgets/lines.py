@@ -1,4 +1,4 @@
-"""Lists of lines that come and go."""
+"""Lists of lines that come and go, and text that is scrolled."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import ClassVar
 from rich.text import Text
 from textual import events
 from textual.binding import BindingType
+from textual.containers import VerticalScroll
 from textual.widgets import OptionList
 
-from hadamard_tui.keyboard.motions import IN_LISTS
+from hadamard_tui.keyboard.motions import IN_LISTS, IN_TEXTS
 
 
 class Lines(OptionList):
@@ -33,3 +34,9 @@ class Lines(OptionList):
 def has_pages(options: OptionList) -> bool:
     """Whether a list has room for a line: Textual 8 raises KeyError for a page of one that has not."""
     return bool(options.scrollable_content_region)
+
+
+class Words(VerticalScroll):
+    """What the keys of vi scroll, too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*IN_TEXTS]
