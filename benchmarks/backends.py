@@ -41,18 +41,16 @@ JOBS: dict[str, list[tuple[str, Callable[[], Experiment]]]] = {
     ],
     "by-responses": [
         ("J2 momentum", lambda: bench.all_targets("momentum")),
-        ("momentum-128, d = 2048", preset("momentum-128", "problem.matrix.d=2048")),
     ],
     "by-rows": [
         ("J2 GD on random signs", lambda: bench.all_targets("GD", matrix="rademacher")),
     ],
-    "structured": [
-        ("J2 spindly", lambda: bench.all_targets("spindly")),
+    "preactivations": [
         ("J4", lambda: bench.learning_curve(20)),
+        ("J4, 60 replicas", lambda: bench.learning_curve(60)),
     ],
-    "preactivations": [("J4", lambda: bench.learning_curve(20))],
     "compiled": [
-        ("hadamard-4096-all-targets", preset("hadamard-4096-all-targets")),
+        ("…-all-targets, d = 8192", preset("hadamard-4096-all-targets", "problem.matrix.d=8192")),
         ("J2 hypentropy", lambda: bench.all_targets("hypentropy")),
         ("J3 EGU±", lambda: bench.million("EGU±", 60)),
     ],
