@@ -13,10 +13,10 @@ import asyncio
 import json
 import statistics
 from collections.abc import Callable
-from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
+from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 from textual.app import App, ComposeResult

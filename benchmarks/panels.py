@@ -10,11 +10,11 @@ import argparse
 import asyncio
 import statistics
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from time import thread_time
 
 import numpy as np
+from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 from textual.app import App, ComposeResult

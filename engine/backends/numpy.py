@@ -73,7 +73,7 @@ class Numpy(Backend):
 def _has_step(learner: Learner, experiment: Experiment) -> bool:
     """Whether every step of a learner is one of those below."""
     if learner.solver is not None:
-        return learner.solver.projects and experiment.problem.matrix.is_orthogonal
+        return learner.solver.structure().projects and experiment.problem.matrix.is_orthogonal
     rule, net = learner.update, learner.architecture
     if rule is None or net is None or not rule.by_operators:
         return False

@@ -61,7 +61,7 @@ class Structured(Backend):
 
 def _by_products(learner: Learner) -> bool:
     """Whether an operator is all that a learner needs of its instances."""
-    return learner.solver is None or learner.solver.by_products
+    return learner.solver is None or learner.solver.structure().by_products
 
 
 def is_large(learner: Learner, experiment: Experiment) -> bool:

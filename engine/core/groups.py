@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import accumulate
 from operator import mul
+
+import msgspec
 
 UNCHANGED = 1e-6
 """Predictions that change by less under transformations, relative to the largest, count as unchanged."""
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """Orthogonal transformations x → g x of instances x ∈ ℝ^d, the same for all of them.
 
     Either rotations: all of O(d), or those of the single factors of x = x₁ ⊗ x₂ ⊗ …; or transformations of

@@ -31,13 +31,13 @@ class Limit:
         data = self._data
         numbers = _numbers(seen.expand(len(data.labels), -1).view(data.replicas, -1, seen.shape[1])[:, 0])
         instances, labels = data.examples(numbers)
-        if self.solver.from_start:
+        if self.solver.structure().from_start:
             labels = labels - instances.products(start)
         hypothesis = self.solver.begin(data)
         hypothesis.learn(instances, labels)
         weights = hypothesis.weights()
         assert weights is not None, "only solvers of weights are named"
-        return weights + start if self.solver.from_start else weights
+        return weights + start if self.solver.structure().from_start else weights
 
 
 def _numbers(seen: torch.Tensor) -> torch.Tensor:

@@ -21,7 +21,7 @@ class KernelNorm(Measure, frozen=True, tag="kernel-norm"):
     label: ClassVar[str] = "‖f‖² in the space of the kernel"
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        of_kernel = learner.solver is not None and learner.solver.of_kernel
+        of_kernel = learner.solver is not None and learner.solver.structure().of_kernel
         return None if of_kernel else "the learner is fitted by a kernel, as the solver kernel is"
 
     def value(self, probe: Probe) -> torch.Tensor:

@@ -28,7 +28,7 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
     of_start: ClassVar[bool] = True
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        names_norm = learner.tends_to is not None and learner.tends_to.names_norm
+        names_norm = learner.tends_to is not None and learner.tends_to.structure().names_norm
         return (
             None if names_norm else "the learner says which solution it tends to, and that has a least norm"
         )
@@ -39,9 +39,9 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
     def value(self, probe: Probe) -> torch.Tensor:
         weights, solver = probe.weights, probe.solver_of_limit
         assert weights is not None, "a measure of weights needs weights"
-        from_start = probe.start_weights if solver.from_start else 0.0
+        from_start = probe.start_weights if solver.structure().from_start else 0.0
         own, least = solver.norm(weights - from_start), solver.norm(probe.limit - from_start)
-        if solver.of_margins:
+        if solver.structure().of_margins:
             margins = probe.predictions.double() * probe.data.labels
             smallest = torch.where(probe.counts > 0, margins, torch.inf).amin(1)
             own = torch.where(smallest > 0, own / smallest, torch.nan)

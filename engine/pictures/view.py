@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engine.core.notation import briefer, values_written, written
@@ -100,8 +101,7 @@ def _place(places: Floats, x: float) -> int | None:
     return int(found[0]) if len(found) else None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CurveView:
+class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """A curve of a picture."""
 
     name: str
@@ -127,7 +127,7 @@ class CurveView:
     rate: float | None = None
     """Its rate, if it is one of several or the best of some, and the same all along."""
 
-    grid: Mapping[float, float] = field(default_factory=dict)
+    grid: Mapping[float, float] = msgspec.field(default_factory=dict)
     """The rates that it is the best of, and the mean of the curve of each."""
 
     oracle_tuned: bool = False
@@ -162,7 +162,7 @@ class CurveView:
     over: Callable[[Sequence[int]], Floats]
     """The same curve made of some of the replicas alone [N]."""
 
-    divergences: Floats = field(default_factory=lambda: np.empty(0))
+    divergences: Floats = msgspec.field(default_factory=lambda: np.empty(0))
     """Where replicas have diverged on the clock of the run, in order; none where x is no place of a run."""
 
     missing: Counts | None = None
@@ -228,8 +228,7 @@ class CurveView:
         return _place(self.x, x)
 
 
-@dataclass(frozen=True, eq=False)
-class ContourView:
+class ContourView(msgspec.Struct, frozen=True, eq=False):
     """A line of the theory over a heat map, to be drawn where it has a level."""
 
     name: str
@@ -240,8 +239,7 @@ class ContourView:
     """The line at every place of the map [M, N], NaN where it has no value."""
 
 
-@dataclass(frozen=True, eq=False)
-class HeatView:
+class HeatView(msgspec.Struct, frozen=True, eq=False):
     """A learner over two dimensions."""
 
     learner: str
@@ -267,8 +265,7 @@ class HeatView:
         raise KeyError(kind)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LineView:
+class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """A line of the theory in a picture, after the same steps as the curves."""
 
     name: str
@@ -350,8 +347,7 @@ class LineView:
         return bool(self.curve) or curve.learner in self.applies_to
 
 
-@dataclass(frozen=True, eq=False)
-class View:
+class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A picture filled with what there is by now."""
 
     picture: Picture
@@ -365,21 +361,21 @@ class View:
     rows_log: bool = False
     """Whether the y of a heat map is an axis that is logarithmic."""
 
-    curves: list[CurveView] = field(default_factory=list)
-    lines: list[LineView] = field(default_factory=list)
-    heats: list[HeatView] = field(default_factory=list)
+    curves: list[CurveView] = msgspec.field(default_factory=list)
+    lines: list[LineView] = msgspec.field(default_factory=list)
+    heats: list[HeatView] = msgspec.field(default_factory=list)
     """One per learner, in place of curves, where the picture has a y."""
 
     marks: Sequence[Marked] = ()
     """Lines at places that the picture marks, along axes where it says so."""
 
-    words: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = msgspec.field(default_factory=dict)
     """What charts call axes and measures, where it is not their name."""
 
     divisor: str = ""
     """What y is relative to, in words; nothing where it is not."""
 
-    names: Mapping[float, str] = field(default_factory=dict)
+    names: Mapping[float, str] = msgspec.field(default_factory=dict)
     """What places on x are called, where they have names."""
 
     points: tuple[Floats, Floats] | None = None
@@ -391,10 +387,10 @@ class View:
     as_measured: bool = True
     """Whether y is the measure itself, and nothing made of it."""
 
-    absent: dict[str, str] = field(default_factory=dict)
+    absent: dict[str, str] = msgspec.field(default_factory=dict)
     """Why a line of the theory is not here, by its kind."""
 
-    unmeasured: dict[str, str] = field(default_factory=dict)
+    unmeasured: dict[str, str] = msgspec.field(default_factory=dict)
     """Learners without a curve, and where the measure is taken that is not taken of them: "the learner …"."""
 
     places_of: Callable[[View], Floats] = lambda view: view.known_places

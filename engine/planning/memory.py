@@ -48,7 +48,8 @@ def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Coun
         learner, sizes, measures = planned.learner, planned.sizes, planned.measures
         parts[place] += _trained(planned)
         measured[place] = _measured(measures, sizes, planned.backend.predicts)
-        if planned.backend.takes_matrix and (learner.solver is None or learner.solver.linear_in_instance):
+        linear = learner.solver is None or learner.solver.structure().linear_in_instance
+        if planned.backend.takes_matrix and linear:
             measured[place] += evaluators.bytes_held(sizes)
         if learner.architecture is not None:
             kept = sum(measure.numbers_kept(learner, problem) for measure in measures)

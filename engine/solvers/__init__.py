@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,91 +25,79 @@ QUICK = 1 << 12
 """Instances of at most so many numbers are solved for at once, and for more a solver may be left behind."""
 
 
-class Solver(Part, frozen=True):
-    """A learner that is given the examples one by one and always holds the fit to those it was given."""
+class SolverStructure(NamedTuple):
+    """What a solver declares of its solutions, for theorems and backends."""
 
-    declares: ClassVar[frozenset[str]] = frozenset(
-        (
-            "linear_in_instance",
-            "linear_in_labels",
-            "projects",
-            "of_kernel",
-            "of_margins",
-            "from_start",
-            "names_norm",
-            "norm",
-            "prior_noise",
-            "invariance",
-        )
-    )
+    labels: Values = "any"
+    """What labels must be."""
 
-    projects: ClassVar[bool] = False
-    """Whether an instance orthogonal to those before moves w, 0 at first, to the nearest with xᵀw = y."""
-
-    linear_in_instance: ClassVar[bool] = True
+    linear_in_instance: bool = True
     """Whether predictions are xᵀw, whatever its fields say, with weights w that the hypothesis has."""
 
-    linear_in_labels: ClassVar[bool] = False
+    linear_in_labels: bool = False
     """Whether the predictions are linear in the labels seen: ŷ = A y with A [n, k] made of instances only.
 
     For m targets they are then the matrix A Y, whose rank is at most k, which is what `svd` bounds need.
     """
 
-    by_products: ClassVar[bool] = False
+    projects: bool = False
+    """Whether an instance orthogonal to those before moves w, 0 at first, to the nearest with xᵀw = y."""
+
+    by_products: bool = False
     """Whether it uses inner products and single rows of instances alone, so that they may be an operator."""
 
-    of_kernel: ClassVar[bool] = False
+    of_kernel: bool = False
     """Whether its fit is an element of the space of a kernel, with a norm there."""
 
-    continuous: ClassVar[bool] = True
-    """Whether a small change of the examples changes predictions little, so that rounding does, too."""
-
-    labels: ClassVar[Values] = "any"
-    """What labels must be."""
-
-    of_margins: ClassVar[bool] = False
+    of_margins: bool = False
     """Whether it is about the margins of the examples, and not about fitting their labels."""
 
-    @property
-    def names_norm(self) -> bool:
-        """Whether its solutions are those of least `norm`."""
-        return type(self).norm is not Solver.norm
+    names_norm: bool = False
+    """Whether its solutions are those of least `norm`."""
+
+    from_start: bool = False
+    """Whether what is nearest to a start w₀ is w₀ with its solution for the labels y − Xw₀ added."""
+
+    prior_noise: float | None = None
+    """λ if it predicts the posterior mean of a Gaussian process with covariance `values`, None if not.
+
+    λ is the variance of the noise that the process expects of labels.
+    """
+
+    continuous: bool = True
+    """Whether a small change of the examples changes predictions little, so that rounding does, too."""
+
+
+class Solver(Part, frozen=True):
+    """A learner that is given the examples one by one and always holds the fit to those it was given."""
+
+    declares: ClassVar[frozenset[str]] = frozenset(("structure", "norm", "invariance"))
+
+    def structure(self) -> SolverStructure:
+        """What it declares of its solutions."""
+        return SolverStructure()
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         """The norm [B] of weights [B, d], in float64, that its solutions have least of."""
         raise NotImplementedError
 
-    @property
-    def prior_noise(self) -> float | None:
-        """λ if it predicts the posterior mean of a Gaussian process with covariance `values`, None if not.
-
-        λ is the variance of the noise that the process expects of labels.
-        """
-        return None
-
     def values(self, rows: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
         """K of every row of [R, n, d] with every row of [R, k, d], [R, n, k], where it is one of a kernel."""
         raise NotImplementedError
-
-    @property
-    def from_start(self) -> bool:
-        """Whether what is nearest to a start w₀ is w₀ with its solution for the labels y − Xw₀ added."""
-        return False
 
     def refuses(self, d: int) -> str | None:
         """Why this solver cannot learn from instances with d features, in one sentence; None if it can."""
         return None
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         """The hypothesis before the first example, for every replica and target of `data`.
 
         It may look at all instances of `data`, never at its labels.
+
+        Args:
+            streams: for a solver that draws numbers of its own; None for those of seeds 0, 1, …
         """
         raise NotImplementedError
-
-    def begin_with(self, data: Data, streams: Streams) -> Hypothesis:
-        """The same for a solver that draws numbers of its own; by default there are none."""
-        return self.begin(data)
 
     def operations(self, sizes: Sizes) -> float:
         """Multiplications of a run, about, of a solver that is fitted anew with every example; 0: few."""

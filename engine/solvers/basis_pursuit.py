@@ -7,9 +7,10 @@ import numpy as np
 from engine.core.lazy import torch
 from engine.core.lengths import length
 from engine.core.parts import Verdict
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.solvers import Floats, Refit, Solver
+from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 TOLERANCE = 1e-10
 """How far the linear program may miss a label of size 1; the least that HiGHS accepts."""
@@ -23,10 +24,13 @@ class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
     Source: Chen, Donoho, Saunders 1998; theory.md §4.
     """
 
+    def structure(self) -> SolverStructure:
+        return SolverStructure(names_norm=True)
+
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         return length(weights, "1")
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Refit(data, shortest, kept=True)
 
     def size(self, n: int, d: int) -> int:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import zlib
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
-from engine.core.parts import SELDOM, Count, Values, Verdict
+from engine.core.parts import SELDOM, Count, Verdict
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.solvers import Floats, Solver
+from engine.solvers import Floats, Solver, SolverStructure
 
 Bits = NDArray[np.bool_]
 
@@ -32,9 +33,6 @@ class Elimination(Solver, frozen=True, tag="elimination"):
     §§41, 42.
     """
 
-    linear_in_instance: ClassVar[bool] = False
-    labels: ClassVar[Values] = "signs"
-
     batch: Annotated[
         Count, Meta(title="examples of a step", description="of which a row of the memory is the mean")
     ] = 1
@@ -47,7 +45,10 @@ class Elimination(Solver, frozen=True, tag="elimination"):
         bool, Meta(title="abstain", description="predict 0 where the examples leave it open", extra=SELDOM)
     ] = False
 
-    def begin(self, data: Data) -> Hypothesis:
+    def structure(self) -> SolverStructure:
+        return SolverStructure(linear_in_instance=False, labels="signs")
+
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Equations(data, self.batch, self.of == "population", self.abstain)
 
     def size(self, n: int, d: int) -> int:

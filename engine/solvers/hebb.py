@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from engine.core.lazy import torch
 from engine.core.parts import Verdict
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.solvers import Solver, one_by_one
+from engine.solvers import Solver, SolverStructure, one_by_one
 
 
 class Hebb(Solver, frozen=True, tag="hebb"):
@@ -20,9 +19,10 @@ class Hebb(Solver, frozen=True, tag="hebb"):
     1949; theory-symmetry.md §19.
     """
 
-    linear_in_labels: ClassVar[bool] = True
+    def structure(self) -> SolverStructure:
+        return SolverStructure(linear_in_labels=True)
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Mean(data)
 
     def size(self, n: int, d: int) -> int:

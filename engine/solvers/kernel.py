@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
@@ -12,10 +12,11 @@ from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.parts import Positive, Verdict
 from engine.core.sizes import DERIVED, Sizes
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.solvers import Solver, one_by_one
+from engine.solvers import Solver, SolverStructure, one_by_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,10 +61,6 @@ class Kernel(Solver, frozen=True, tag="kernel"):
     xor-product; theory.md §§2, 4.
     """
 
-    linear_in_instance: ClassVar[bool] = False
-    linear_in_labels: ClassVar[bool] = True
-    of_kernel: ClassVar[bool] = True
-
     kernel: Annotated[
         Literal["linear", "polynomial", "rbf", "xor-product", "ntk"],
         Meta(title="kernel K", description="of two instances"),
@@ -75,6 +72,11 @@ class Kernel(Solver, frozen=True, tag="kernel"):
     offset: Annotated[float, Meta(ge=0, title="offset c", description="of the polynomial kernel")] = 1.0
     width: Annotated[Positive | None, Meta(title="width s", description="of the rbf kernel; none: √d")] = None
 
+    def structure(self) -> SolverStructure:
+        return SolverStructure(
+            linear_in_instance=False, linear_in_labels=True, of_kernel=True, prior_noise=self.lam or None
+        )
+
     def refuses(self, d: int) -> str | None:
         if self.kernel != "xor-product" or d <= MOST_BITS:
             return None
@@ -83,7 +85,7 @@ class Kernel(Solver, frozen=True, tag="kernel"):
             f"features; take the kernel linear, or instances that are bits"
         )
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Fit(data, self.values, self.lam, weighs=self.kernel == "linear")
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -101,10 +103,6 @@ class Kernel(Solver, frozen=True, tag="kernel"):
             )
         of = {"rbf": "distances", "ntk": "lengths and angles"}.get(self.kernel, "inner products")
         return Verdict(True, f"the {self.kernel} kernel depends on {of} of instances only")
-
-    @property
-    def prior_noise(self) -> float | None:
-        return self.lam or None
 
     def values(self, rows: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
         if self.kernel == "xor-product":

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import Values, Verdict
+from engine.core.parts import Verdict
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.solvers import Floats, Refit, Solver
+from engine.solvers import Floats, Refit, Solver, SolverStructure
 from engine.solvers.l2_logistic import C, Strength, check_range, chosen, logistic, slopes, strengths
 
 TOLERANCE = 1e-3
@@ -30,17 +31,18 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
     of what they were. Source: Ng 2004; theory-symmetry.md §19.
     """
 
-    labels: ClassVar[Values] = "signs"
-
     C: C = None
     least: Annotated[Strength, Meta(title="least C", description="the strongest penalty tried")] = 0.1
     most: Annotated[Strength, Meta(title="most C", description="the weakest penalty tried")] = 30.0
+
+    def structure(self) -> SolverStructure:
+        return SolverStructure(labels="signs")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_range(self.least, self.most)
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Refit(data, self.solve)
 
     def size(self, n: int, d: int) -> int:

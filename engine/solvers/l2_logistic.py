@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import BadField, Values, Verdict
+from engine.core.parts import BadField, Verdict
 from engine.core.stopping import go_on
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.solvers import Floats, Refit, Solver
+from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 SHARE = 0.7
 """What is fitted of the examples while the strength is chosen; the others judge."""
@@ -40,17 +41,18 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
     theory-symmetry.md §19.
     """
 
-    labels: ClassVar[Values] = "signs"
-
     C: C = None
     least: Annotated[Strength, Meta(title="least C", description="the strongest penalty tried")] = 1e-4
     most: Annotated[Strength, Meta(title="most C", description="the weakest penalty tried")] = 100.0
+
+    def structure(self) -> SolverStructure:
+        return SolverStructure(labels="signs")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_range(self.least, self.most)
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Refit(data, self.solve)
 
     def size(self, n: int, d: int) -> int:

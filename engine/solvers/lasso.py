@@ -14,6 +14,7 @@ from engine.core.linear_algebra import one_thread
 from engine.core.parts import Verdict
 from engine.core.sizes import DERIVED, Sizes
 from engine.core.stopping import go_on
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
@@ -43,7 +44,7 @@ class Lasso(Solver, frozen=True, tag="lasso"):
 
     lam: Annotated[float, Meta(gt=0, title="penalty λ", description="weight of ‖w‖₁")] = 0.1
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Fit(data, self.lam)
 
     def bytes_held(self, sizes: Sizes) -> int:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from engine.core.lazy import torch
 from engine.core.lengths import length
 from engine.core.parts import Verdict
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.solvers import Solver, one_by_one
+from engine.solvers import Solver, SolverStructure, one_by_one
 
 DEPENDENT = 1e-9
 """A new instance adds no rank if the share of its length outside the span of the old ones is below this."""
@@ -25,17 +24,13 @@ class LLS(Solver, frozen=True, tag="lls"):
     1960; theory.md §4.
     """
 
-    linear_in_labels: ClassVar[bool] = True
-    projects: ClassVar[bool] = True
-
-    @property
-    def from_start(self) -> bool:
-        return True
+    def structure(self) -> SolverStructure:
+        return SolverStructure(projects=True, linear_in_labels=True, from_start=True, names_norm=True)
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         return length(weights, "2")
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Fit(data)
 
     def size(self, n: int, d: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from engine.core.lazy import torch
 from engine.core.lengths import length
-from engine.core.parts import Values, Verdict
+from engine.core.parts import Verdict
 from engine.core.stopping import go_on
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.solvers import Floats, Refit, Solver
+from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 Complex = NDArray[np.complex128]
 
@@ -50,18 +51,18 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
     and the learner has diverged. Source: Mangasarian 1999; Kelley 1960; GLSS18b; theory-bias.md §47.
     """
 
-    labels: ClassVar[Values] = "signs"
-    of_margins: ClassVar[bool] = True
-
     q: Annotated[
         Literal["1", "max", "fourier"],
         Meta(title="q", description="Σ|w_i|, max|w_i|, or Σ|c_f| of Fourier coefficients"),
     ] = "1"
 
+    def structure(self) -> SolverStructure:
+        return SolverStructure(labels="signs", of_margins=True, names_norm=True)
+
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         return length(weights, self.q)
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Refit(data, partial(shortest, norm=self.q))
 
     def size(self, n: int, d: int) -> int:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from engine.core.lazy import torch
 from engine.core.lengths import length
-from engine.core.parts import Values, Verdict
+from engine.core.parts import Verdict
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.solvers import Floats, Refit, Solver
+from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 TOLERANCE = 1e-8
 """How far a margin may be below 1, and ‖w‖ above the bound that its dual gives, as shares."""
@@ -29,13 +28,13 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
     1982; Lawson, Hanson 1974 ch. 23; theory-symmetry.md §19.
     """
 
-    labels: ClassVar[Values] = "signs"
-    of_margins: ClassVar[bool] = True
+    def structure(self) -> SolverStructure:
+        return SolverStructure(labels="signs", of_margins=True, names_norm=True)
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         return length(weights, "2")
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Refit(data, widest, kept=True)
 
     def size(self, n: int, d: int) -> int:

@@ -12,9 +12,10 @@ from msgspec import Meta
 from engine.core.lazy import torch
 from engine.core.parts import BadField, Positive, Verdict
 from engine.core.stopping import go_on
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.solvers import Floats, Refit, Solver
+from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 RESIDUAL = 1e-9
 """How far a label of size 1 may be missed, in coordinates where the instances are orthonormal."""
@@ -46,6 +47,9 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
         Meta(title="p", description="for p-norm; 2 is least squares, none: 2 ln d"),
     ] = None
 
+    def structure(self) -> SolverStructure:
+        return SolverStructure(names_norm=self.potential == "p-norm")
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.potential == "entropy" and self.p is not None:
@@ -53,16 +57,12 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
         if self.potential == "p-norm" and self.w0 is not None:
             raise BadField("w0", "this is for the entropy, the other starts at 0; leave it out")
 
-    @property
-    def names_norm(self) -> bool:
-        return self.potential == "p-norm"
-
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         power = self.p or max(2.0, 2 * math.log(weights.shape[1]))
         found: torch.Tensor = torch.linalg.vector_norm(weights.double(), power / (power - 1), 1)
         return found
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         d = data.instances.d
         if self.potential == "entropy":
             return Refit(data, partial(nearest, dual=Entropy(self.w0 or 1 / d)))

@@ -7,9 +7,10 @@ import numpy as np
 from engine.core.lazy import torch
 from engine.core.lengths import length
 from engine.core.parts import Verdict
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.solvers import Floats, Refit, Solver
+from engine.solvers import Floats, Refit, Solver, SolverStructure
 from engine.solvers.basis_pursuit import TOLERANCE
 
 
@@ -22,10 +23,13 @@ class MinInfinity(Solver, frozen=True, tag="min-infinity"):
     Source: theory-symmetry.md §65.
     """
 
+    def structure(self) -> SolverStructure:
+        return SolverStructure(names_norm=True)
+
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         return length(weights, "max")
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Refit(data, flattest, kept=True)
 
     def size(self, n: int, d: int) -> int:

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from engine.core.parts import Verdict
 from engine.core.stopping import go_on
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver
@@ -57,7 +58,7 @@ class MinQ(Solver, frozen=True, tag="min-q"):
     ] = 0.01
     depth: Annotated[int, Meta(ge=2, le=8, title="depth D", description="of the diagonal net")] = 2
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         paths: list[Path] = data.memo.setdefault((self.kind, self.depth), [])
 
         def solve(X: Floats, y: Floats) -> Floats:

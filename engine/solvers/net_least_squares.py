@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
@@ -11,10 +11,11 @@ from msgspec import Meta
 from engine.core.lazy import torch
 from engine.core.parts import Count, Positive, Verdict
 from engine.core.stopping import go_on
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.solvers import Floats, Refit, Solver
+from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 TOLERANCE = 1e-15
 """The search ends where a step changes loss, parameters and gradient by no more, relatively."""
@@ -35,9 +36,6 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
     ArithmeticError if a search meets numbers that are not finite. Source: theory-bias.md §43.
     """
 
-    linear_in_instance: ClassVar[bool] = False
-    continuous: ClassVar[bool] = False
-
     units: Annotated[Count, Meta(title="hidden units k", description="of the net")] = 4
     starts: Annotated[
         Annotated[int, Meta(ge=1, le=1000)], Meta(title="starts", description="the best fit is kept")
@@ -46,7 +44,10 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
         Positive, Meta(title="scale s", description="standard deviation of weights at a start")
     ] = 3.0
 
-    def begin(self, data: Data) -> Hypothesis:
+    def structure(self) -> SolverStructure:
+        return SolverStructure(linear_in_instance=False, continuous=False)
+
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Fits(data, self)
 
     def size(self, n: int, d: int) -> int:

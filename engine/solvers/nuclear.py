@@ -11,9 +11,10 @@ from engine.core.groups import TRIVIAL, rotations
 from engine.core.lazy import torch
 from engine.core.parts import Verdict
 from engine.core.stopping import go_on
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.solvers import Floats, Refit, Solver
+from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 GAP = 1e-6
 """How far ‖W‖_* may be above the bound that its dual gives, as a share."""
@@ -40,6 +41,9 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
 
     factors: Pair = None
 
+    def structure(self) -> SolverStructure:
+        return SolverStructure(names_norm=True)
+
     def refuses(self, d: int) -> str | None:
         return no_pair(self.factors, d)
 
@@ -48,7 +52,7 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
         values: torch.Tensor = torch.linalg.svdvals(weights.double().view(-1, rows, columns)).sum(1)
         return values
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         shape = pair_of(self.factors, data.instances.d)
         return Refit(data, lambda X, y: least(X, y, shape))
 

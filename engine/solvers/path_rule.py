@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +10,13 @@ from numpy.typing import NDArray
 from engine.core.factors import Factors, Several, Side, check_factors, sizes_of
 from engine.core.groups import rotations
 from engine.core.lazy import torch
-from engine.core.parts import Values, Verdict
+from engine.core.parts import Verdict
+from engine.core.streams import Streams
 from engine.formulas.sign_products import SignProducts
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.solvers import Floats, Solver
+from engine.solvers import Floats, Solver, SolverStructure
 
 VIEWS = 3
 """Numbers that are taken of every factor, up to a common one: they separate its directions."""
@@ -39,13 +39,12 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
     sgn(x¹ᵀ Σ_p (MMᵀ)^p M x²), M = Σ_t y_t x¹_t x²_tᵀ, with sgn 0 = 0. Source: theory-open.md §17.
     """
 
-    linear_in_instance: ClassVar[bool] = False
-    labels: ClassVar[Values] = "signs"
-    by_products: ClassVar[bool] = True
-
     factors: Factors = None
     side: Side = None
     count: Several = None
+
+    def structure(self) -> SolverStructure:
+        return SolverStructure(linear_in_instance=False, by_products=True, labels="signs")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -60,7 +59,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
             return None
         return f"the sizes of its factors have the product {product}, and instances have {d} features"
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Paths(data, self.sizes(data.instances.d))
 
     def size(self, n: int, d: int) -> int:

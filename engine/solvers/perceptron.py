@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import Count, Values, Verdict
+from engine.core.parts import Count, Verdict
 from engine.core.stopping import go_on
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.solvers import Floats, Refit, Solver
+from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 
 class Perceptron(Solver, frozen=True, tag="perceptron"):
@@ -25,11 +26,12 @@ class Perceptron(Solver, frozen=True, tag="perceptron"):
     Source: Rosenblatt 1958; Novikoff 1962; theory-symmetry.md §19.
     """
 
-    labels: ClassVar[Values] = "signs"
-
     passes: Annotated[Count, Meta(title="passes", description="at most so many through the examples")] = 1000
 
-    def begin(self, data: Data) -> Hypothesis:
+    def structure(self) -> SolverStructure:
+        return SolverStructure(labels="signs")
+
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Refit(data, partial(consistent, passes=self.passes))
 
     def size(self, n: int, d: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -14,7 +14,7 @@ from engine.core.sizes import DERIVED, Sizes
 from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.solvers import Solver
+from engine.solvers import Solver, SolverStructure
 from engine.solvers.kernel import Fit, bytes_of_fit, operations_of_fit
 
 
@@ -28,20 +28,16 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
     Source: Rahimi, Recht 2007; theory-nets.md §32.
     """
 
-    linear_in_instance: ClassVar[bool] = False
-    linear_in_labels: ClassVar[bool] = True
-    of_kernel: ClassVar[bool] = True
-
     features: Annotated[Count, Meta(title="features D", description="random cosines")] = 1000
     lam: Annotated[Positive, Meta(title="penalty λ", description="above 0")] = 0.1
     width: Annotated[Positive | None, Meta(title="width s", description="of the rbf kernel; none: √d")] = None
 
-    def begin(self, data: Data) -> Hypothesis:
-        """With the features of seeds 0, 1, …, where nobody says whose they are."""
-        return self.begin_with(data, Streams(range(data.replicas)))
+    def structure(self) -> SolverStructure:
+        return SolverStructure(linear_in_instance=False, linear_in_labels=True, of_kernel=True)
 
-    def begin_with(self, data: Data, streams: Streams) -> Hypothesis:
-        return Features(data, self, streams)
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
+        """With the features of seeds 0, 1, …, where nobody says whose they are."""
+        return Features(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
         features = sizes.replicas * (2 * sizes.n + sizes.d + 1) * self.features

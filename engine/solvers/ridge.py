@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.parts import Verdict
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.solvers import Solver, one_by_one
+from engine.solvers import Solver, SolverStructure, one_by_one
 
 
 class Ridge(Solver, frozen=True, tag="ridge"):
@@ -23,11 +24,12 @@ class Ridge(Solver, frozen=True, tag="ridge"):
     Source: Hoerl, Kennard 1970; Potter 1963 for the square root; theory.md §4.
     """
 
-    linear_in_labels: ClassVar[bool] = True
-
     lam: Annotated[float, Meta(ge=1e-12, title="penalty λ", description="for λ = 0 there is lls")] = 1.0
 
-    def begin(self, data: Data) -> Hypothesis:
+    def structure(self) -> SolverStructure:
+        return SolverStructure(linear_in_labels=True)
+
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Fit(data, self.lam)
 
     def size(self, n: int, d: int) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from engine.core.lazy import torch
-from engine.core.parts import Values, Verdict
+from engine.core.parts import Verdict
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.solvers import Solver
+from engine.solvers import Solver, SolverStructure
 from engine.solvers.lls import DEPENDENT, Fit
 
 SATURATED = 1e-8
@@ -25,10 +24,10 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
     theory-open.md §18b.
     """
 
-    linear_in_instance: ClassVar[bool] = False
-    labels: ClassVar[Values] = "signs"
+    def structure(self) -> SolverStructure:
+        return SolverStructure(linear_in_instance=False, labels="signs")
 
-    def begin(self, data: Data) -> Hypothesis:
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return TanhFit(data)
 
     def size(self, n: int, d: int) -> int:

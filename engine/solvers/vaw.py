@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, NamedTuple
 
 from msgspec import Meta
 
@@ -11,10 +11,11 @@ from engine.core.lazy import torch
 from engine.core.linear_algebra import with_rows
 from engine.core.parts import Verdict
 from engine.core.sizes import DERIVED, Sizes
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.solvers import Solver, one_by_one
+from engine.solvers import Solver, SolverStructure, one_by_one
 from engine.solvers.ridge import Root
 
 AHEAD = 64
@@ -42,12 +43,12 @@ class VAW(Solver, frozen=True, tag="vaw"):
     Azoury, Warmuth 2001; Vovk 2001; theory.md §4.
     """
 
-    linear_in_instance: ClassVar[bool] = False
-    linear_in_labels: ClassVar[bool] = True
-
     eps: Annotated[float, Meta(ge=1e-12, title="ε", description="A starts at εI")] = 1.0
 
-    def begin(self, data: Data) -> Hypothesis:
+    def structure(self) -> SolverStructure:
+        return SolverStructure(linear_in_instance=False, linear_in_labels=True)
+
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Forecast(data, self.eps)
 
     def size(self, n: int, d: int) -> int:

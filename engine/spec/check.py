@@ -101,6 +101,6 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
 def _check_solver(place: str, solver: Solver, problem: Problem) -> None:
     if reason := solver.refuses(problem.matrix.shape()[1]):
         raise BadInput(place, reason)
-    if solver.labels not in ("any", problem.label_values):
+    if solver.structure().labels not in ("any", problem.label_values):
         what = f"{solver.kind} needs labels +1 and −1, and there are others; "
         raise BadInput(place, what + 'take labels = "sign" without noise')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
@@ -40,8 +39,7 @@ several; a list of numbers, words and tables; a table of names and values, in pl
 word; or a table with fields of its own."""
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """One hyperparameter, as a form or a list shows it."""
 
     name: str

@@ -18,7 +18,7 @@ def linear_in_labels(learner: Learner, experiment: Setup) -> Finding:
     if experiment.protocol.schedule().clips_at is not None:
         return Finding(False, f"the predictions of {name} are clipped, and not linear in the labels")
     if learner.solver is not None:
-        if learner.solver.linear_in_labels:
+        if learner.solver.structure().linear_in_labels:
             return Finding(True, f"the predictions of {name} are linear in the labels seen")
         return Finding(False, f"the predictions of {name} are not known to be linear in the labels seen")
     if learner.update is None:

@@ -555,9 +555,9 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
             return Finding(False, f"it requires a single linear neuron, and {name} is {other}")
         if not architecture.starts_at_zero and not any_start:
             return Finding(False, f"it requires weights that start at 0, and those of {name} do not")
-    if learner.solver is not None and learner.solver.linear_in_labels:
+    if learner.solver is not None and learner.solver.structure().linear_in_labels:
         return Finding(True, f"the predictions of {name} are linear in the k labels it has seen")
-    if learner.solver is not None and not learner.solver.linear_in_instance:
+    if learner.solver is not None and not learner.solver.structure().linear_in_instance:
         return Finding(False, f"it requires predictions linear in the instance, and those of {name} are not")
     judged = verdict(learner, experiment)
     if not judged.group >= ROTATIONS:

@@ -60,7 +60,7 @@ class GPBand(Line, frozen=True, tag="gp-band"):
         return Finding(True, "instances are numbers, and all learn from the same rows at once")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        if learner.solver is None or learner.solver.prior_noise is None:
+        if learner.solver is None or learner.solver.structure().prior_noise is None:
             what = "a penalised fit by a kernel, which is a posterior mean"
             return Finding(False, f"it requires {what}, and {learner.name} is something else")
         return Finding(True, f"{learner.name} predicts the posterior mean of a Gaussian process")
@@ -72,8 +72,9 @@ class GPBand(Line, frozen=True, tag="gp-band"):
         assert at.learner is not None, "a line per learner"
         assert at.learner.solver is not None, "`binds` admits no other"
         solver = at.learner.solver
-        assert solver.prior_noise is not None, "`binds` admits no other"
-        noise = solver.prior_noise * torch.eye(rows).to(x)
+        variance = solver.structure().prior_noise
+        assert variance is not None, "`binds` admits no other"
+        noise = variance * torch.eye(rows).to(x)
         across = solver.values(inputs, x)  # k [R, N, k]
         gained = torch.linalg.solve(solver.values(x, x) + noise, torch.cat((y, across.mT), 2))
         mean, known = (across @ gained[:, :, :1])[:, :, 0], (across * gained[:, :, 1:].mT).sum(2)

@@ -299,7 +299,7 @@ def _where(active: torch.Tensor, new: Params, old: Params) -> Params:
 def begin(inputs: TrainingInputs) -> Hypothesis:
     """The hypothesis of a learner before the first example."""
     if inputs.learner.solver is not None:
-        return inputs.learner.solver.begin_with(inputs.data, inputs.streams)
+        return inputs.learner.solver.begin(inputs.data, inputs.streams)
     return Descent(inputs)
 
 

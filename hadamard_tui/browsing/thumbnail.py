@@ -8,12 +8,12 @@ and digits are the steps of its colour map.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from string import ascii_letters, ascii_lowercase, digits
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text

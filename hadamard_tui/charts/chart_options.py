@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Literal
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
-from hadamard_tui.charts.series import Limits  # noqa: TC001 - msgspec decodes the options of the last start
+from hadamard_tui.charts.series import Limits
 
 Axis = Literal["x", "y"]
 
@@ -22,8 +23,7 @@ ROUNDING = 1e-9
 """Relative to its numbers, a zoom is wider than this; what is narrower looks like a point."""
 
 
-@dataclass(frozen=True)
-class ChartOptions:
+class ChartOptions(msgspec.Struct, frozen=True):
     """What a person has chosen to see; no refresh changes it.
 
     Args:

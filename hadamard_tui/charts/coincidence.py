@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from hadamard_tui.charts.patterns import PATTERNS, is_line
 from hadamard_tui.charts.scale import Scale

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot, theory

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from hadamard_tui.charts.grid import borders
@@ -13,8 +14,7 @@ from hadamard_tui.charts.series import Axes, Limits, LineStyle, are_whole
 from hadamard_tui.charts.value_scale import ValueScale, value_scale
 
 
-@dataclass(frozen=True, eq=False)
-class Contour:
+class Contour(msgspec.Struct, frozen=True, eq=False):
     """A line drawn over a heat map.
 
     Args:
@@ -31,8 +31,7 @@ class Contour:
             raise ValueError(f"contour {self.name!r}: the path must have shape [n, 2], got {self.path.shape}")
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(msgspec.Struct, frozen=True):
     """A place that is marked, with one letter or sign; its name is in the legend."""
 
     name: str
@@ -45,8 +44,7 @@ class Point:
             raise ValueError(f"point {self.name!r}: the mark must be one letter or sign, got {self.mark!r}")
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A column that is marked above the map and below it; its name is in the legend."""
 
     name: str
@@ -56,8 +54,7 @@ class Column:
     FOOT: ClassVar[str] = "▲"
 
 
-@dataclass(frozen=True, eq=False)
-class HeatMap:
+class HeatMap(msgspec.Struct, frozen=True, eq=False):
     """Values over a grid, kept in increasing order of x and y whatever order they are given in.
 
     Args:
@@ -111,13 +108,13 @@ class HeatMap:
                 raise ValueError(f"{name} must be finite numbers without repetition, got {values}")
             if log and along[0] <= 0:
                 raise ValueError(f"{name} must be above 0 on a log axis, got {along[0]:g}")
-            object.__setattr__(self, name, along)
+            msgspec.structs.force_setattr(self, name, along)
             for part in ("z", "stderr"):
                 if (grid := getattr(self, part)) is not None:
                     ordered = np.asarray(grid, dtype=np.float64).take(order, axis=1 if name == "x" else 0)
-                    object.__setattr__(self, part, ordered)
+                    msgspec.structs.force_setattr(self, part, ordered)
             if name == "y" and self.unlit is not None:
-                object.__setattr__(self, "unlit", np.asarray(self.unlit, dtype=bool)[order])
+                msgspec.structs.force_setattr(self, "unlit", np.asarray(self.unlit, dtype=bool)[order])
 
     @property
     def scale(self) -> ValueScale:

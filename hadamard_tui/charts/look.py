@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from engine.core.notation import number
 from hadamard_tui.charts.chart_options import ChartOptions
@@ -20,8 +21,7 @@ SMALL, HALF = 0.01, 0.5
 """Bounds that end below this share of their start separate learners no more; numbers are shown at HALF."""
 
 
-@dataclass(frozen=True, eq=False)
-class Look:
+class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     """A view, and what of it is looked at.
 
     Args:
@@ -44,19 +44,19 @@ class Look:
     newest: int | None = None
     shown: float = np.inf
     place: float = np.inf
-    options: ChartOptions = field(default_factory=ChartOptions)
+    options: ChartOptions = msgspec.field(default_factory=ChartOptions)
     cursor: float | None = None
     height: float | None = None
     pinned: Sequence[tuple[str, View]] = ()
     stopped: bool = False
     ghost: View | None = None
-    guesses: Mapping[str, float | None] = field(default_factory=dict)
+    guesses: Mapping[str, float | None] = msgspec.field(default_factory=dict)
     moved: bool = False
     whole: bool = False
 
     def is_as(self, other: Look) -> bool:
         """Whether this shows what another shows, so that what was made of that is good for this."""
-        return all(getattr(self, each.name) == getattr(other, each.name) for each in fields(self))
+        return all(getattr(self, name) == getattr(other, name) for name in self.__struct_fields__)
 
     @cached_property
     def resolved(self) -> ChartOptions:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from hadamard_tui.charts.series_builder import Plot, letter_of
 from hadamard_tui.charts.view_plot import plot

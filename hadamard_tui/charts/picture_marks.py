@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from hadamard_tui.charts.patterns import is_line
 from hadamard_tui.charts.series import Axes, LineStyle, Series

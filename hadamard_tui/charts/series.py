@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from engine.core.notation import briefer
@@ -21,8 +21,7 @@ _NOISE = 1e-12
 _MANY = 64
 
 
-@dataclass(frozen=True, eq=False)
-class Series:
+class Series(msgspec.Struct, frozen=True, eq=False):
     """One curve, drawn in the order of x, or with the style "points" places that no line joins.
 
     Args:
@@ -61,8 +60,7 @@ class Series:
                 )
 
 
-@dataclass(frozen=True)
-class Axes:
+class Axes(msgspec.Struct, frozen=True):
     """Labels, limits in data units, and which axes are logarithmic. Hashable: frames are cached by it."""
 
     title: str

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from engine.core.notation import number
 from engine.pictures.view import ZERO
@@ -21,8 +22,7 @@ MOST_TIMES = 1e5
 """What is so many times its line or more is no multiple of it."""
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(msgspec.Struct, frozen=True):
     """A curve, or a learner's row of a heat map, at the place that is looked at."""
 
     mark: str

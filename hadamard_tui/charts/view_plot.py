@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from hadamard_tui.charts.bars import bars
 from hadamard_tui.charts.contours import level_lines

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from engine.captions.room import PLENTY, Room
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from hadamard_tui.running.snapshot_worker import Looking
 
 
-@dataclass(frozen=True, eq=False)
-class PanelContext:
+class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     """All that a panel may look at.
 
     Args:
@@ -54,9 +53,9 @@ class PanelContext:
     stopped: bool = False
     left_out: Sequence[LeftOut] = ()
     where: str = ""
-    views: Viewed = field(default_factory=Viewed)
+    views: Viewed = msgspec.field(default_factory=Viewed)
     looking: Looking | None = None
-    guesses: Mapping[str, float | None] = field(default_factory=dict)
+    guesses: Mapping[str, float | None] = msgspec.field(default_factory=dict)
     whole: Experiment | None = None
 
     def look(self, measure: str, title: str = "") -> Look:

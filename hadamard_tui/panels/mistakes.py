@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from engine.measures.error import Error
 from hadamard_tui.charts.series_builder import Plot, smoothing
 from hadamard_tui.panels.panel import Lack, Panel, measured, nothing, plot
 
@@ -24,6 +23,8 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 def show(context: PanelContext) -> Plot | Text:
     """0/1 error of all learners up to what is shown."""
+    from engine.measures.error import Error
+
     series = measured(context, "error")
     if not series:
         return nothing("No learner has begun yet.")

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from engine.measures.rank import Rank
-from engine.measures.spectrum import SingularValues
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot, colour_of, others
 from hadamard_tui.panels.panel import Lack, Panel, nothing, plot, recording
@@ -27,6 +25,8 @@ ALIKE = 1e-3
 
 def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
     """Several targets, and a run that records the spectrum, or the rank."""
+    from engine.measures.rank import Rank
+    from engine.measures.spectrum import SingularValues
     from engine.planning.measures import is_recorded
 
     if experiment.m < 2:
@@ -52,6 +52,7 @@ def show(context: PanelContext) -> Plot | Text:
 
     It gives the values at the playhead, where there is one. Values that are all the same are one line.
     """
+    from engine.measures.spectrum import SingularValues
     from engine.results.spectra import spectra
 
     curve = context.curve

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from rich.text import Text
 
-from engine.measures import named
 from hadamard_tui.charts.series_builder import Pen, Plot, smoothing
 from hadamard_tui.charts.view_axes import twice_the_start
 from hadamard_tui.panels.panel import Lack, Panel, measured, nothing, plot, recording
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
 def lacks(experiment: Experiment) -> Lack | None:
     """A run that records the train loss."""
+    from engine.measures import named
     from engine.planning.measures import is_recorded
 
     if is_recorded("train", experiment):

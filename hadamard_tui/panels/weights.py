@@ -7,11 +7,11 @@ feature.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 from rich.text import Text
 
 from engine.core.streams import Streams

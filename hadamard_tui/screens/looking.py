@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 from textual import on
 
 from engine.core.parts import BadInput
@@ -241,7 +241,7 @@ class Looking(Running):
         if refused:
             self.notify(refused, severity="warning")
         else:
-            self.chart_options = replace(self.chart_options, **changes)  # type: ignore[arg-type]
+            self.chart_options = replace(self.chart_options, **changes)
 
     # The panels
 

@@ -6,12 +6,12 @@ import re
 import sys
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from rich.text import Text
 
 from engine.core.groups import ROTATIONS

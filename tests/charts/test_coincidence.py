@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from hadamard_tui.charts.coincidence import alike, are_equal, coincident, drawn_once, repeated
 from hadamard_tui.charts.layers import lay

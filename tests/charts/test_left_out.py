@@ -1,9 +1,8 @@
 """What a chart leaves out is said, and no legend names a line that is not there."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.raster import paint

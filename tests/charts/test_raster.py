@@ -1,9 +1,9 @@
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from looping import looped
+from msgspec.structs import replace
 
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.raster import paint

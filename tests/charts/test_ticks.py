@@ -1,7 +1,7 @@
 import math
-from dataclasses import replace
 
 from looping import looped
+from msgspec.structs import replace
 
 from hadamard_tui.charts.series import Axes
 from hadamard_tui.charts.ticks import at_places, ticks, x_ticks

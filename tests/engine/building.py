@@ -207,5 +207,5 @@ def _needed(learners: Mapping[str, Mapping[str, Words]]) -> str | None:
 
 def _is_for_signs(solver: Words) -> bool:
     """Whether a solver needs labels ±1."""
-    needed: str = catalogue.members("solvers")[part(solver)["kind"]].labels
+    needed: str = catalogue.make("solvers", part(solver)["kind"]).structure().labels
     return needed == "signs"

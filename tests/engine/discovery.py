@@ -192,7 +192,10 @@ def problem_for(loss: str) -> dict[str, Any]:
 
 def takes_any_labels(learner: dict[str, Any]) -> bool:
     """Whether a learner is no solver that needs labels ±1."""
-    return "update" in learner or catalogue.members("solvers")[learner["solver"]["kind"]].labels == "any"
+    return (
+        "update" in learner
+        or catalogue.make("solvers", learner["solver"]["kind"]).structure().labels == "any"
+    )
 
 
 LEARNERS = {

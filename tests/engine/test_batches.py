@@ -51,9 +51,13 @@ def test_a_batch_of_replicas_and_targets_equals_runs_one_by_one(learners, proble
 
 def is_continuous(learner):
     """Whether rounding changes little of what it predicts."""
-    parts = (("updates", learner.get("update")), ("solvers", learner.get("solver")))
-    kinds = [(family, words if isinstance(words, str) else words["kind"]) for family, words in parts if words]
-    return all(catalogue.members(family)[kind].continuous for family, kind in kinds)
+    update, solver = (
+        words if isinstance(words, str | None) else words["kind"]
+        for words in (learner.get("update"), learner.get("solver"))
+    )
+    if solver is not None:
+        return catalogue.make("solvers", solver).structure().continuous
+    return update is None or catalogue.members("updates")[update].continuous
 
 
 CONTINUOUS = {name: learner for name, learner in EVERY_GENTLE.items() if is_continuous(learner)}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import replace
 
 import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from engine.captions.caption import caption, named_once
 from engine.captions.clause import MARK

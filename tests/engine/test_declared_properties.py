@@ -292,8 +292,8 @@ class Axis(Linear, frozen=True, tag="axis"):
 class Chosen(Ridge, frozen=True, tag="chosen"):
     """Another solution."""
 
-    def begin(self, data):
-        return super().begin(data)
+    def begin(self, data, streams=None):
+        return super().begin(data, streams)
 
 
 class Cubic(Square, frozen=True, tag="cubic"):
@@ -505,7 +505,7 @@ def test_what_parts_declare_of_methods_is_not_said_of_those_that_replace_them():
     assert (signed.along_gradients, signed.stable_up_to) == (False, None)
     assert Doubling().exponentiated_rate(Linear()) is None
     assert (Axis().linear_layers(D), Axis().starts_at_zero) == (None, False)
-    assert not Chosen().linear_in_labels
+    assert not Chosen().structure().linear_in_labels
     assert not Cubic().is_square
     assert (Cubic().constant, Square().constant) == (None, 1.0)
 

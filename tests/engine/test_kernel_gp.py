@@ -144,7 +144,7 @@ def test_features_turn_with_instances():
     solver = catalogue.make("solvers", "random-features", features=50)
     words = raw("gaussian", "feature", {"F": {"solver": solver.kind}}, d=4, dtype="float64")
     data = data_of(reading.parse(words))
-    straight, turned = (solver.begin_with(data, Streams([0])) for _ in range(2))
+    straight, turned = (solver.begin(data, Streams([0])) for _ in range(2))
     turn = torch.linalg.qr(torch.randn(4, 4, dtype=torch.float64, generator=torch.manual_seed(1)))[0]
     turned.rotate(turn)
     rows = data.instances.rows

@@ -55,8 +55,8 @@ def test_solvers_have_weights_where_they_say_that_predictions_are_linear_in_the_
             hypothesis = begun(described, number, data)
             hypothesis.learn(data.instances.at(slice(0, 4)), data.labels[:, :4])
             weights, predicted = hypothesis.weights(), hypothesis.predict(data.instances)
-            told[learner.solver.linear_in_instance].add(learner.solver.kind)
-            if learner.solver.linear_in_instance:
+            told[learner.solver.structure().linear_in_instance].add(learner.solver.kind)
+            if learner.solver.structure().linear_in_instance:
                 rows = data.instances.rows.repeat_interleave(len(weights) // len(data.instances.rows), 0)
                 torch.testing.assert_close((rows @ weights[..., None])[..., 0], predicted)
             else:

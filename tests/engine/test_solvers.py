@@ -403,7 +403,7 @@ def test_predictions_are_linear_in_the_labels_and_of_rank_k_where_that_is_promis
     linear = np.allclose(summed, found[:, 0] + found[:, 1], atol=1e-7)
     ranks = [np.linalg.matrix_rank(found[k], 1e-7) for k in range(9)]
     made = catalogue.make("solvers", **words)
-    if made.linear_in_labels:
+    if made.structure().linear_in_labels:
         assert linear
         assert all(rank <= k for k, rank in enumerate(ranks))
     else:
