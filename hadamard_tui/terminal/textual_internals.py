@@ -109,9 +109,10 @@ class SelectiveScreen(MessagePump):
 
 
 class RestingScreen(Screen[None]):
-    """A screen that rests below another one.
+    """A screen that is repainted below another one only where it changes.
 
-    Textual 8 would repaint both without end: each repaint sets `_repaint_required`. No public name unsets it.
+    After a change there, Textual 8 repaints all of both screens by each message: every such repaint sets
+    `_repaint_required` anew. No public name unsets it.
     """
 
     def _compositor_refresh(self) -> None:

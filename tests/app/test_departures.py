@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.terminal.signals import FATAL, exit_code, heeded
@@ -245,9 +246,7 @@ def test_a_signal_while_what_is_left_is_written_leaves_the_file_whole(
         os.kill(os.getpid(), signal.SIGQUIT)
         file.rename(target)
 
-    asyncio.run(started_and_quit(app))
-    app._loop = asyncio.new_event_loop()
-    app._loop.close()
+    app.run(headless=True, auto_pilot=quit_at_once)
     monkeypatch.setattr(Path, "replace", signalled)
     with heeded(app.end, app.end_at_once):
         assert app.write() == ""
@@ -255,9 +254,8 @@ def test_a_signal_while_what_is_left_is_written_leaves_the_file_whole(
     assert app.return_code == 0
 
 
-async def started_and_quit(app: HadamardApp) -> None:
-    async with app.run_test() as pilot:
-        await pilot.press("q")
+async def quit_at_once(pilot: Pilot[None]) -> None:
+    await pilot.press("q")
 
 
 def test_of_two_apps_at_once_each_ends_as_alone_and_the_last_is_remembered(opened: Open, last: Path) -> None:
