@@ -84,24 +84,56 @@ def drawn(self, of, context):
         shown.add(of)
         self.call_after_refresh(note, "curves")
 Laboratory._show = drawn
+from hadamard_tui.app import HadamardApp
+push, focus = HadamardApp.push_screen, Laboratory.set_focus
+def spied_page(self, page, *more, **options):
+    note(type(page).__name__)
+    return push(self, page, *more, **options)
+HadamardApp.push_screen = spied_page
+def spied_focus(self, widget, *more, **options):
+    note(type(widget).__name__)
+    focus(self, widget, *more, **options)
+Laboratory.set_focus = spied_focus
+from hadamard_tui.screens.failure import Failure
+def spied_f12(self, event):
+    if event.key == "f12":
+        self.push_screen(Failure("ValueError: none"))
+HadamardApp.on_key = spied_f12
 from hadamard_tui.cli import main
 sys.exit(main(sys.argv[1:]))
 """
-"""The app itself, noting when handlers were reached and painted; the clock is the same for all processes."""
+"""The app itself, noting when handlers were reached and painted, pages opened and widgets focused.
+
+The clock is the same for all processes. F12 opens the page of a failure.
+"""
 PANELS = "15"
 """Keys of two panels that draw charts: weights, mistakes."""
 
 PAGES = {
-    "presets": "p", "commands": ":", "export": "e", "save": "S", "help": "?", "jump": "j", "blank": ".",
-    "runs": "l", "rename": "lN", "guess": "g", "field": "\t\t\t", "paused replay": "  ",
-}  # fmt: skip
-"""Keys that open each page, each list and each field."""
+    "presets": ("Browser", ["p"]),
+    "commands": ("Commands", [":"]),
+    "search": ("Commands", [":", "egu"]),
+    "part": ("PartPage", [":", "egu-pm", "\r"]),
+    "export": ("Export", ["e"]),
+    "save": ("Export", ["S"]),
+    "help": ("Help", ["?"]),
+    "jump": ("Jump", ["j"]),
+    "blank": ("Blank", ["."]),
+    "failure": ("Failure", ["\x1b[24~"]),
+    "runs": ("Lines", ["l"]),
+    "rename": ("Renaming", ["l", "N"]),
+    "field": ("NumberEntry", ["\t\t\t"]),
+    "guess": ("", ["g"]),
+    "paused replay": ("", ["  "]),
+}
+"""What opens or gets the focus, and keys that open each page, each list and each field."""
 
 REST, AT_A_TIME = 20, 8
 """Seconds over which an app at rest is watched, and apps that are watched at a time."""
 
-PLAYED, SETTLED = 8, 15
-"""Seconds until a finished run has been played, and until certificates are measured and messages are gone."""
+PLAYED, BETWEEN_KEYS, SETTLED = 8, 3, 15
+"""Seconds until a finished run has been played, until a key has been answered beside seven apps, and until
+certificates are measured and messages are gone."""
 
 HEADLESS = """
 import os, sys, threading, time
@@ -382,23 +414,32 @@ def rest() -> dict[str, object]:
     """Per cent of a processor over 20 s after a finished run, for each panel and for each page."""
     from hadamard_tui.panels import ABOUT
 
-    states = {"empty": (SMALL, ""), "tour": (["demo", "hadamard-128"], "")}
-    states |= {panel: ([*SMALL, "--run", "--view", f"panel={panel}"], "") for panel in ABOUT}
-    states |= {page: ([*SMALL, "--run"], keys) for page, keys in PAGES.items()}
+    states: dict[str, tuple[list[str], str, list[str]]] = {
+        "empty": (SMALL, "", []),
+        "welcome": ([], "Welcome", []),
+        "tour": (["demo", "hadamard-128"], "", []),
+    }
+    states |= {panel: ([*SMALL, "--run", "--view", f"panel={panel}"], "", []) for panel in ABOUT}
+    states |= {page: ([*SMALL, "--run"], opened, keys) for page, (opened, keys) in PAGES.items()}
     shares: dict[str, object] = {}
     names = list(states)
     for batch in (names[start : start + AT_A_TIME] for start in range(0, len(names), AT_A_TIME)):
         with ExitStack() as stack:
-            terminals = {}
+            terminals, notes = {}, {}
             for name in batch:
-                arguments, _ = states[name]
-                terminals[name], noted = stack.enter_context(app(*arguments, painted=b"GD"))
+                arguments, _, _ = states[name]
+                terminals[name], notes[name] = stack.enter_context(app(*arguments, painted=b"GD"))
                 stack.callback(terminals[name].end)
-                if arguments is not SMALL:
-                    terminals[name].until(lambda noted=noted: bool(noted("Finished")))
+                if "--run" in arguments or "demo" in arguments:
+                    terminals[name].until(lambda noted=notes[name]: bool(noted("Finished")))
             time.sleep(PLAYED)
             for name, terminal in terminals.items():
-                terminal.press(states[name][1])
+                _, opened, keys = states[name]
+                for key in keys:
+                    terminal.press(key)
+                    time.sleep(BETWEEN_KEYS)
+                if opened:
+                    terminal.until(lambda noted=notes[name], opened=opened: bool(noted(opened)), 10)
             time.sleep(SETTLED)
             before = {name: processor_seconds(terminal) for name, terminal in terminals.items()}
             time.sleep(REST)

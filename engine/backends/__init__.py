@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import msgspec
 
@@ -36,8 +36,27 @@ LONG = 4 << 20
 HOLES = 2
 """By how much such a batch of shorter vectors was seen to take more than it needs."""
 
+COPIES = 7
+"""Numbers held at once for every parameter: it, its gradient, the state of the rule, their successors."""
+
 RESTING = 4
 """Numbers held at once for every parameter where models are trained one group after the other."""
+
+
+class Needs(NamedTuple):
+    """What a backend needs. The defaults are those of steps on the matrix."""
+
+    matrix: bool = False
+    """Whether it has instances as a matrix where they are drawn without one."""
+
+    torch: bool = True
+    """Whether it needs torch, which takes longer to load than a small run."""
+
+    predictions: bool = True
+    """Whether losses are made of predictions of all rows that it does not hold anyway."""
+
+    new_tensors: bool = True
+    """Whether steps make new tensors, which the C library scatters, and do not change them in their place."""
 
 
 class Backend:
@@ -57,20 +76,8 @@ class Backend:
     knows: ClassVar[frozenset[str]] = frozenset(("name", "architecture", "update", "role", "where"))
     """The fields of a learner that it takes account of; those that set others are refused."""
 
-    takes_matrix: ClassVar[bool] = False
-    """Whether it has instances as a matrix where they are drawn without one."""
-
-    copies: ClassVar[int] = 7
-    """Numbers held at once for every parameter: it, its gradient, the state of the rule, their successors."""
-
-    without_torch: ClassVar[bool] = False
-    """Whether it needs none of torch, which takes longer to load than a small run."""
-
-    predicts: ClassVar[bool] = True
-    """Whether losses are made of predictions of all rows that it does not hold anyway."""
-
-    in_place: ClassVar[bool] = False
-    """Whether steps change them in their place, and not by new tensors, which the C library scatters."""
+    needs: ClassVar[Needs] = Needs()
+    """What it needs, for the estimate of memory and the loading of torch."""
 
     @property
     def name(self) -> str:
@@ -91,8 +98,8 @@ class Backend:
     def bytes_held(self, sizes: Sizes) -> int:
         """Bytes that nets and their predictions of one round take."""
         vectors, short = sizes.models * sizes.batch, sizes.d * sizes.item < LONG
-        holes = HOLES if short and not self.in_place and vectors * sizes.d * sizes.item >= WIDE else 1
-        copies = RESTING if sizes.models > 1 else holes * self.copies
+        holes = HOLES if short and self.needs.new_tensors and vectors * sizes.d * sizes.item >= WIDE else 1
+        copies = RESTING if sizes.models > 1 else holes * COPIES
         return (sizes.nets * copies * sizes.parameters + vectors * sizes.n) * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:

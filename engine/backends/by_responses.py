@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.backends import Backend, why_no_single_pass
+from engine.backends import Backend, Needs, why_no_single_pass
 from engine.backends.structured import is_large, rotated, why_not_rotated
 from engine.core.cost import Cost
 from engine.core.lazy import torch
@@ -42,8 +42,7 @@ class ByResponses(Backend):
     place: ClassVar[int] = 25
     words: ClassVar[str] = "from the rule's responses to single gradients, since the examples are orthogonal"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
-    predicts: ClassVar[bool] = False
-    in_place: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(predictions=False, new_tensors=False)
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         if reason := why_not_rotated(learner, experiment):

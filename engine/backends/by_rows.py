@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from engine.backends import Backend, weight_vectors, why_no_single_pass
+from engine.backends import Backend, Needs, weight_vectors, why_no_single_pass
 from engine.core.lazy import torch
 from engine.core.linear_algebra import with_rows
 from engine.core.sizes import Sizes
@@ -46,8 +46,7 @@ class ByRows(Backend):
     place: ClassVar[int] = 40
     words: ClassVar[str] = "from inner products of the instances"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
-    takes_matrix: ClassVar[bool] = True
-    predicts: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs(matrix=True, predictions=False)
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         rule, net = learner.update, learner.architecture

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
-from engine.backends import Backend, weight_vectors, why_no_single_pass
+from engine.backends import Backend, Needs, weight_vectors, why_no_single_pass
 from engine.backends.tiled.code import code_of
 from engine.backends.tiled.tiles import LEAST
 from engine.core import device as devices
@@ -45,8 +45,7 @@ class Compiled(Backend):
 
     place: ClassVar[int] = 10
     words: ClassVar[str] = "by a compiled loop over the structure of the instances"
-    in_place: ClassVar[bool] = True
-    predicts: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs(predictions=False, new_tensors=False)
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         update, architecture = learner.update, learner.architecture
@@ -58,7 +57,8 @@ class Compiled(Backend):
             return f"the instances of {matrix.kind}, as set here, are no ±1 rows of a Sylvester matrix"
         if matrix.shape()[1] < LEAST:
             return f"it takes {LEAST} features or more"
-        if not problem.target.linear or problem.labels != "soft" or problem.noise > 0:
+        linear = problem.target.structure(problem.matrix).linear
+        if not linear or problem.labels != "soft" or problem.noise > 0:
             return "labels are not linear in the instances"
         if not experiment.loss.is_square or protocol.schedule().clips_at is not None:
             return "it takes only square loss, of predictions that are not clipped"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from engine.backends import Backend
+from engine.backends import Backend, Needs
 from engine.problems.instances import Dense
 from engine.training.coupled_runs import coupled
 from engine.training.training_inputs import TrainingInputs
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class OnMatrix(Backend):
     """Every learner, whatever it is, on the matrix of its instances."""
 
-    takes_matrix: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(matrix=True)
 
     def refuses(self, learner: Learner, experiment: Experiment) -> None:
         return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.backends import Backend, weight_vectors
+from engine.backends import Backend, Needs, weight_vectors
 from engine.backends.structured import LARGE
 from engine.measures import Measure
 from engine.training.descent import rates_of
@@ -37,7 +37,7 @@ class Numpy(Backend):
     """
 
     place: ClassVar[int] = 5
-    without_torch: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(torch=False)
     knows: ClassVar[frozenset[str]] = Backend.knows | {"solver"}
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:

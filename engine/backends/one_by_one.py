@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from engine.backends import Backend, why_no_single_pass
+from engine.backends import Backend, Needs, why_no_single_pass
 from engine.backends.structured import is_large, rotated, why_not_rotated
 from engine.core.lazy import torch
 from engine.hypotheses.hypothesis import Weighted
@@ -34,8 +34,7 @@ class OneByOne(Backend):
     place: ClassVar[int] = 20
     words: ClassVar[str] = "from single predictions, since the examples are orthogonal"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
-    predicts: ClassVar[bool] = False
-    in_place: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(predictions=False, new_tensors=False)
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         if reason := why_not_rotated(learner, experiment):

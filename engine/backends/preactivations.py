@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from engine.backends import Backend, weight_vectors
+from engine.backends import Backend, Needs, weight_vectors
 from engine.backends.nets.code import code_of
 from engine.backends.structured import rotated, why_not_rotated
 from engine.core import device as devices
@@ -39,7 +39,7 @@ class Preactivations(Backend):
     place: ClassVar[int] = 25
     words: ClassVar[str] = "by a compiled loop over pre-activations, since the examples are orthogonal"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
-    in_place: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(new_tensors=False)
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         update, protocol = learner.update, experiment.protocol

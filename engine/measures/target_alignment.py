@@ -61,7 +61,8 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
 
 def _off_sphere(problem: Problem) -> str | None:
     """Why the alignment under rotations is not known, in one sentence; None if it is."""
-    made = problem.target.has_w_star and problem.target.columns(problem.matrix) == 1 and problem.noise == 0
+    target, matrix = problem.target, problem.matrix
+    made = target.structure(matrix).has_w_star and target.columns(matrix) == 1 and problem.noise == 0
     if problem.matrix.on_sphere and problem.matrix.shape()[1] >= 3 and made and problem.labels != "bernoulli":
         return None
     return "under rotations it is known of labels xᵀw* and their signs, on a sphere in d ≥ 3 dimensions"

@@ -47,9 +47,9 @@ def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Coun
     for place, planned in by_place.items():
         learner, sizes, measures = planned.learner, planned.sizes, planned.measures
         parts[place] += _trained(planned)
-        measured[place] = _measured(measures, sizes, planned.backend.predicts)
+        measured[place] = _measured(measures, sizes, planned.backend.needs.predictions)
         linear = learner.solver is None or learner.solver.structure().linear_in_instance
-        if planned.backend.takes_matrix and linear:
+        if planned.backend.needs.matrix and linear:
             measured[place] += evaluators.bytes_held(sizes)
         if learner.architecture is not None:
             kept = sum(measure.numbers_kept(learner, problem) for measure in measures)
@@ -75,7 +75,7 @@ def drawn_bytes(plan: RunPlan) -> int:
 
 def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
     """Whether a learner needs the instances as a matrix, where there may be none."""
-    return any(planned.backend.takes_matrix for planned in learners)
+    return any(planned.backend.needs.matrix for planned in learners)
 
 
 def _trained(planned: LearnerPlan) -> int:

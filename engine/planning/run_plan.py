@@ -94,7 +94,7 @@ class RunPlan:
     @property
     def needs_torch(self) -> bool:
         """Whether a learner is computed with torch."""
-        return not all(planned.backend.without_torch for planned in self.all_learners)
+        return any(planned.backend.needs.torch for planned in self.all_learners)
 
 
 def plan_run(experiment: Experiment) -> RunPlan:

@@ -38,12 +38,12 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """What every label is."""
         if self.noise > 0:
             return "any"
-        return self.target.values(self.matrix) if self.labels == "soft" else "signs"
+        return self.target.structure(self.matrix).values if self.labels == "soft" else "signs"
 
     @property
     def one_hot(self) -> bool:
         """Whether the labels of an instance are above 0 for one target, its class, and 0 for the others."""
-        return self.noise == 0 and self.labels == "soft" and self.target.one_hot(self.matrix)
+        return self.noise == 0 and self.labels == "soft" and self.target.structure(self.matrix).one_hot
 
     @property
     def labels_flip(self) -> bool:
@@ -51,8 +51,8 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         The sign of a label 0 is +1 for both.
         """
-        odd = self.matrix.features_are_odd and self.target.is_odd(self.matrix)
-        return odd and (self.labels != "sign" or self.target.is_never_zero(self.matrix))
+        odd = self.matrix.features_are_odd and self.target.structure(self.matrix).is_odd
+        return odd and (self.labels != "sign" or self.target.structure(self.matrix).is_never_zero)
 
     @property
     def labels_are_coins(self) -> bool:
@@ -60,9 +60,9 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         Given the instances and all other labels, that is.
         """
-        if self.labels == "bernoulli" and self.target.is_zero:
+        if self.labels == "bernoulli" and self.target.structure(self.matrix).is_zero:
             return True
-        return self.target.are_coins(self.matrix)
+        return self.target.structure(self.matrix).are_coins
 
     @property
     def data_reports(self) -> tuple[DataReport, ...]:

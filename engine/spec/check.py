@@ -24,7 +24,7 @@ def check(experiment: Experiment) -> None:
     if n > (most := max(d, MOST)):
         raise BadInput("problem.matrix", f"{n} instances are too many; take at most {most}")
     target.check(matrix)
-    if problem.labels != "soft" and target.values(matrix) == "bits":
+    if problem.labels != "soft" and target.structure(matrix).values == "bits":
         raise BadInput(
             "problem.labels",
             f"labels of {matrix.kind} are 0 and 1, and {problem.labels} is for others; take soft",

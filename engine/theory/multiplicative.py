@@ -37,7 +37,8 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
         problem, protocol = experiment.problem, experiment.protocol
         if problem.matrix.entry_values != "bits" or not problem.matrix.features_are_seen:
             return Finding(False, "requires features 0 and 1: there is no such theorem for other features")
-        if problem.target.fixed_feature is None or problem.noise > 0 or problem.labels != "soft":
+        feature = problem.target.structure(problem.matrix).fixed_feature
+        if feature is None or problem.noise > 0 or problem.labels != "soft":
             return Finding(False, "requires one feature without noise as the target")
         if not (experiment.loss.is_square and protocol.schedule().single):
             return Finding(False, "requires square loss and one pass, one example at a time")

@@ -31,7 +31,7 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
             return Finding(False, f"requires shifted Hadamard rows, and the matrix is {matrix.kind}")
         if not matrix.random_signs:
             return Finding(False, "requires random row signs, and row_signs is off")
-        if not target.are_features(matrix):
+        if not target.structure(matrix).are_features:
             return Finding(False, f"requires features as labels, 0 and 1, and the target is {target.kind}")
         if experiment.loss.bit_constant is None:
             return Finding(

@@ -28,7 +28,7 @@ class SVDDoubled(Line, frozen=True, tag="svd-doubled"):
 
     def holds(self, experiment: Setup) -> Finding:
         target = experiment.problem.target
-        if not target.with_negatives:
+        if not target.structure(experiment.problem.matrix).with_negatives:
             return Finding(False, f"requires all features and their negatives as targets, not {target.kind}")
         return several_targets(experiment)
 

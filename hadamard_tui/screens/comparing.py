@@ -11,6 +11,7 @@ from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.runs import MOST_BYTES, MOST_RUNS, Kept
 from hadamard_tui.screens.running import Running
 from hadamard_tui.widgets.side import RunList
+from hadamard_tui.widgets.stage import Stage
 
 if TYPE_CHECKING:
     from hadamard_tui.running.session import Session
@@ -115,6 +116,7 @@ class Comparing(Running):
     @on(RunList.Chosen)
     async def _run_chosen(self, event: RunList.Chosen) -> None:
         """Put up a run as it was: its set-up and its curves."""
+        from engine.spec.pictures import drawn
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         run = event.run
@@ -125,6 +127,7 @@ class Comparing(Running):
             if self.session is not None:
                 self.session.end()
             self.session, self.ghost = run.session, None
+            self.query_one(Stage).offer_pictures(drawn(run.session.plan.experiment))
             self.run_changed(run.session)
         self.notify(f"This is {run.name}; {key('run')} runs its set-up again.")
 

@@ -244,7 +244,7 @@ class Stage(Vertical):
         row = self.query_one(PictureRow)
         self.choose_picture((row.chosen + 1) % max(len(row.names), 1))
 
-    def _offer_pictures(self, pictures: Sequence[Picture]) -> None:
+    def offer_pictures(self, pictures: Sequence[Picture]) -> None:
         """Let these be chosen; the first is what the experiment is about."""
         names = [picture.title or picture.measure.label for picture in pictures]
         cut = shortened(names)
@@ -337,7 +337,7 @@ class Stage(Vertical):
         `learners` are their numbers by name, for letters and colours, `classes` what is known of bounds.
         """
         self._drawn = None
-        self._offer_pictures(pictures)
+        self.offer_pictures(pictures)
         self.query_one("#picture", ContentSwitcher).current = "loss"
         chart = self.query_one("#loss", ChartView)
         keys = f"{key('run')} runs it · {key('help')} explains the screen and its keys"

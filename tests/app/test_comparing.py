@@ -16,8 +16,10 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running import runs as runs_module
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.picture_row import PictureRow
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.side import RunList
+from hadamard_tui.widgets.stage import Stage
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -291,3 +293,20 @@ async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(ap
         assert session_of(app).trace is third.trace, "the one on the screen stays"
         runs.post_message(there)
         await until(pilot, lambda: session_of(app).trace is second.trace)
+
+
+async def test_a_run_that_is_put_up_again_has_its_own_pictures(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        laboratory = app.laboratory
+        row = laboratory.query_one(PictureRow)
+        await finished(app, pilot)
+        pictures = [{"x": "k", "measure": measure, "title": measure} for measure in ("loss", "error")]
+        await laboratory._take(EditableExperiment(PRESET | {"pictures": pictures, "claims": []}, None))
+        await finished(app, pilot)
+        laboratory.query_one(Stage).choose_picture(2)
+        without, with_pictures = laboratory.runs.kept
+        for run, names in ((without, ()), (with_pictures, ("loss", "error"))):
+            laboratory.post_message(RunList.Chosen(run))
+            await until(pilot, lambda run=run: laboratory.session is run.session)
+            assert row.names[1:] == names
+            await until(pilot, lambda: laboratory._is_at_rest)

@@ -499,8 +499,8 @@ def test_two_measures_of_one_name_are_refused(monkeypatch):
 
 
 def test_what_parts_declare_of_methods_is_not_said_of_those_that_replace_them():
-    labelled = Labelled()
-    assert (labelled.unit, labelled.fixed_feature, labelled.values(Hadamard(d=D))) == (False, None, "any")
+    labelled = Labelled().structure(Hadamard(d=D))
+    assert (labelled.unit, labelled.fixed_feature, labelled.values) == (False, None, "any")
     signed = Signed()
     assert (signed.along_gradients, signed.stable_up_to) == (False, None)
     assert Doubling().exponentiated_rate(Linear()) is None

@@ -11,6 +11,7 @@ from engine.core.streams import Streams
 from engine.problems.data import draw
 from engine.problems.hadamard_matrices import sylvester
 from engine.problems.instances import Dense
+from engine.problems.matrices.hadamard import Hadamard
 from engine.problems.scaled_identity import ScaledIdentity
 from engine.problems.sylvester import MOST_ROWS, Sylvester, Walsh
 from engine.runtime.run import run
@@ -25,7 +26,11 @@ SYLVESTER = {
     "shifted": {"kind": "hadamard01"},
     "products": {"kind": "xor", "features": "products"},
 }
-LINEAR = [kind for kind, member in catalogue.members("targets").items() if member.linear]
+LINEAR = [
+    kind
+    for kind in catalogue.members("targets")
+    if kind != "file" and catalogue.make("targets", kind).structure(Hadamard(d=16)).linear
+]
 TARGETS = [*LINEAR, "coin"]
 
 

@@ -227,7 +227,7 @@ def test_what_equals_an_invariant_rule_on_signs_does_so_no_longer_beside_noise()
 def test_fast_backends_leave_such_learners_alone(option):
     words = {"matrix": "hadamard", "d": 64, "protocol": "one-pass"}
     learner = {**gd(1 / 128), option: ALL[option]}
-    for path in [name for name, backend in backends().items() if not backend.takes_matrix]:
+    for path in [name for name, backend in backends().items() if not backend.needs.matrix]:
         with pytest.raises(BadInput) as caught:
             run(described(learner, **words, path=path))
         assert caught.value.where == "run.path"

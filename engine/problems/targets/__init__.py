@@ -42,81 +42,63 @@ class Combination(NamedTuple):
         )
 
 
+class TargetStructure(NamedTuple):
+    """What a target declares of its labels on a matrix, before noise. The defaults bind nobody."""
+
+    values: Values = "any"
+    """What every label is."""
+
+    one_hot: bool = False
+    """Whether every instance has a label above 0 for one target, its class, and 0 for the others."""
+
+    linear: bool = False
+    """Whether every target is a `combination` on each family that has a constant feature or needs none."""
+
+    has_w_star: bool = False
+    """Whether every target is one combination w* of features, of any length."""
+
+    unit: bool = False
+    """Whether every target is a combination w* of features, ‖w*‖ = 1, independent of the instances."""
+
+    given: tuple[float, ...] | None = None
+    """w* of the only target, up to zeros at its end, if that is given and no draw."""
+
+    fixed_feature: int | None = None
+    """The number of the only feature that is a target, if there is one and it was chosen beforehand."""
+
+    is_random_feature: bool = False
+    """Whether the only target is one feature, drawn uniformly from all of them in every replica."""
+
+    are_features: bool = False
+    """Whether every target is one feature with weight 1, whichever it is."""
+
+    with_negatives: bool = False
+    """Whether the targets are all features and their negatives."""
+
+    is_any_parity: bool = False
+    """Whether the only target is the product of a set of features, drawn uniformly from all sets."""
+
+    are_coins: bool = False
+    """Whether every label is ±1 by a fair coin, independent of the instances and of all other labels."""
+
+    is_odd: bool = False
+    """Whether the label changes sign when all features of the instance do, as combinations do."""
+
+    is_never_zero: bool = False
+    """Whether no label is 0, whose sign counts as +1."""
+
+    is_zero: bool = False
+    """Whether every label is 0."""
+
+
 class Target(Part, frozen=True):
     """A rule that gives every instance m labels, one per target."""
 
-    declares: ClassVar[frozenset[str]] = frozenset(
-        (
-            "unit",
-            "has_w_star",
-            "linear",
-            "fixed_feature",
-            "is_random_feature",
-            "is_any_parity",
-            "with_negatives",
-            "values",
-            "one_hot",
-            "given",
-            "is_zero",
-            "is_odd",
-            "is_never_zero",
-            "are_features",
-            "are_coins",
-        )
-    )
+    declares: ClassVar[frozenset[str]] = frozenset(("structure",))
 
-    @property
-    def unit(self) -> bool:
-        """Whether every target is a combination w* of features, ‖w*‖ = 1, independent of the instances."""
-        return False
-
-    is_zero: ClassVar[bool] = False
-    """Whether every label is 0."""
-
-    has_w_star: ClassVar[bool] = False
-    """Whether every target is one combination w* of features, of any length."""
-
-    linear: ClassVar[bool] = False
-    """Whether every target is a `combination` on each family that has a constant feature or needs none."""
-
-    with_negatives: ClassVar[bool] = False
-    """Whether the targets are all features and their negatives."""
-
-    @property
-    def given(self) -> tuple[float, ...] | None:
-        """w* of the only target, up to zeros at its end, if that is given and no draw."""
-        return None
-
-    @property
-    def fixed_feature(self) -> int | None:
-        """The number of the only feature that is a target, if there is one and it was chosen beforehand."""
-        return None
-
-    @property
-    def is_random_feature(self) -> bool:
-        """Whether the only target is one feature, drawn uniformly from all of them in every replica."""
-        return False
-
-    @property
-    def is_any_parity(self) -> bool:
-        """Whether the only target is the product of a set of features, drawn uniformly from all sets."""
-        return False
-
-    def is_odd(self, matrix: Matrix) -> bool:
-        """Whether the label changes sign when all features of the instance do, as combinations do."""
-        return self.has_w_star
-
-    def is_never_zero(self, matrix: Matrix) -> bool:
-        """Whether no label is 0, whose sign counts as +1."""
-        return self.values(matrix) == "signs"
-
-    def are_features(self, matrix: Matrix) -> bool:
-        """Whether every target is one feature with weight 1, whichever it is."""
-        return False
-
-    def are_coins(self, matrix: Matrix) -> bool:
-        """Whether every label is ±1 by a fair coin, independent of the instances and of all other labels."""
-        return False
+    def structure(self, matrix: Matrix) -> TargetStructure:
+        """What it declares of its labels on instances of a matrix."""
+        return TargetStructure()
 
     def columns(self, matrix: Matrix) -> int:
         """m: how many targets are learned at once."""
@@ -140,10 +122,6 @@ class Target(Part, frozen=True):
     def check(self, matrix: Matrix) -> None:
         """Raises BadInput if this target does not fit the matrix."""
 
-    def values(self, matrix: Matrix) -> Values:
-        """What every label is before noise."""
-        return "any"
-
     def data_report(self, matrix: Matrix) -> DataReport | None:
         """How labels were read from a file, or that those of the instances' file are not learned.
 
@@ -153,7 +131,3 @@ class Target(Part, frozen=True):
         if report is None or not report.label:
             return None
         return report.of_labels(0, f"the label is not learned, as the target is {self.kind}")
-
-    def one_hot(self, matrix: Matrix) -> bool:
-        """Whether every instance has a label above 0 for one target, its class, and 0 for the others."""
-        return False

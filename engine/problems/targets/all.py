@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
-from engine.core.parts import Values
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
-from engine.problems.targets import Combination, Target
+from engine.problems.targets import Combination, Target, TargetStructure
 
 
 class All(Target, frozen=True, tag="all"):
@@ -18,21 +15,19 @@ class All(Target, frozen=True, tag="all"):
     Source: WV05; WKA21 Thm 9; theory.md §2.
     """
 
-    has_w_star: ClassVar[bool] = True
-    linear: ClassVar[bool] = True
-
-    @property
-    def unit(self) -> bool:
-        return True
-
-    def are_features(self, matrix: Matrix) -> bool:
-        return True
+    def structure(self, matrix: Matrix) -> TargetStructure:
+        return TargetStructure(
+            values=matrix.feature_values,
+            linear=True,
+            has_w_star=True,
+            unit=True,
+            are_features=True,
+            is_odd=True,
+            is_never_zero=matrix.feature_values == "signs",
+        )
 
     def columns(self, matrix: Matrix) -> int:
         return matrix.feature_count()
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:
         return Combination.of(np.arange(matrix.feature_count()), 1.0, len(streams.seeds))
-
-    def values(self, matrix: Matrix) -> Values:
-        return matrix.feature_values

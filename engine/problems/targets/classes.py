@@ -10,11 +10,11 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.core.parts import SELDOM, BadInput, Values
+from engine.core.parts import SELDOM, BadInput
 from engine.core.streams import Streams
 from engine.problems.data_report import DataReport
 from engine.problems.matrices import Matrix, Rows
-from engine.problems.targets import Target
+from engine.problems.targets import Target, TargetStructure
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -47,7 +47,7 @@ class Classes(Target, frozen=True, tag="classes"):
 
     def columns(self, matrix: Matrix) -> int:
         count = matrix.class_count()
-        return 1 if count is None or not self.one_hot(matrix) else count
+        return 1 if count is None or not self._one_hot(matrix) else count
 
     def check(self, matrix: Matrix) -> None:
         if matrix.class_count() is None:
@@ -77,7 +77,7 @@ class Classes(Target, frozen=True, tag="classes"):
 
     def _labels(self, numbers: Numbers, matrix: Matrix) -> Rows:
         """Labels [R, m, n] of classes [R, n]."""
-        if not self.one_hot(matrix):
+        if not self._one_hot(matrix):
             return np.where(numbers[:, None] == 0, 1.0, -1.0)
         count = matrix.class_count()
         assert count is not None, "check() admits no other family"
@@ -98,12 +98,12 @@ class Classes(Target, frozen=True, tag="classes"):
                 found[replica, wrong] = (numbers[replica, wrong] + others[replica, wrong]) % count
         return found
 
-    def values(self, matrix: Matrix) -> Values:
-        if not self.one_hot(matrix):
-            return "signs"
-        return "bits" if self.size == "1" else "any"
+    def structure(self, matrix: Matrix) -> TargetStructure:
+        if not self._one_hot(matrix):
+            return TargetStructure("signs", is_never_zero=True)
+        return TargetStructure("bits" if self.size == "1" else "any", one_hot=True)
 
-    def one_hot(self, matrix: Matrix) -> bool:
+    def _one_hot(self, matrix: Matrix) -> bool:
         return self.each or matrix.class_count() != 2
 
 

@@ -8,10 +8,10 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import BadInput, Dimension, Values
+from engine.core.parts import BadInput, Dimension
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
-from engine.problems.targets import Target
+from engine.problems.targets import Target, TargetStructure
 
 
 class Coin(Target, frozen=True, tag="coin"):
@@ -41,15 +41,8 @@ class Coin(Target, frozen=True, tag="coin"):
         coins = streams("target").signs(n, 1).astype(np.float64)
         return matrix.repeated(coins).swapaxes(1, 2)
 
-    def is_odd(self, matrix: Matrix) -> bool:
-        """Coins are, in law; and the negative of a row has the negative of its label."""
-        return self.classes == 2
-
-    def are_coins(self, matrix: Matrix) -> bool:
-        return self.classes == 2 and matrix.repeat is None
-
-    def values(self, matrix: Matrix) -> Values:
-        return "signs" if self.classes == 2 else "bits"
-
-    def one_hot(self, matrix: Matrix) -> bool:
-        return self.classes > 2
+    def structure(self, matrix: Matrix) -> TargetStructure:
+        if self.classes > 2:
+            return TargetStructure("bits", one_hot=True)
+        # Coins are odd in law, and the negative of a row has the negative of its label.
+        return TargetStructure("signs", are_coins=matrix.repeat is None, is_odd=True, is_never_zero=True)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 
-from engine.core.parts import Values
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
-from engine.problems.targets import Combination, Target
+from engine.problems.targets import Combination, Target, TargetStructure
 
 
 class Constant(Target, frozen=True, tag="constant"):
@@ -21,8 +19,6 @@ class Constant(Target, frozen=True, tag="constant"):
     the talk, part I; theory.md §2.
     """
 
-    linear: ClassVar[bool] = True
-
     def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:
         if matrix.constant_column is None:
             return None
@@ -32,14 +28,16 @@ class Constant(Target, frozen=True, tag="constant"):
         n, _ = matrix.shape()
         return np.ones((len(streams.seeds), 1, n))
 
-    def is_odd(self, matrix: Matrix) -> bool:
-        """Only as a feature: the label 1 of other families does not change with the instance."""
-        return matrix.constant_column is not None
-
-    def are_features(self, matrix: Matrix) -> bool:
-        return matrix.constant_column is not None
-
-    def values(self, matrix: Matrix) -> Values:
-        if matrix.constant_column is not None:
-            return matrix.feature_values
-        return "bits" if matrix.feature_values == "bits" else "signs"
+    def structure(self, matrix: Matrix) -> TargetStructure:
+        # The label 1 of families without a constant feature does not change sign with the instance.
+        is_feature = matrix.constant_column is not None
+        values = matrix.feature_values
+        if not is_feature:
+            values = "bits" if values == "bits" else "signs"
+        return TargetStructure(
+            values,
+            linear=True,
+            are_features=is_feature,
+            is_odd=is_feature,
+            is_never_zero=values == "signs",
+        )

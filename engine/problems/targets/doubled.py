@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
-from engine.core.parts import Values
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
-from engine.problems.targets import Combination, Target
+from engine.problems.targets import Combination, Target, TargetStructure
 
 
 class Doubled(Target, frozen=True, tag="doubled"):
@@ -19,13 +16,16 @@ class Doubled(Target, frozen=True, tag="doubled"):
     theory.md §2.
     """
 
-    has_w_star: ClassVar[bool] = True
-    linear: ClassVar[bool] = True
-    with_negatives: ClassVar[bool] = True
-
-    @property
-    def unit(self) -> bool:
-        return True
+    def structure(self, matrix: Matrix) -> TargetStructure:
+        return TargetStructure(
+            values="signs" if matrix.feature_values == "signs" else "any",
+            linear=True,
+            has_w_star=True,
+            unit=True,
+            with_negatives=True,
+            is_odd=True,
+            is_never_zero=matrix.feature_values == "signs",
+        )
 
     def columns(self, matrix: Matrix) -> int:
         return 2 * matrix.feature_count()
@@ -34,6 +34,3 @@ class Doubled(Target, frozen=True, tag="doubled"):
         features = np.arange(matrix.feature_count())
         plus, minus = (Combination.of(features, size, len(streams.seeds)) for size in (1.0, -1.0))
         return Combination(*(np.concatenate(halves, axis=1) for halves in zip(plus, minus, strict=True)))
-
-    def values(self, matrix: Matrix) -> Values:
-        return "signs" if matrix.feature_values == "signs" else "any"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import MOST_FEATURES, BadInput, Values
+from engine.core.parts import MOST_FEATURES, BadInput
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
-from engine.problems.targets import Combination, Target
+from engine.problems.targets import Combination, Target, TargetStructure
 
 
 class Feature(Target, frozen=True, tag="feature"):
@@ -18,9 +18,6 @@ class Feature(Target, frozen=True, tag="feature"):
 
     Features are counted from 0. Source: WKA21 §3; theory.md §2.
     """
-
-    has_w_star: ClassVar[bool] = True
-    linear: ClassVar[bool] = True
 
     index: Annotated[int, Meta(ge=0, lt=MOST_FEATURES, title="feature i", description="counted from 0")] = 3
 
@@ -33,19 +30,17 @@ class Feature(Target, frozen=True, tag="feature"):
                 + (f"the {d} features are 0 … {d - 1}" if d > 1 else "the only one is feature 0"),
             )
 
-    @property
-    def unit(self) -> bool:
-        return True
-
-    def are_features(self, matrix: Matrix) -> bool:
-        return True
-
-    @property
-    def fixed_feature(self) -> int:
-        return self.index
+    def structure(self, matrix: Matrix) -> TargetStructure:
+        return TargetStructure(
+            values=matrix.feature_values,
+            linear=True,
+            has_w_star=True,
+            unit=True,
+            fixed_feature=self.index,
+            are_features=True,
+            is_odd=True,
+            is_never_zero=matrix.feature_values == "signs",
+        )
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:
         return Combination.of(np.array([self.index]), 1.0, len(streams.seeds))
-
-    def values(self, matrix: Matrix) -> Values:
-        return matrix.feature_values

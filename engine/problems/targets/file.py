@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from engine.core.parts import BadInput, Values
+from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.problems import table
 from engine.problems.class_labels import Labels
@@ -25,7 +25,7 @@ from engine.problems.table_settings import (
     Separator,
     TableSettings,
 )
-from engine.problems.targets import Target
+from engine.problems.targets import Target, TargetStructure
 
 PLACE = "problem.target"
 
@@ -79,11 +79,10 @@ class File(Target, frozen=True, tag="file"):
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         return self._labels(matrix).numbers[matrix.order(streams)].swapaxes(1, 2)
 
-    def values(self, matrix: Matrix) -> Values:
-        return table.values_of(self._labels(matrix).numbers)
-
-    def one_hot(self, matrix: Matrix) -> bool:
-        return self._labels(matrix).one_hot
+    def structure(self, matrix: Matrix) -> TargetStructure:
+        labels = self._labels(matrix)
+        values = table.values_of(labels.numbers)
+        return TargetStructure(values, one_hot=labels.one_hot, is_never_zero=values == "signs")
 
     def data_report(self, matrix: Matrix) -> DataReport | None:
         if self.path is not None:

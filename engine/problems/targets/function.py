@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.core.expressions import LONGEST, BadExpression, tabulated
-from engine.core.parts import BadField, BadInput, Values
+from engine.core.parts import BadField, BadInput
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
 from engine.problems.targets import Target
@@ -41,9 +41,6 @@ class Function(Target, frozen=True, tag="function"):
             return tabulated(self.f, features().astype(np.float64)).swapaxes(1, 2)
         except BadExpression as error:
             raise BadInput("problem.target.f", f"{error}; take another function or interval") from error
-
-    def values(self, matrix: Matrix) -> Values:
-        return "any"
 
 
 def of_one_entry(matrix: Matrix) -> None:

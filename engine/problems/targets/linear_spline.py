@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import LARGEST, BadField, Values
+from engine.core.parts import LARGEST, BadField
 from engine.core.streams import Streams
 from engine.formulas.relu_interpolation import spline
 from engine.problems.matrices import Matrix, Rows
@@ -51,6 +51,3 @@ class LinearSpline(Target, frozen=True, tag="linear-spline"):
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         x, y = np.array(self.points).T
         return spline(x, y, features()[:, :, 0].astype(np.float64))[:, None]
-
-    def values(self, matrix: Matrix) -> Values:
-        return "any"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
@@ -11,7 +11,7 @@ from engine.core.factors import Pair, no_pair, pair_of
 from engine.core.parts import BadInput, Count, Positive
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
-from engine.problems.targets import Combination, Target
+from engine.problems.targets import Combination, Target, TargetStructure
 
 
 class LowRank(Target, frozen=True, tag="low-rank"):
@@ -21,18 +21,14 @@ class LowRank(Target, frozen=True, tag="low-rank"):
     row by row it is w*. Source: WGL20; theory-bias.md §49.
     """
 
-    has_w_star: ClassVar[bool] = True
-    linear: ClassVar[bool] = True
-
     factors: Pair = None
     rank: Annotated[Count, Meta(title="rank", description="of W*")] = 1
     norm: Annotated[
         Positive, Meta(title="‖W*‖_F", description="root of the sum of squares of all entries")
     ] = 1.0
 
-    @property
-    def unit(self) -> bool:
-        return self.norm == 1
+    def structure(self, matrix: Matrix) -> TargetStructure:
+        return TargetStructure(linear=True, has_w_star=True, unit=self.norm == 1, is_odd=True)
 
     def check(self, matrix: Matrix) -> None:
         d = matrix.feature_count()

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import BadInput, Count, Values
+from engine.core.parts import BadInput, Count
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
-from engine.problems.targets import Target
+from engine.problems.targets import Target, TargetStructure
 
 
 class Parity(Target, frozen=True, tag="parity"):
@@ -26,9 +26,10 @@ class Parity(Target, frozen=True, tag="parity"):
         Meta(title="degree k", description="features in the product; any: any set of them"),
     ] = "any"
 
-    @property
-    def is_any_parity(self) -> bool:
-        return self.degree == "any"
+    def structure(self, matrix: Matrix) -> TargetStructure:
+        # A product of evenly many features stays when all of them change sign.
+        odd = self.degree != "any" and self.degree % 2 == 1
+        return TargetStructure("signs", is_any_parity=self.degree == "any", is_odd=odd, is_never_zero=True)
 
     def check(self, matrix: Matrix) -> None:
         if matrix.feature_values != "signs":
@@ -47,10 +48,3 @@ class Parity(Target, frozen=True, tag="parity"):
         chosen = draws.uniform(d) < 0.5 if self.degree == "any" else draws.permutation(d) < self.degree
         found: Rows = np.where(chosen[:, None], features(), 1.0).prod(2)[:, None]
         return found
-
-    def is_odd(self, matrix: Matrix) -> bool:
-        """A product of evenly many features stays when all of them change sign."""
-        return self.degree != "any" and self.degree % 2 == 1
-
-    def values(self, matrix: Matrix) -> Values:
-        return "signs"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import BadInput, Count, Values
+from engine.core.parts import BadInput, Count
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
-from engine.problems.targets import Combination, Target
+from engine.problems.targets import Combination, Target, TargetStructure
 
 
 class Sparse(Target, frozen=True, tag="sparse"):
@@ -20,26 +20,21 @@ class Sparse(Target, frozen=True, tag="sparse"):
     is ±1/√r by a fair coin. Source: WGL20 §4; theory.md §2.
     """
 
-    has_w_star: ClassVar[bool] = True
-    linear: ClassVar[bool] = True
-
     r: Annotated[Count, Meta(title="non-zeros r", description="features in the label")] = 5
     signs: Annotated[bool, Meta(title="signs", description="flip each non-zero weight at random")] = False
 
-    @property
-    def unit(self) -> bool:
-        return True
-
-    @property
-    def is_random_feature(self) -> bool:
-        return self.r == 1 and not self.signs
-
-    def is_never_zero(self, matrix: Matrix) -> bool:
-        """A sum of oddly many ±1/√r is not 0."""
-        return matrix.feature_values == "signs" and self.r % 2 == 1
-
-    def are_features(self, matrix: Matrix) -> bool:
-        return self.is_random_feature
+    def structure(self, matrix: Matrix) -> TargetStructure:
+        features, flipped = matrix.feature_values, self.signs and matrix.feature_values == "bits"
+        return TargetStructure(
+            "any" if self.r > 1 or flipped else features,
+            linear=True,
+            has_w_star=True,
+            unit=True,
+            is_random_feature=self.r == 1 and not self.signs,
+            are_features=self.r == 1 and not self.signs,
+            is_odd=True,
+            is_never_zero=features == "signs" and self.r % 2 == 1,  # a sum of oddly many ±1/√r
+        )
 
     def check(self, matrix: Matrix) -> None:
         d = matrix.feature_count()
@@ -52,8 +47,3 @@ class Sparse(Target, frozen=True, tag="sparse"):
         places = stream.permutation(matrix.feature_count())[:, : self.r]
         sizes = stream.signs(self.r) if self.signs else np.ones(places.shape)
         return Combination(places[:, None], sizes[:, None] / np.sqrt(self.r))
-
-    def values(self, matrix: Matrix) -> Values:
-        if self.r > 1:
-            return "any"
-        return "any" if self.signs and matrix.feature_values == "bits" else matrix.feature_values

@@ -11,7 +11,7 @@ from msgspec import Meta
 from engine.core.parts import LARGEST, Count
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
-from engine.problems.targets import Target
+from engine.problems.targets import Target, TargetStructure
 
 
 class TanhLayer(Target, frozen=True, tag="tanh-layer"):
@@ -33,8 +33,8 @@ class TanhLayer(Target, frozen=True, tag="tanh-layer"):
     def columns(self, matrix: Matrix) -> int:
         return self.outputs
 
-    def is_odd(self, matrix: Matrix) -> bool:
-        return True
+    def structure(self, matrix: Matrix) -> TargetStructure:
+        return TargetStructure(is_odd=True)
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         layer = streams("target").normal(self.outputs, matrix.feature_count())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
@@ -11,7 +11,7 @@ from msgspec import Meta
 from engine.core.parts import LARGEST, SELDOM, BadInput, Count, Values
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
-from engine.problems.targets import Combination, Target
+from engine.problems.targets import Combination, Target, TargetStructure
 
 MOST_WEIGHTS = 4096
 """Weights that are given one by one, at most."""
@@ -23,9 +23,6 @@ class Weights(Target, frozen=True, tag="weights"):
     As in the fixed draws of the theory: w = (1, .5, .8), or 1/√5 on the first five features. With `copies` r
     the weights come r times, one after the other. Source: theory-bias.md §§34, 47; theory-symmetry.md §19.
     """
-
-    linear: ClassVar[bool] = True
-    has_w_star: ClassVar[bool] = True
 
     w: Annotated[
         tuple[Annotated[float, Meta(ge=-LARGEST, le=LARGEST)], ...],
@@ -40,28 +37,21 @@ class Weights(Target, frozen=True, tag="weights"):
         Count, Meta(title="copies", description="how often the weights repeat", extra=SELDOM)
     ] = 1
 
-    @property
-    def given(self) -> tuple[float, ...]:
-        return self._all
-
-    @property
-    def unit(self) -> bool:
-        return math.isclose(math.hypot(*self._all), 1.0, rel_tol=1e-12)
-
-    @property
-    def fixed_feature(self) -> int | None:
-        places = [place for place, weight in enumerate(self._all) if weight != 0]
-        return places[0] if len(places) == 1 and self._all[places[0]] == 1 else None
-
-    def is_never_zero(self, matrix: Matrix) -> bool:
-        """One weight exceeds the sum of all others, or there are oddly many of one size."""
-        sizes = [abs(weight) for weight in self._all if weight != 0]
-        dominated = bool(sizes) and 2 * max(sizes) > sum(sizes)
-        odd = len(sizes) % 2 == 1 and len(set(sizes)) == 1
-        return matrix.feature_values == "signs" and (dominated or odd)
-
-    def are_features(self, matrix: Matrix) -> bool:
-        return self.fixed_feature is not None
+    def structure(self, matrix: Matrix) -> TargetStructure:
+        features, weights = matrix.feature_values, [weight for weight in self._all if weight != 0]
+        feature = self._all.index(1.0) if weights == [1.0] else None
+        negated: Values = "signs" if weights == [-1.0] and features == "signs" else "any"
+        return TargetStructure(
+            negated if feature is None else features,
+            linear=True,
+            has_w_star=True,
+            unit=math.isclose(math.hypot(*self._all), 1.0, rel_tol=1e-12),
+            given=self._all,
+            fixed_feature=feature,
+            are_features=feature is not None,
+            is_odd=True,
+            is_never_zero=features == "signs" and _never_cancel([abs(weight) for weight in weights]),
+        )
 
     @property
     def _all(self) -> tuple[float, ...]:
@@ -76,8 +66,8 @@ class Weights(Target, frozen=True, tag="weights"):
         copies = len(streams.seeds), 1, 1
         return Combination(np.tile(np.arange(len(self._all)), copies), np.tile(self._all, copies))
 
-    def values(self, matrix: Matrix) -> Values:
-        if self.fixed_feature is not None:
-            return matrix.feature_values
-        negative = [weight for weight in self._all if weight != 0] == [-1.0]
-        return "signs" if negative and matrix.feature_values == "signs" else "any"
+
+def _never_cancel(sizes: list[float]) -> bool:
+    """Whether no signs of these sizes add up to 0: one exceeds all others, or oddly many are equal."""
+    dominated = bool(sizes) and 2 * max(sizes) > sum(sizes)
+    return dominated or (len(sizes) % 2 == 1 and len(set(sizes)) == 1)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
-from engine.problems.targets import Target
+from engine.problems.targets import Target, TargetStructure
 
 
 class Zero(Target, frozen=True, tag="zero"):
@@ -19,10 +18,8 @@ class Zero(Target, frozen=True, tag="zero"):
     §41, theory-nets.md §33.
     """
 
-    is_zero: ClassVar[bool] = True
-
-    def is_odd(self, matrix: Matrix) -> bool:
-        return True
+    def structure(self, matrix: Matrix) -> TargetStructure:
+        return TargetStructure(is_odd=True, is_zero=True)
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         n, _ = matrix.shape()
