@@ -60,6 +60,20 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+DEAF = """
+import sys
+from hadamard_tui.cli import main
+from hadamard_tui.terminal.keys import Keys
+read = Keys.messages
+def messages(self, text):
+    if "?" in text:
+        raise RuntimeError("no keys")
+    return read(self, text)
+Keys.messages = messages
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 @pytest.fixture
 def opened() -> Iterator[Open]:
     """Opens the program; whatever is left of it at the end is killed."""
@@ -198,6 +212,17 @@ def test_a_crash_keeps_the_set_up_and_its_traceback_and_exits_3(opened: Open, la
     assert b"error: the program failed: RuntimeError: a defect of ours; its traceback is in" in told
     assert b"Traceback" not in told
     assert "in action_theme" in file.read_text()
+    assert size_kept(last) == 16
+
+
+def test_an_error_in_the_thread_that_reads_keys_ends_the_app(opened: Open, last: Path) -> None:
+    terminal = opened(*SMALL, script=DEAF)
+    terminal.shows("r runs it")
+    terminal.press(b"?")
+    assert terminal.end() == 3
+    assert given_back(terminal)
+    assert b"error: the program failed: RuntimeError: no keys; its traceback is in" in terminal.written
+    assert "in messages" in last.with_name("traceback.txt").read_text()
     assert size_kept(last) == 16
 
 
