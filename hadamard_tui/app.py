@@ -50,7 +50,7 @@ from hadamard_tui.terminal.plain_text import AsciiFilter
 from hadamard_tui.terminal.signals import heeded
 from hadamard_tui.terminal.steady_notification import SteadyNotification
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
-from hadamard_tui.terminal.textual_internals import FailingApp, driver_of, notifications_of
+from hadamard_tui.terminal.textual_internals import FailingApp, driver_of, lay_out, notifications_of
 from hadamard_tui.widgets.preset_choice import PresetChoice
 from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.stage import Stage
@@ -324,24 +324,20 @@ class HadamardApp(FailingApp):
 
         Notifications are not on it, as that the last picture was written.
         """
-        name = filename or f"{self.title}_{datetime.now():%Y-%m-%dT%H_%M_%S_%f}.svg"
-        self._photograph_to(Path(path or "", name), frozenset())
-
-    def _photograph_to(self, file: Path, hidden: frozenset[Widget]) -> None:
-        """Write the screen to a file once no notification is on it, and show the `hidden` ones again."""
-        racks = frozenset(rack for rack in self.screen.query("ToastRack") if rack.display)
-        if racks:
-            for rack in racks:
-                rack.display = False
-            self.call_after_refresh(self._photograph_to, file, hidden | racks)
-            return
+        toasts = [rack for rack in self.screen.query("ToastRack") if rack.display]
+        for rack in toasts:
+            rack.display = False
+        if toasts:
+            lay_out(self.screen)
         try:
             picture = self._photograph()
         finally:
-            for rack in hidden:
+            for rack in toasts:
                 rack.display = True
-        if picture is not None:
-            self._report(self.files.write(str(file), lambda: picture, partial(place_file, file)))
+        if picture is None:
+            return
+        file = Path(path or "", filename or f"{self.title}_{datetime.now():%Y-%m-%dT%H_%M_%S_%f}.svg")
+        self._report(self.files.write(str(file), lambda: picture, partial(place_file, file)))
 
     def _photograph(self) -> bytes | None:
         """The screen as SVG; None where the browser has it."""

@@ -51,6 +51,14 @@ def replace_output(driver: LinuxDriver, replace: Callable[[IO[str]], Output]) ->
     return output
 
 
+def lay_out(screen: Screen[Any]) -> None:
+    """Lay out a screen at once, so that a picture of it shows what has changed.
+
+    The public `refresh(layout=True)` does it some messages later, and `call_after_refresh` may come before.
+    """
+    screen._refresh_layout()
+
+
 def forget_drawn_widgets() -> None:
     """Release the widgets that are gone.
 

@@ -24,6 +24,7 @@ from hadamard_tui.terminal.textual_internals import (
     TerminalParser,
     driver_of,
     forget_drawn_widgets,
+    lay_out,
     notifications_of,
 )
 
@@ -87,6 +88,19 @@ def test_a_driver_writes_to_the_file_that_replaces_its_own(tmp_path: Path) -> No
     terminal.shows("large words")
     terminal.press(b"x")
     assert terminal.end() == 0
+
+
+async def test_a_screen_is_laid_out_at_once() -> None:
+    app = App[None]()
+    async with app.run_test() as pilot:
+        first, second = Static("first"), Static("second")
+        await app.mount(first, second)
+        await pilot.pause()
+        assert second.region.y == 1
+        first.display = False
+        assert second.region.y == 1, "Textual lays out later"
+        lay_out(app.screen)
+        assert second.region.y == 0
 
 
 async def test_what_removed_widgets_drew_stays_in_memory_until_it_is_forgotten() -> None:
