@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from engine.core.singular_values import looked_at
 from engine.problems.hadamard_matrices import sylvester
 from engine.runtime.drawn_data import DrawnData
-from hadamard_tui.headless import jobs
+from hadamard_tui.headless import bench
 
 D = 1024
 LR = {"GD": 1 / (2 * D), "EGU": 0.15, "EGU±": 0.15, "spindly": 0.0375, "AdaGrad": 1 / 32}
@@ -70,12 +70,12 @@ def ours(learner: str, matrix: str = "hadamard") -> Callable[[], Record]:
     """
 
     def work() -> Record:
-        experiment = jobs.all_targets(learner, matrix=matrix)
+        experiment = bench.all_targets(learner, matrix=matrix)
         with tempfile.TemporaryDirectory() as compiled:
             os.environ["NUMBA_CACHE_DIR"] = compiled
             with unpinned():
-                first = jobs.measure(experiment, compiles_first=False)
-            _, second = (jobs.measure(experiment) for _ in range(2))
+                first = bench.measure(experiment, compiles_first=False)
+            _, second = (bench.measure(experiment) for _ in range(2))
         loss = float(second.trace.curves[0].mean("loss")[100])
         return {
             "cpu": second.cpu,
@@ -222,8 +222,8 @@ def by_expert(learner: str, closed: bool = False) -> Callable[[], Record]:
     def work() -> Record:
         import fused
 
-        experiment = jobs.all_targets(learner)
-        trace = jobs.measure(experiment).trace.curves[0]
+        experiment = bench.all_targets(learner)
+        trace = bench.measure(experiment).trace.curves[0]
         expected, errors = trace.mean("loss"), trace.mean("error")
         X, lr = DrawnData().of(experiment, "cpu").instances.rows[0].numpy(), FUSED[learner]
         curve = fused.closed_curve if closed else fused.curve

@@ -18,7 +18,7 @@ from engine.runtime.compiling import compile_first
 from engine.runtime.run import run
 from engine.spec import presets
 from engine.spec.experiment import Experiment
-from hadamard_tui.headless import jobs
+from hadamard_tui.headless import bench
 
 FOLDER = Path(backends.__file__).parent
 BESIDE = {"compiled": ("tiled", "loops"), "preactivations": ("nets",)}
@@ -35,26 +35,26 @@ def preset(name: str, *settings: str) -> Callable[[], Experiment]:
 JOBS: dict[str, list[tuple[str, Callable[[], Experiment]]]] = {
     "numpy": [("hadamard-128", preset("hadamard-128"))],
     "one-by-one": [
-        ("J2 GD", lambda: jobs.all_targets("GD")),
-        ("J2 AdaGrad", lambda: jobs.all_targets("AdaGrad")),
-        ("J3 GD", lambda: jobs.million("GD", 1000)),
+        ("J2 GD", lambda: bench.all_targets("GD")),
+        ("J2 AdaGrad", lambda: bench.all_targets("AdaGrad")),
+        ("J3 GD", lambda: bench.million("GD", 1000)),
     ],
     "by-responses": [
-        ("J2 momentum", lambda: jobs.all_targets("momentum")),
+        ("J2 momentum", lambda: bench.all_targets("momentum")),
         ("momentum-128, d = 2048", preset("momentum-128", "problem.matrix.d=2048")),
     ],
     "by-rows": [
-        ("J2 GD on random signs", lambda: jobs.all_targets("GD", matrix="rademacher")),
+        ("J2 GD on random signs", lambda: bench.all_targets("GD", matrix="rademacher")),
     ],
     "structured": [
-        ("J2 spindly", lambda: jobs.all_targets("spindly")),
-        ("J4", lambda: jobs.learning_curve(20)),
+        ("J2 spindly", lambda: bench.all_targets("spindly")),
+        ("J4", lambda: bench.learning_curve(20)),
     ],
-    "preactivations": [("J4", lambda: jobs.learning_curve(20))],
+    "preactivations": [("J4", lambda: bench.learning_curve(20))],
     "compiled": [
         ("hadamard-4096-all-targets", preset("hadamard-4096-all-targets")),
-        ("J2 hypentropy", lambda: jobs.all_targets("hypentropy")),
-        ("J3 EGU±", lambda: jobs.million("EGU±", 60)),
+        ("J2 hypentropy", lambda: bench.all_targets("hypentropy")),
+        ("J3 EGU±", lambda: bench.million("EGU±", 60)),
     ],
 }
 

@@ -24,7 +24,7 @@ from contest import Contender, Record, Row, contest
 from numpy.typing import NDArray
 
 from engine.problems.hadamard_matrices import sylvester
-from hadamard_tui.headless import jobs
+from hadamard_tui.headless import bench
 
 D, REPLICAS, LR, STEPS, TOLERANCE = 128, 20, 0.02, 3000, 1e-6
 GRID = range(0, D + 1, 4)
@@ -37,10 +37,10 @@ Net = tuple[Floats, Floats, Floats]
 
 def ours(path: str) -> Record:
     """All nets of the curve, as the engine trains them by one of its backends."""
-    experiment = jobs.learning_curve(REPLICAS, D)
+    experiment = bench.learning_curve(REPLICAS, D)
     if path != "auto":
-        experiment = jobs.on_path(experiment, path)
-    first, done = (jobs.measure(experiment, threads()) for _ in range(2))
+        experiment = bench.on_path(experiment, path)
+    first, done = (bench.measure(experiment, threads()) for _ in range(2))
     curve = done.trace.curves[0]
     return {
         "cpu": done.cpu,

@@ -21,10 +21,10 @@ from engine.planning.run_plan import plan_run
 from engine.runtime.memory_estimate import give_back
 from engine.spec import reading
 from engine.spec.experiment import Experiment
-from hadamard_tui.headless import jobs
+from hadamard_tui.headless import bench
 
 FEATURE = {"kind": "feature", "index": 3}
-GD = {"architecture": jobs.LINEAR, "update": {"kind": "gd", "lr": 1e-4}}
+GD = {"architecture": bench.LINEAR, "update": {"kind": "gd", "lr": 1e-4}}
 CLOSE = 0.25
 
 Make = Callable[[int, Path], Experiment]
@@ -42,13 +42,13 @@ def measured(make: Make, small: int, size: int) -> Callable[[], Record]:
 
     def work() -> Record:
         with tempfile.TemporaryDirectory() as folder:
-            jobs.measure(make(small, Path(folder)))
+            bench.measure(make(small, Path(folder)))
             experiment = make(size, Path(folder))
             estimate = needed_bytes(plan_run(experiment)) / 2**20
             give_back()
             before = resident("VmRSS")
             Path("/proc/self/clear_refs").write_text("5")  # the most from here on
-            done = jobs.measure(experiment)
+            done = bench.measure(experiment)
             peak = resident("VmHWM") - before
         backend = done.trace.curves[0].backend
         off = abs(estimate / peak - 1)
@@ -62,13 +62,13 @@ def on(matrix: str, path: str, learner: dict[str, Any], examples: int | None = N
 
     def make(d: int, folder: Path) -> Experiment:
         protocol = {"kind": "one-pass", "examples": examples}
-        return jobs.on_path(jobs.described(d, FEATURE, protocol, {"it": learner}, matrix, **more), path)
+        return bench.on_path(bench.described(d, FEATURE, protocol, {"it": learner}, matrix, **more), path)
 
     return make
 
 
 def all_targets(learner: str, path: str, matrix: str = "hadamard") -> Make:
-    return lambda d, folder: jobs.on_path(jobs.all_targets(learner, d, 64, matrix), path)
+    return lambda d, folder: bench.on_path(bench.all_targets(learner, d, 64, matrix), path)
 
 
 def on_file(learner: dict[str, Any], examples: int | None = None, loss: str = "square") -> Make:
@@ -91,16 +91,16 @@ def on_file(learner: dict[str, Any], examples: int | None = None, loss: str = "s
 
 
 def nets(path: str) -> Make:
-    return lambda d, folder: jobs.on_path(jobs.learning_curve(20, d), path)
+    return lambda d, folder: bench.on_path(bench.learning_curve(20, d), path)
 
 
-MULTIPLIED = jobs.ALL_TARGETS["EGU±"]
+MULTIPLIED = bench.ALL_TARGETS["EGU±"]
 JOBS: dict[str, tuple[Make, int, int]] = {
     "structured, d = 2²⁰": (on("hadamard", "structured", MULTIPLIED, 60), 1 << 10, 1 << 20),
     "structured, d = 2²²": (on("hadamard", "structured", MULTIPLIED, 20), 1 << 10, 1 << 22),
     "compiled, d = 2²⁰": (on("hadamard", "compiled", MULTIPLIED, 60), 1 << 10, 1 << 20),
     "compiled, 1024 targets": (all_targets("EGU±", "compiled"), 128, 1024),
-    "one-by-one, d = 2²⁰": (on("hadamard", "one-by-one", jobs.ALL_TARGETS["GD"], 1000), 1 << 10, 1 << 20),
+    "one-by-one, d = 2²⁰": (on("hadamard", "one-by-one", bench.ALL_TARGETS["GD"], 1000), 1 << 10, 1 << 20),
     "one-by-one, 2048 targets": (all_targets("GD", "one-by-one"), 128, 2048),
     "dense, d = 4096": (on("gaussian", "dense", GD, 60), 64, 4096),
     "dense, 512 replicas": (on("gaussian", "dense", GD, 64, replicas=512), 64, 256),

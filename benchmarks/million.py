@@ -19,7 +19,7 @@ from contest import Contender, Record, contest
 from engine.planning.run_plan import plan_run
 from engine.runtime import memory_estimate
 from engine.runtime.run import prepare
-from hadamard_tui.headless import jobs
+from hadamard_tui.headless import bench
 
 D = 1 << 20
 SIZES, EXAMPLES, RATE = (20, 24, 26), 60, 0.15
@@ -29,7 +29,7 @@ def job(learner: str, examples: int) -> Callable[[], Record]:
     """One learner and so many examples, and after how many of them its loss is below 0.01."""
 
     def work() -> Record:
-        done = jobs.measure(jobs.million(learner, examples), threads=2)
+        done = bench.measure(bench.million(learner, examples), threads=2)
         loss = done.trace.curves[0].mean("loss")
         below = np.flatnonzero(loss < 0.01)
         off = float(np.abs(loss - (1 - np.arange(len(loss)) / D)).max()) if learner == "GD" else None
@@ -53,7 +53,7 @@ def long_vector(bits: int, expert: bool) -> Callable[[], Record]:
         import torch
 
         d = 1 << bits
-        experiment = jobs.on_path(jobs.million("EGU±", EXAMPLES, d), "compiled")
+        experiment = bench.on_path(bench.million("EGU±", EXAMPLES, d), "compiled")
         torch.set_num_threads(1)
         with torch.no_grad():
             _, (learner_run,) = prepare(plan_run(experiment))
@@ -79,10 +79,10 @@ def long_vector(bits: int, expert: bool) -> Callable[[], Record]:
     return work
 
 
-CONTENDERS = {name: Contender(job(name, 60)) for name in jobs.MILLION}
+CONTENDERS = {name: Contender(job(name, 60)) for name in bench.MILLION}
 CONTENDERS["GD"] = Contender(job("GD", 1000))
 for bits in SIZES:
-    if memory_estimate.fits(jobs.million("EGU±", EXAMPLES, 1 << bits), memory_estimate.available("cpu")):
+    if memory_estimate.fits(bench.million("EGU±", EXAMPLES, 1 << bits), memory_estimate.available("cpu")):
         CONTENDERS[f"2^{bits} passes"] = Contender(long_vector(bits, expert=False))
         CONTENDERS[f"2^{bits} expert"] = Contender(long_vector(bits, expert=True))
 

@@ -14,16 +14,16 @@ import torch
 from contest import machine
 
 from engine.spec.experiment import Experiment
-from hadamard_tui.headless import jobs
+from hadamard_tui.headless import bench
 
 D, EXAMPLES = 4096, 256
 TOUCHED = {"GD": 4, "EGU": 4, "EGU±": 8, "spindly": 4, "AdaGrad": 6}
 """How many times a step must read or write a number for each weight."""
 
 
-def on(experiment: Experiment, device: str) -> jobs.Measured:
+def on(experiment: Experiment, device: str) -> bench.Measured:
     run = msgspec.structs.replace(experiment.run, device=device)
-    return jobs.measure(msgspec.structs.replace(experiment, run=run))
+    return bench.measure(msgspec.structs.replace(experiment, run=run))
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
         return
     results = {"card": torch.cuda.get_device_name()}
     for learner, touched in TOUCHED.items():
-        experiment = jobs.all_targets(learner, D, EXAMPLES)
+        experiment = bench.all_targets(learner, D, EXAMPLES)
         on(experiment, "cuda")
         card, cpu = on(experiment, "cuda"), on(experiment, "cpu")
         off = abs(card.trace.curves[0].mean("loss") - cpu.trace.curves[0].mean("loss")).max()
@@ -46,7 +46,7 @@ def main() -> None:
             "GB/s": bytes_per_second / 1e9,
             "off CPU by": float(off),
         }
-    card = on(jobs.learning_curve(20, D), "cuda")
+    card = on(bench.learning_curve(20, D), "cuda")
     results["J4"] = {"wall": card.wall}
     print(json.dumps({"machine": machine(), **results}, indent=None if as_json else 2))
 

@@ -19,7 +19,7 @@ from contest import Contender, Record, Row, contest, fast_blas
 from numpy.typing import NDArray
 
 from engine.spec import reading
-from hadamard_tui.headless import jobs
+from hadamard_tui.headless import bench
 
 N, D = 20_000, 500
 FEATURES, NOISE = 20, 0.5
@@ -77,7 +77,7 @@ def ours(name: str) -> Callable[[], Record]:
                 "run": {"device": "cpu"},
                 "learners": [{"name": name, **LEARNERS[name]}],
             }
-            first, done = (jobs.measure(reading.parse(described)) for _ in range(2))
+            first, done = (bench.measure(reading.parse(described)) for _ in range(2))
         losses = done.trace.curves[0].mean("loss")
         times = {"cpu": done.cpu, "wall": done.wall, "first": first.cpu}
         return {**times, "peak": first.peak, **some(losses)}
@@ -91,11 +91,11 @@ def timed(losses: Callable[[Floats, Floats], Floats], signs: bool = False) -> Ca
     def work() -> Record:
         X, y = table(signs)
         losses(X[: 2 * BLOCK], y[: 2 * BLOCK])
-        before = jobs.peak_mib()
+        before = bench.peak_mib()
         wall, cpu = time.perf_counter(), time.process_time()
         found = losses(X, y)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        return {"cpu": cpu, "wall": wall, "peak": jobs.peak_mib() - before, **some(found)}
+        return {"cpu": cpu, "wall": wall, "peak": bench.peak_mib() - before, **some(found)}
 
     return work
 

@@ -21,7 +21,7 @@ from engine.core.parts import BadInput
 from engine.planning.memory import needed_bytes
 from engine.planning.run_plan import plan_run
 from engine.spec.experiment import Experiment
-from hadamard_tui.headless import jobs
+from hadamard_tui.headless import bench
 
 STEPS, CLOSE = 40, 0.1
 FEATURE = {"kind": "feature", "index": 3}
@@ -31,37 +31,37 @@ REAL = {"kind": "sparse", "r": 2}
 
 def structured(d: int) -> Experiment:
     """EGU± on rows on demand: O(d) for a step and its loss."""
-    return jobs.on_path(one("EGU±", d, REAL), "structured")
+    return bench.on_path(one("EGU±", d, REAL), "structured")
 
 
 def compiled(d: int) -> Experiment:
     """The same in a compiled pass."""
-    return jobs.on_path(one("EGU±", d, REAL), "compiled")
+    return bench.on_path(one("EGU±", d, REAL), "compiled")
 
 
 def dense(d: int) -> Experiment:
     """EGU± on the matrix: O(d²) for the losses of a record."""
-    return jobs.on_path(one("EGU±", d, FEATURE), "dense")
+    return bench.on_path(one("EGU±", d, FEATURE), "dense")
 
 
 def targets(count: int) -> Experiment:
     """EGU for all m = d features on rows on demand: O(m d) for a step and its loss."""
-    return jobs.on_path(jobs.all_targets("EGU", count, min(STEPS, count)), "structured")
+    return bench.on_path(bench.all_targets("EGU", count, min(STEPS, count)), "structured")
 
 
 def rows(n: int) -> Experiment:
     """GD with logistic loss over n rows of 256 random signs: O(n d) for the loss of a record."""
     described = {"kind": "one-pass", "examples": STEPS, "loss": "logistic"}
     matrix: Any = {"kind": "rademacher", "d": 256, "n": n}
-    experiment = jobs.described(256, FEATURE, described, {"GD": jobs.ALL_TARGETS["GD"]}, matrix=matrix)
-    return jobs.on_path(experiment, "dense")
+    experiment = bench.described(256, FEATURE, described, {"GD": bench.ALL_TARGETS["GD"]}, matrix=matrix)
+    return bench.on_path(experiment, "dense")
 
 
 def width(units: int) -> Experiment:
     """Steps of ReLU nets of so many units for every fourth k of 128 rows: O(k h) for each."""
-    net = {"architecture": {**jobs.NET, "widths": [units]}, "update": {"kind": "gd", "lr": 1 / (8 * units)}}
+    net = {"architecture": {**bench.NET, "widths": [units]}, "update": {"kind": "gd", "lr": 1 / (8 * units)}}
     protocol = {"kind": "erm", "every": 4, "steps": STEPS, "tolerance": 0}
-    return jobs.on_path(jobs.described(128, FEATURE, protocol, {"net": net}), "preactivations")
+    return bench.on_path(bench.described(128, FEATURE, protocol, {"net": net}), "preactivations")
 
 
 def replicas(count: int) -> Experiment:
@@ -71,7 +71,7 @@ def replicas(count: int) -> Experiment:
 
 def one(learner: str, d: int, target: dict[str, Any], **settings: int) -> Experiment:
     protocol = {"kind": "one-pass", "examples": STEPS}
-    return jobs.described(d, target, protocol, {learner: jobs.ALL_TARGETS[learner]}, **settings)
+    return bench.described(d, target, protocol, {learner: bench.ALL_TARGETS[learner]}, **settings)
 
 
 class Sweep(NamedTuple):
@@ -127,8 +127,8 @@ def measured(sweep: Sweep, quick: bool) -> Found:
 
 def seconds(experiment: Experiment, repeats: int) -> float:
     """The median CPU time of a run, after a first one."""
-    jobs.measure(experiment)
-    return statistics.median(jobs.measure(experiment).cpu for _ in range(repeats))
+    bench.measure(experiment)
+    return statistics.median(bench.measure(experiment).cpu for _ in range(repeats))
 
 
 def picture(found: Mapping[str, Found], file: str) -> None:

@@ -13,7 +13,7 @@ import time
 from contest import Contender, Record, Row, contest
 
 from engine.spec import presets
-from hadamard_tui.headless import jobs
+from hadamard_tui.headless import bench
 
 
 def process(*command: str) -> Record:
@@ -28,8 +28,8 @@ def process(*command: str) -> Record:
 def engine() -> Record:
     """The run alone, warm: torch is loaded and has run once before."""
     experiment = presets.load("hadamard-128")
-    first = jobs.measure(experiment)
-    warm = jobs.measure(experiment)
+    first = bench.measure(experiment)
+    warm = bench.measure(experiment)
     return {"cpu": warm.cpu, "wall": warm.wall, "first": first.wall}
 
 

@@ -25,7 +25,7 @@ from engine.spec.experiment import SUBJECTS
 from engine.spec.pictures import drawn
 from engine.spec.preset_index import Entry, index
 from engine.spec.reading import Raw
-from hadamard_tui.browsing import thumbnail, thumbnails
+from hadamard_tui.browsing import preview, thumbnail
 from hadamard_tui.browsing.preview import takes
 from hadamard_tui.browsing.thumbnail import Thumbnail
 from hadamard_tui.headless import console
@@ -65,7 +65,7 @@ def main() -> int:
     for name in names:
         presets.path_of(name)
     errors = console.errors()
-    kept = {name: one for name, one in thumbnails.read(thumbnails.FILE).items() if name in presets.names()}
+    kept = {name: one for name, one in preview.read(preview.FILE).items() if name in presets.names()}
     due = [entry for entry in index() if entry.name in names or (not names and _is_stale(entry, kept))]
     failed = _run_all(due, kept, errors)
     for picture in PICTURES.glob("*.svg"):
@@ -96,7 +96,7 @@ def _run_all(due: Sequence[Entry], kept: dict[str, Thumbnail], errors: Console) 
             errors.print(f"{entry.name}: {error}")
             failed = True
             continue
-        thumbnails.write(thumbnails.FILE, kept)
+        preview.write(preview.FILE, kept)
         done += expected[entry.name]
         left = sum(expected[one.name] for one in due[number:]) * (time.monotonic() - began) / done
         size = (PICTURES / f"{entry.name}.svg").stat().st_size / 1000

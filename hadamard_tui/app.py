@@ -46,7 +46,7 @@ from hadamard_tui.state import own_presets, state_file
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import Memory, View
 from hadamard_tui.terminal import clipboard
-from hadamard_tui.terminal.plain_text import AsciiFilter
+from hadamard_tui.terminal.ascii_text import AsciiFilter
 from hadamard_tui.terminal.signals import heeded
 from hadamard_tui.terminal.steady_notification import SteadyNotification
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames

@@ -14,7 +14,7 @@ from rich.console import Console
 from engine.spec import presets
 from engine.spec.experiment import SUBJECTS
 from engine.spec.preset_index import Entry, entry_of, index
-from hadamard_tui.browsing import thumbnails
+from hadamard_tui.browsing import preview
 from hadamard_tui.browsing.thumbnail import Thumbnail
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -46,14 +46,14 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "make", make)
     monkeypatch.setattr(module, "PICTURES", tmp_path / "gallery")
     monkeypatch.setattr(module, "PAGE", tmp_path / "gallery.md")
-    monkeypatch.setattr(thumbnails, "FILE", tmp_path / "thumbnails.json")
+    monkeypatch.setattr(preview, "FILE", tmp_path / "thumbnails.json")
     monkeypatch.setattr(module, "index", lambda: tuple(map(entry_of, ("eg-128", "rank-64", "vaw-128"))))
     monkeypatch.setattr(sys, "argv", ["gallery.py"])
     return module
 
 
 def test_every_chart_that_comes_with_the_program_is_of_a_preset_and_has_its_picture_on_the_page():
-    kept, page = thumbnails.read(thumbnails.FILE), (DOCS / "gallery.md").read_text(encoding="utf-8")
+    kept, page = preview.read(preview.FILE), (DOCS / "gallery.md").read_text(encoding="utf-8")
     assert kept.keys() <= set(presets.names())
     assert {file.stem for file in (DOCS / "gallery").glob("*.svg")} == kept.keys()
     assert set(re.findall(r"\]\(gallery/(.+?)\.svg\)", page)) == kept.keys()
@@ -63,7 +63,7 @@ def test_every_chart_that_comes_with_the_program_is_of_a_preset_and_has_its_pict
 
 
 def test_most_presets_have_a_chart_of_what_they_say_now():
-    kept = thumbnails.shipped()
+    kept = preview.shipped()
     fresh = [entry for entry in index() if entry.name in kept and kept[entry.name].digest == entry.digest]
     assert len(fresh) >= 0.8 * len(index()), "make gallery runs the others"
 

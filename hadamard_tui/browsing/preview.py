@@ -1,25 +1,33 @@
-"""What is shown of a preset before it is opened."""
+"""What is shown of a preset before it is opened: its text and the picture that comes with it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from rich.text import Text
 
-from hadamard_tui.browsing import thumbnail, thumbnails
+from engine.core import files
+from hadamard_tui.browsing import thumbnail
+from hadamard_tui.browsing.thumbnail import Thumbnail
 from hadamard_tui.running.progress import in_words
 
 if TYPE_CHECKING:
     from engine.spec.preset_index import Entry
-    from hadamard_tui.browsing.thumbnail import Thumbnail
 
 NO_CHART = "There is no chart of it yet: it is new, or was changed since the others were drawn."
 NO_CHART_OF_YOURS = "Charts are kept of the presets that come with the program."
 
 
+FILE = Path(__file__).with_name("thumbnails.json")
+
+
 def preview(entry: Entry, coloured: bool = True) -> Text:
     """Title, cost, chart, story, claims and source of a preset."""
-    kept = thumbnails.shipped().get(entry.name)
+    kept = shipped().get(entry.name)
     current = kept is not None and kept.digest == entry.digest
     text = Text.assemble((entry.title or "No title", "bold"), "\n", (_facts(entry, kept), "dim"), "\n")
     if kept is not None and current:
@@ -50,3 +58,24 @@ def _facts(entry: Entry, kept: Thumbnail | None) -> str:
 def takes(seconds: float) -> str:
     """How long a run takes on one processor core, in words."""
     return "less than a second" if seconds < 1 else in_words(seconds)
+
+
+@cache
+def shipped() -> Mapping[str, Thumbnail]:
+    """Those that come with the program, by the names of their presets."""
+    return read(FILE)
+
+
+def read(file: Path) -> dict[str, Thumbnail]:
+    """The thumbnails of a file, by the names of their presets; none where there is no file.
+
+    Raises: OSError; msgspec.ValidationError for a file of something else.
+    """
+    return msgspec.json.decode(file.read_bytes(), type=dict[str, Thumbnail]) if file.exists() else {}
+
+
+def write(file: Path, thumbnails: Mapping[str, Thumbnail]) -> None:
+    """Write a file with a line per preset, so that a change is seen. Raises: BadInput."""
+    encode = msgspec.json.Encoder(order="deterministic").encode
+    lines = [f"{encode(name).decode()}: {encode(one).decode()}" for name, one in sorted(thumbnails.items())]
+    files.write(file, ("{\n" + ",\n".join(lines) + "\n}\n").encode(), "thumbnails")

@@ -13,7 +13,7 @@ from rich.cells import cell_len, set_cell_size
 from engine.core.notation import briefer
 from hadamard_tui.charts.abbreviations import ever_shorter, without_common_keys
 from hadamard_tui.charts.coincidence import are_equal
-from hadamard_tui.charts.owner import owned
+from hadamard_tui.charts.line_names import owned
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import LineStyle, Series

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from rich.cells import cell_len
 
-from hadamard_tui.charts.owner import owned
 from hadamard_tui.charts.patterns import is_line
 
 if TYPE_CHECKING:
@@ -163,3 +162,19 @@ class _Heights(NamedTuple):
         others = np.ones(len(far), dtype=bool)
         others[[index, *along]] = False
         return bool((far[others] >= far[index] + _NEARER).all())
+
+
+class Owned(NamedTuple):
+    """A line that is about one curve alone."""
+
+    what: str
+    """What it is called without that curve, as "bound"."""
+
+    whose: str
+    """The name of the curve."""
+
+
+def owned(name: str, curves: Iterable[str]) -> Owned | None:
+    """What a line called "bound of EGU" is, and whose; None if it is of none of these curves."""
+    whose = next((curve for curve in curves if name.endswith(f" of {curve}")), None)
+    return None if whose is None else Owned(name.removesuffix(f" of {whose}"), whose)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec.structs import replace
 
 from hadamard_tui.charts.bars import bars
-from hadamard_tui.charts.contours import level_lines
 from hadamard_tui.charts.different_lines import different
 from hadamard_tui.charts.ends import ends
 from hadamard_tui.charts.heat_map import Contour, HeatMap
-from hadamard_tui.charts.picture_marks import marks, upright
-from hadamard_tui.charts.series import LineStyle, Series
+from hadamard_tui.charts.patterns import is_line
+from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.series_builder import (
     SMALL_LETTERS,
     Pen,
@@ -45,6 +45,12 @@ GUESS, GUESSED = "?", 0.1
 
 PROVED = ("lower", "upper", "exact")
 """The directions of lines that are proved; others are fainter."""
+
+
+_PEN_UP = np.full((1, 2), np.nan)
+
+
+STYLE: LineStyle = "pairs"
 
 
 def plot(look: Look) -> Plot:
@@ -239,3 +245,64 @@ def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> Co
 def _contour(mark: Marked, heat: HeatView) -> Contour:
     """A mark over a heat map, a straight one from end to end."""
     return Contour(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))
+
+
+def level_lines(
+    x: np.ndarray,
+    y: np.ndarray,
+    values: np.ndarray,
+    level: float,
+    x_log: bool = False,
+    y_log: bool = False,
+) -> np.ndarray:
+    """The path [n, 2] along which `values` [Ny, Nx] equal `level`, with rows of NaN between its pieces.
+
+    Interpolated linearly between the points of the grid, on a log axis in log x. Nothing is drawn next to
+    what is not finite, nor on a grid of a single row or column. Shape [0, 2] if there is no crossing.
+    """
+    from contourpy import contour_generator  # here, as most charts have no contours
+
+    if min(values.shape) < 2:
+        return np.empty((0, 2))
+    across, up = (np.log10(at) if log else at for at, log in ((x, x_log), (y, y_log)))
+    squares: Any = contour_generator(across, up, np.ma.masked_invalid(values), name="serial")
+    pieces = squares.lines(level)
+    if not pieces:
+        return np.empty((0, 2))
+    path: np.ndarray = np.concatenate([part for piece in pieces for part in (piece, _PEN_UP)][:-1])
+    for column, log in enumerate((x_log, y_log)):
+        if log:
+            path[:, column] = 10.0 ** path[:, column]
+    return path
+
+
+def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
+    """Marks, straight ones through all that the series show: above 0, where x is logarithmic."""
+    xs, ys = (np.concatenate([getattr(one, name) for one in series] or [np.empty(0)]) for name in "xy")
+    xs, ys = xs[xs > 0] if x_log else xs, ys[np.isfinite(ys)]
+    if not (len(xs) and len(ys)):
+        return []
+    found = []
+    for mark in _once(view.marks):
+        x, y = mark.between(xs[[xs.argmin(), xs.argmax()]], ys[[ys.argmin(), ys.argmax()]])
+        found.append(Series(mark.name, np.array(x), np.array(y), others(), STYLE))
+    return found
+
+
+def upright(one: Series, axes: Axes) -> Series:
+    """A mark at one place on x, from the foot of the chart to its top; all else as it is."""
+    is_upright = one.style == STYLE and is_line(one) and len(one.x) == 2 and one.x[0] == one.x[1]
+    return replace(one, y=np.array(axes.y_limits)) if is_upright else one
+
+
+def _once(marks: Sequence[Marked]) -> list[Marked]:
+    """The marks to draw: those at the same places, whatever splits the curves, are one, of that title."""
+    at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
+    for mark in marks:
+        at_places.setdefault((mark.x, mark.y), []).append(mark)
+    found = []
+    for same in at_places.values():
+        parts = zip(*(mark.name.split(", ") for mark in same), strict=False)
+        shared = ", ".join(part[0] for part in takewhile(lambda part: len({*part}) == 1, parts))
+        found += [same[0]._replace(name=shared)] if len(same) > 1 and shared else same
+    return found

@@ -1,24 +1,51 @@
-"""How fast the engine is on this machine, beside the reference machine of docs/performance.md."""
+"""The jobs that the speed of the engine is measured by, and `hadamard-tui bench`, which runs them."""
 
 from __future__ import annotations
 
 import os
 import platform
+import resource
+import sys
+import time
 from collections.abc import Iterator
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from engine.core.lazy import torch
-from hadamard_tui.headless import jobs
+from engine.core.lazy import load_torch, torch
+from engine.planning.run_plan import plan_run
+from engine.runtime.compiling import compile_first
+from engine.runtime.run import run
+from engine.spec import presets, reading
 
 if TYPE_CHECKING:
-    from hadamard_tui.headless.jobs import Job, Measured
+    from engine.results.trace import Trace
+    from engine.spec.experiment import Experiment
 
 QUICK = ("J1", "J2 GD", "J3 EGU±")
+
+
+LINEAR = {"kind": "linear"}
+ALL_TARGETS = {
+    "GD": {"architecture": LINEAR, "update": {"kind": "gd", "lr": 1 / 2048}},
+    "EGU": {"architecture": LINEAR, "update": {"kind": "egu", "lr": 0.15}},
+    "EGU±": {"architecture": LINEAR, "update": {"kind": "egu-pm", "lr": 0.15}},
+    "spindly": {"architecture": {"kind": "spindly"}, "update": {"kind": "gd", "lr": 0.0375}},
+    "hypentropy": {"architecture": LINEAR, "update": {"kind": "hypentropy", "lr": 0.15}},
+    "private rates": {"architecture": LINEAR, "update": {"kind": "private-rates", "lr": 0.125}},
+    "AdaGrad": {"architecture": LINEAR, "update": {"kind": "adagrad", "lr": 1 / 32}},
+    "momentum": {"architecture": LINEAR, "update": {"kind": "momentum", "lr": 1 / 8192}},
+}
+MILLION = {
+    "EGU±": ALL_TARGETS["EGU±"],
+    "hypentropy": ALL_TARGETS["hypentropy"],
+    "spindly": ALL_TARGETS["spindly"],
+}
+NET = {"kind": "dense", "widths": [128], "activation": "relu"}
 
 
 class Timed(NamedTuple):
@@ -30,13 +57,13 @@ class Timed(NamedTuple):
 
 def timed(quick: bool, errors: Console) -> Iterator[Timed]:
     """Run the jobs one after the other on one thread; of the short ones a second run counts."""
-    for job in jobs.jobs():
+    for job in jobs():
         if quick and job.name not in QUICK:
             continue
         with errors.status(f"{job.name}: {job.text}"):
-            measured = jobs.measure(job.experiment)
+            measured = measure(job.experiment)
             if measured.wall < 1:
-                measured = jobs.measure(job.experiment)
+                measured = measure(job.experiment)
         yield Timed(job, measured)
 
 
@@ -76,3 +103,134 @@ def as_json(found: list[Timed]) -> dict[str, Any]:
             for job, measured in found
         ],
     }
+
+
+class Job(NamedTuple):
+    """One experiment to be timed."""
+
+    name: str
+    text: str
+    experiment: Experiment
+    reference: float | None = None
+    """Seconds of one core on the reference machine of docs/performance.md."""
+
+
+class Measured(NamedTuple):
+    """What a run cost, and what it yielded."""
+
+    cpu: float
+    wall: float
+    peak: float
+    """MiB of memory at the peak, above those before."""
+    trace: Trace
+
+
+def jobs() -> list[Job]:
+    """The jobs that every machine can run, the short ones first."""
+    found = [
+        Job(
+            "J1",
+            "hadamard-128, five learners",
+            presets.load("hadamard-128", ["run.device=cpu"]),
+            REFERENCE["J1"],
+        )
+    ]
+    found += [
+        Job(f"J2 {name}", "1024 targets, d = 1024, one pass", all_targets(name), REFERENCE[f"J2 {name}"])
+        for name in ALL_TARGETS
+    ]
+    found += [
+        Job(f"J3 {name}", "d = 2²⁰, 60 examples", million(name, 60), REFERENCE[f"J3 {name}"])
+        for name in MILLION
+    ]
+    found.append(Job("J3 GD", "d = 2²⁰, 1000 examples", million("GD", 1000), REFERENCE["J3 GD"]))
+    found.append(Job("J4", "learning curve, 20 ReLU nets for every k", learning_curve(20), REFERENCE["J4"]))
+    return found
+
+
+def all_targets(
+    learner: str, d: int = 1024, examples: int | None = None, matrix: str = "hadamard"
+) -> Experiment:
+    """J2: all features of a matrix as targets, the loss after every example."""
+    protocol = {"kind": "one-pass", "examples": examples}
+    return described(d, "all", protocol, {learner: ALL_TARGETS[learner]}, matrix)
+
+
+def million(learner: str, examples: int, d: int = 1 << 20) -> Experiment:
+    """J3: one target among 2²⁰ features."""
+    gd = {"architecture": LINEAR, "update": {"kind": "gd", "lr": 1 / (2 * d)}}
+    protocol = {"kind": "one-pass", "examples": examples}
+    return described(d, {"kind": "feature", "index": 3}, protocol, {learner: {"GD": gd, **MILLION}[learner]})
+
+
+def learning_curve(replicas: int, d: int = 128) -> Experiment:
+    """J4: for every fourth k fully connected ReLU nets, trained to a loss of 10⁻⁶."""
+    protocol = {"kind": "erm", "every": d // 32, "steps": 3000, "tolerance": 1e-6}
+    net = {"architecture": {**NET, "widths": [d]}, "update": {"kind": "gd", "lr": 0.02}}
+    return described(d, {"kind": "feature", "index": 3}, protocol, {"net": net}, replicas=replicas)
+
+
+def described(
+    d: int,
+    target: str | dict[str, Any],
+    protocol: dict[str, Any],
+    learners: dict[str, Any],
+    matrix: str | dict[str, Any] = "hadamard",
+    **settings: Any,
+) -> Experiment:
+    """An experiment on a matrix of this family, with what presets leave to their defaults."""
+    return reading.parse(
+        {
+            "problem": {
+                "matrix": {"kind": matrix, "d": d} if isinstance(matrix, str) else matrix,
+                "target": {"kind": target} if isinstance(target, str) else target,
+            },
+            "protocol": protocol,
+            "run": {"device": "cpu", **settings},
+            "learners": [{"name": name, **learner} for name, learner in learners.items()],
+        }
+    )
+
+
+def on_path(experiment: Experiment, path: str) -> Experiment:
+    """The same experiment on a path of its own."""
+    return msgspec.structs.replace(experiment, run=msgspec.structs.replace(experiment.run, path=path))
+
+
+def measure(experiment: Experiment, threads: int = 1, compiles_first: bool = True) -> Measured:
+    """Run an experiment that makes no claims once, and say what it cost.
+
+    Torch is loaded before, and what numba compiles is on disk, unless a slower backend is to serve meanwhile.
+    """
+    load_torch(threads)
+    if compiles_first:
+        compile_first(plan_run(experiment))
+    before = peak_mib()
+    wall, cpu = time.perf_counter(), time.process_time()
+    trace = run(msgspec.structs.replace(experiment, claims=()))
+    return Measured(time.process_time() - cpu, time.perf_counter() - wall, peak_mib() - before, trace)
+
+
+def peak_mib() -> float:
+    """The most memory that this process has held, in MiB."""
+    kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
+    return kib / 1024
+
+
+REFERENCE: dict[str, float] = {
+    "J1": 0.018,
+    "J2 GD": 0.051,
+    "J2 EGU": 0.085,
+    "J2 EGU±": 0.119,
+    "J2 spindly": 0.084,
+    "J2 hypentropy": 0.119,
+    "J2 private rates": 0.083,
+    "J2 AdaGrad": 0.062,
+    "J2 momentum": 0.118,
+    "J3 EGU±": 0.79,
+    "J3 hypentropy": 0.62,
+    "J3 spindly": 0.56,
+    "J3 GD": 0.19,
+    "J4": 0.31,
+}
+"""Seconds of one core on the reference machine, by job."""

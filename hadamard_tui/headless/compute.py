@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.runtime.store import Store
     from engine.spec.experiment import Experiment
     from engine.spec.points import Plan
-    from hadamard_tui.headless.progress_lines import ProgressLines
+    from hadamard_tui.headless.console import ProgressLines
 
 POLL_SECONDS = 0.05
 

@@ -1,4 +1,4 @@
-"""Where the commands print to."""
+"""Where the commands print to, and their progress in lines where standard error is no terminal."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from time import monotonic
 from typing import Any
 
 from rich.console import Console
@@ -18,13 +19,16 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from hadamard_tui.headless.progress_lines import ProgressLines
 from hadamard_tui.terminal.signals import undone
 from hadamard_tui.terminal.standard_streams import printing
 
 PIPED_WIDTH = 80
 NARROWEST = 40
 WITHOUT_BAR = b"\r\x1b[2K\x1b[?25h"
+
+
+PERIOD = 10.0
+"""Seconds between two lines."""
 
 
 class Output(Console):
@@ -96,3 +100,20 @@ def _give_back(errors: Console) -> None:
     with suppress(OSError):
         terminal = os.open(os.ttyname(errors.file.fileno()), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
         os.write(terminal, WITHOUT_BAR)
+
+
+class ProgressLines:
+    """Prints how far a command has come, once in every PERIOD seconds."""
+
+    def __init__(self, errors: Console, label: str = "") -> None:
+        """Count the time from now on. `label` begins what a line says, as the name of a preset."""
+        self._errors, self.label = errors, label
+        self._start = self._printed = monotonic()
+
+    def show(self, words: str, share: float) -> None:
+        """Print what is done and the share of all work that is done, if it is time for a line."""
+        now = monotonic()
+        if now - self._printed >= PERIOD:
+            self._printed = now
+            line = f"{now - self._start:.0f} s: {self.label}{words}, {100 * share:.0f} %"
+            self._errors.print(line, soft_wrap=True)

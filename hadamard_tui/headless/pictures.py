@@ -20,12 +20,14 @@ from engine.pictures.view import CurveView, LineView, View
 from engine.results.outcomes import divided
 from engine.results.views import view
 from engine.spec.pictures import drawn
+from hadamard_tui.charts.code_points import runs
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.different_lines import different
+from hadamard_tui.charts.half_blocks import BLACK, GROUND, INKS, WHITE
+from hadamard_tui.charts.heat_sheet import compose
 from hadamard_tui.charts.line_heads import DIRECTIONS
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.printed import printed
-from hadamard_tui.charts.printed_heat_map import printed_heat_map
 from hadamard_tui.charts.series_builder import colour_of, letter_of, letters
 from hadamard_tui.charts.ticks import x_ticks
 from hadamard_tui.charts.view_plot import heat_map, plot
@@ -35,6 +37,8 @@ from hadamard_tui.running.progress import skipped
 if TYPE_CHECKING:
     from engine.claims import Outcome
     from engine.results.results import Results
+    from hadamard_tui.charts.colour_map import ColourMap
+    from hadamard_tui.charts.heat_map import HeatMap
 
 WIDEST_CHART = 120
 CHART_HEIGHTS = (18, 28)
@@ -51,6 +55,9 @@ GAP = 2
 """Cells between two columns."""
 
 NOTHING = "—"
+
+
+_RESET = "\x1b[0m"
 
 
 def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) -> Iterator[ConsoleRenderable]:
@@ -205,3 +212,26 @@ def _cell(one: CurveView | LineView, x: float, found: View) -> str:
 def _number(value: float) -> str:
     """Four significant digits, or a whole number as it is."""
     return f"{value:g}" if value == int(value) and abs(value) < 1e12 else f"{value:.4g}"
+
+
+def printed_heat_map(heat: HeatMap, width: int, height: int, colours: ColourMap | None) -> str:
+    """A heat map of `height` lines of `width` cells, in digits where there are no colours."""
+    cells = compose(heat, width, height, colours).cells
+    rgb = {BLACK: (0, 0, 0), WHITE: (255, 255, 255)}
+    if colours is not None:
+        rgb |= {ink: (red, green, blue) for ink, (red, green, blue) in enumerate(colours.tints.tolist())}
+    lines = []
+    for glyphs, inks in zip(cells.glyphs, cells.fore.astype(np.int32) * INKS + cells.back, strict=True):
+        line = ""
+        for text, ink in runs(glyphs, inks):
+            codes = _codes(rgb, *divmod(ink, INKS))
+            line += f"\x1b[{codes}m{text}{_RESET}" if codes else text
+        lines.append(line.rstrip(" "))
+    return "\n".join(lines)
+
+
+def _codes(rgb: dict[int, tuple[int, int, int]], fore: int, back: int) -> str:
+    """The terminal's codes for an ink on another; what is of the frame has the terminal's own colours."""
+    parts = [(38, fore)] if fore in rgb else []
+    parts += [(48, back)] if back != GROUND else []
+    return ";".join(f"{kind};2;{';'.join(map(str, rgb[ink]))}" for kind, ink in parts)

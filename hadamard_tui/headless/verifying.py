@@ -15,7 +15,7 @@ from rich.text import Text
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.spec import presets
 from hadamard_tui.headless.compute import compute_all
-from hadamard_tui.headless.progress_lines import ProgressLines
+from hadamard_tui.headless.console import ProgressLines
 
 if TYPE_CHECKING:
     from engine.claims import Outcome

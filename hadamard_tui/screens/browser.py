@@ -20,7 +20,7 @@ from hadamard_tui.browsing.catalogue import Group, best, groups, matching, shown
 from hadamard_tui.browsing.preview import preview
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.keyboard.motions import motions
-from hadamard_tui.screens.framed import Framed
+from hadamard_tui.screens.modal import Framed
 from hadamard_tui.widgets.compact import compact
 from hadamard_tui.widgets.entry import Entry as Line
 from hadamard_tui.widgets.lines import Lines

@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from textual import on
+from textual.app import ComposeResult
+from textual.widgets import Input
 
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.runs import MOST_BYTES, MOST_RUNS, Kept
+from hadamard_tui.screens.modal import Modal
 from hadamard_tui.screens.running import Running
+from hadamard_tui.widgets.entry import Entry
 from hadamard_tui.widgets.side import RunList
 from hadamard_tui.widgets.stage import Stage
 
@@ -20,6 +24,9 @@ SHOWN_TO_THE_END = ("finished", "stopped", "replaying")
 """The states of a run that can be pinned."""
 
 UNPINNED = "{runs}, then {pin} on a run pins it or unpins it."
+
+
+LONGEST = 24
 
 
 class Comparing(Running):
@@ -95,7 +102,6 @@ class Comparing(Running):
         self._begin()
 
     def action_rename_run(self) -> None:
-        from hadamard_tui.screens.renaming import Renaming
 
         if (run := self._chosen_run) is not None:
             self.app.push_screen(Renaming(run.name), lambda name: self._renamed(run, name))
@@ -147,3 +153,25 @@ class Comparing(Running):
     @property
     def _runs_drawer_open(self) -> bool:
         return self.has_class("-runs-open") and not self.has_class("-huge")
+
+
+class Renaming(Modal[str | None]):
+    """One field; enter takes the name, escape leaves it as it was."""
+
+    DEFAULT_CSS = """
+    Renaming { align: center middle; }
+    Renaming Input { width: 40; max-width: 90%; border: round $primary; background: $surface; }
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._former = name
+
+    def compose(self) -> ComposeResult:
+        field = Entry(self._former, max_length=LONGEST)
+        field.border_title = f"{self._former} is called"
+        yield field
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        self.dismiss(" ".join(event.value.split()) or None)

@@ -13,8 +13,8 @@ from textual.widgets import Static
 from hadamard_tui.keyboard.actions import ACTIONS, GROUPS
 from hadamard_tui.keyboard.keymap import key, panel_key, shown_keys
 from hadamard_tui.keyboard.motions import MOTIONS
-from hadamard_tui.screens.framed import Framed
-from hadamard_tui.widgets.words import Words
+from hadamard_tui.screens.modal import Framed
+from hadamard_tui.widgets.lines import Words
 
 MOVE = "Move in lists, tables, heat maps and texts"
 

@@ -25,9 +25,9 @@ from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.weights import target_feature
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.screens.comparing import Comparing
+from hadamard_tui.screens.modal import StyledOnce
 from hadamard_tui.screens.placeholders import waiting_words
 from hadamard_tui.screens.predicting import Predicting
-from hadamard_tui.screens.styled_once import StyledOnce
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import View
 from hadamard_tui.terminal.alarm import after

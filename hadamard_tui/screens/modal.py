@@ -1,4 +1,4 @@
-"""What every page over the laboratory has in common: it closes once."""
+"""What every page over the laboratory has in common: it is styled once, closes once, and may be framed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,18 @@ from textual.message import Message
 from textual.screen import ModalScreen, ScreenResultType
 
 from hadamard_tui.keyboard.motions import motions
-from hadamard_tui.screens.styled_once import StyledOnce
 from hadamard_tui.terminal.textual_internals import SelectiveScreen
+
+
+class StyledOnce:
+    """A screen that is shown as soon as it is made.
+
+    Textual styles all widgets of a screen that comes to the top, as what they look like may have changed
+    while it was kept elsewhere. Screens of the stack follow such changes wherever they are in it.
+    """
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        event.refresh_styles = False
 
 
 class Modal(StyledOnce, SelectiveScreen, ModalScreen[ScreenResultType]):
@@ -40,3 +50,16 @@ class Modal(StyledOnce, SelectiveScreen, ModalScreen[ScreenResultType]):
         """
         late = isinstance(message, events.InputEvent | events.Mount) or message.control is not None
         return not (self._dismissed and late)
+
+
+class Framed(Modal[ScreenResultType]):
+    """A page whose only child is framed, as large as what is in it and no larger than the screen."""
+
+    DEFAULT_CSS = """
+    Framed { align: center middle; }
+    Framed > Vertical, Framed > Words {
+        width: 80; max-width: 96%; height: auto; max-height: 96%;
+        border: round $primary; padding: 0 1; background: $surface;
+    }
+    Framed OptionList { height: auto; border: none; padding: 0; background: transparent; }
+    """

@@ -14,10 +14,9 @@ from engine.core.docstrings import docstring
 from engine.spec.preset_index import naming
 from hadamard_tui.charts.line_heads import head
 from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.screens.framed import Framed
+from hadamard_tui.screens.modal import Framed
 from hadamard_tui.screens.welcome import preset_option
-from hadamard_tui.widgets.lines import Lines
-from hadamard_tui.widgets.words import Words
+from hadamard_tui.widgets.lines import Lines, Words
 
 
 class PartPage(Framed[str | None]):

@@ -11,8 +11,8 @@ from textual.widgets.option_list import Option
 
 from engine.spec import presets
 from hadamard_tui.keyboard.keymap import action_of, key
-from hadamard_tui.screens.framed import Framed
 from hadamard_tui.screens.help import Help
+from hadamard_tui.screens.modal import Framed
 from hadamard_tui.widgets.lines import Lines
 
 FIRST = ("hadamard-128", "kernels-128", "rotated-128")

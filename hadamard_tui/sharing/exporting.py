@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import tomli_w
 
 from engine.captions.caption import caption
 from engine.core import files
@@ -25,7 +27,7 @@ from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series_builder import letters
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
-from hadamard_tui.sharing import preset_file, tables
+from hadamard_tui.sharing import tables
 from hadamard_tui.sharing.animation import asciicast, gif
 from hadamard_tui.sharing.figure import figure, heat_map_figure, text_of_chart, text_of_heat_map
 from hadamard_tui.sharing.fonts import boxes
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
     from hadamard_tui.charts.heat_map import HeatMap
     from hadamard_tui.charts.series import Axes, Series
+
+EMPTY: tuple[Any, ...] = (None, "", {})
+"""What need not be said: it is the default wherever it is allowed."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,7 @@ KINDS: dict[str, Kind] = {
         "curves and bounds, one row per point", lambda shown: tables.as_parquet(_table(shown)), "pyarrow"
     ),
     ".json": Kind("all that was computed, as run --json prints it", lambda shown: _report(shown)),
-    ".toml": Kind("the set-up as a preset", lambda shown: preset_file.as_toml(shown.set_up).encode()),
+    ".toml": Kind("the set-up as a preset", lambda shown: as_toml(shown.set_up).encode()),
 }
 """By suffix."""
 
@@ -291,3 +296,19 @@ def _axes(shown: Shown) -> Axes:
     if shown.axes is None:
         raise BadInput("", "nothing is drawn yet; run the set-up first")
     return shown.axes
+
+
+def as_toml(described: Experiment | Raw) -> str:
+    """An experiment as TOML that `run` takes, its defaults said, too, lest another version has others.
+
+    A document keeps its expressions.
+
+    Data files have absolute paths, so that the preset may lie anywhere.
+    """
+    return tomli_w.dumps(_said(as_document(described)))
+
+
+def _said(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _said(item) for key, item in value.items() if item not in EMPTY}
+    return [_said(item) for item in value] if isinstance(value, list | tuple) else value

@@ -15,7 +15,6 @@ from hadamard_tui.charts.layers import drawable, drawable_band, lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.raster import paint
 from hadamard_tui.charts.series_builder import SMALL_LETTERS, number_of
-from hadamard_tui.sharing.outlines import outline
 from hadamard_tui.sharing.svg_page import (
     AREA_HEIGHT,
     DASHES,
@@ -247,3 +246,38 @@ def _sample(one: Series, into: Element, x: float, y: float) -> None:
         _shape(_shapes(into, one), one, x + room / 2, y)
         letter = {"fill": one.colour, "weight": "bold"}
         write(into, x + room + 5, y + 0.35 * WORDS, one.mark, WORDS, **letter)
+
+
+def outline(across: np.ndarray, down: np.ndarray, within: float) -> tuple[np.ndarray, np.ndarray]:
+    """Those of some points through which a line passes all others `within` so many pixels; all within 0.
+
+    The ends of every stretch without NaN are among them, and a NaN between two stretches.
+    Source: Ramer 1972; Douglas, Peucker 1973.
+    """
+    if not within:
+        return across, down
+    there = ~(np.isnan(across) | np.isnan(down))
+    keep = np.zeros(len(there), dtype=bool)
+    starts = np.flatnonzero(there & ~np.concatenate([[False], there[:-1]]))
+    ends = np.flatnonzero(there & ~np.concatenate([there[1:], [False]]))
+    keep[ends[:-1] + 1] = True
+    stretches = list(zip(starts.tolist(), ends.tolist(), strict=True))
+    while stretches:
+        first, last = stretches.pop()
+        keep[[first, last]] = True
+        if last - first < 2:
+            continue
+        far = _distances(across[first : last + 1], down[first : last + 1])
+        place = int(far.argmax())
+        if far[place] > within:
+            stretches += [(first, first + place), (first + place, last)]
+    return across[keep], down[keep]
+
+
+def _distances(across: np.ndarray, down: np.ndarray) -> np.ndarray:
+    """How far points are from the straight piece between the first and the last of them."""
+    x, y = across - across[0], down - down[0]
+    square = x[-1] ** 2 + y[-1] ** 2
+    along = np.clip((x * x[-1] + y * y[-1]) / square, 0, 1) if square else np.zeros_like(x)
+    distances: np.ndarray = np.hypot(x - along * x[-1], y - along * y[-1])
+    return distances

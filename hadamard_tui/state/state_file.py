@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -18,10 +19,14 @@ from hadamard_tui import NAME
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.looks.palette import ThemeName
 from hadamard_tui.running.playback import FASTEST_PACE, SLOWEST_PACE
-from hadamard_tui.state.quarantine import read_or_set_aside
 
 if TYPE_CHECKING:
     from engine.spec.reading import Raw
+
+MOST_BYTES = 1 << 24
+"""What the program writes itself is far smaller, even beside a set-up of thousands of learners."""
+
+Content = TypeVar("Content")
 
 
 class View(msgspec.Struct):
@@ -120,3 +125,44 @@ def write(memory: Memory) -> str:
     except BadInput as error:
         return str(error)
     return ""
+
+
+def read_or_set_aside(
+    place: Callable[[], Path], parse: Callable[[bytes], Content], default: Content, instead: str
+) -> tuple[Content, str]:
+    """What a file says, or the default and a line that says what is wrong and where the file is now.
+
+    Args:
+        place: where the file is.
+        parse: raises ValueError or RecursionError for content that makes no sense.
+        instead: what is done without the file, for that line.
+    """
+    path: Path | None = None
+    try:
+        with files.faults(""):
+            path = place()
+            content = files.read(path, MOST_BYTES)
+    except BadInput as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return default, ""
+        return default, str(BadInput(str(path or "the state file"), f"{error}; {instead}"))
+    try:
+        return parse(content), ""
+    except (ValueError, RecursionError) as error:
+        return default, str(BadInput(str(path), f"{error}; {_set_aside(path)}; {instead}"))
+
+
+def _set_aside(path: Path) -> str:
+    """Rename a file to a name that no file has yet; what was done, in words."""
+    try:
+        for number in count(1):
+            aside = path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")
+            try:
+                aside.touch(exist_ok=False)  # takes the name, lest another program does meanwhile
+            except FileExistsError:
+                continue
+            path.replace(aside)
+            break
+    except OSError as error:
+        return f"it cannot be renamed: {files.reason(error)}"
+    return f"it is now {aside.name}"

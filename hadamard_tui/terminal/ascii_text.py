@@ -1,4 +1,4 @@
-"""Text in ASCII, for terminals, pipes and fonts that have nothing else."""
+"""Text and whole screens in ASCII, for terminals, pipes and fonts that have nothing else."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 from rich.cells import cell_len
+from rich.segment import Segment
+from textual.color import Color
+from textual.filter import LineFilter
 
 from hadamard_tui.charts import plain
 
@@ -62,3 +65,17 @@ def _letter(letter: str) -> str:
         return found
     folded = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()
     return folded[:width].ljust(width) if folded else "?" * width
+
+
+class AsciiFilter(LineFilter):
+    """Replaces whatever is not ASCII in the lines of the screen."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        texts = [segment.text for segment in segments]
+        for at in range(len(texts) - 1):
+            if texts[at].endswith(EITHER) and texts[at + 1].startswith(" "):
+                texts[at], texts[at + 1] = f"{texts[at]} ", texts[at + 1][1:]
+        return [
+            Segment(to_ascii(text), style, control)
+            for text, (_, style, control) in zip(texts, segments, strict=True)
+        ]

@@ -13,7 +13,7 @@ from textual.message import Message
 
 from hadamard_tui.charts.colour_map import ColourMap, colour_map
 from hadamard_tui.charts.half_blocks import BLACK, GROUND, INKS, NOTE, TINTS, TITLE, WHITE, cell_under
-from hadamard_tui.charts.heat_reading import Reading, read
+from hadamard_tui.charts.heat_map import Reading, read
 from hadamard_tui.charts.heat_sheet import Sheet, compose
 from hadamard_tui.keyboard.motions import motions
 from hadamard_tui.looks import palette

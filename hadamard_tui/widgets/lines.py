@@ -1,4 +1,4 @@
-"""Lists of lines that come and go."""
+"""Lists of lines that come and go, and text that is scrolled."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import ClassVar
 from rich.text import Text
 from textual import events
 from textual.binding import BindingType
+from textual.containers import VerticalScroll
 from textual.widgets import OptionList
 
-from hadamard_tui.keyboard.motions import IN_LISTS
+from hadamard_tui.keyboard.motions import IN_LISTS, IN_TEXTS
 
 
 class Pages(OptionList):
@@ -40,3 +41,9 @@ class Lines(Pages):
     def on_click(self, event: events.Click) -> None:
         if event.style.meta.get("option", 0) >= self.option_count:
             event.prevent_default()
+
+
+class Words(VerticalScroll):
+    """What the keys of vi scroll, too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*IN_TEXTS]

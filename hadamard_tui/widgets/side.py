@@ -18,8 +18,7 @@ from hadamard_tui.panels import story
 from hadamard_tui.panels.story import story_text
 from hadamard_tui.running.runs import Kept, Runs, changes
 from hadamard_tui.widgets.compact import compact
-from hadamard_tui.widgets.lines import Lines
-from hadamard_tui.widgets.words import Words
+from hadamard_tui.widgets.lines import Lines, Words
 
 if TYPE_CHECKING:
     from engine.results.trace import Trace

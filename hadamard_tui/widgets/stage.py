@@ -26,13 +26,13 @@ from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
+from hadamard_tui.widgets.lines import Words
 from hadamard_tui.widgets.multiples_view import MultiplesView
 from hadamard_tui.widgets.nets_view import NetsView
 from hadamard_tui.widgets.picture_row import PictureRow, shortened
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.table_note import TableNote
 from hadamard_tui.widgets.tabs import Tabs
-from hadamard_tui.widgets.words import Words
 
 if TYPE_CHECKING:
     from engine.captions.room import Room

@@ -13,7 +13,7 @@ from engine.spec import presets
 from engine.spec.experiment import SUBJECTS
 from engine.spec.preset_index import entry_of
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.browsing import thumbnails
+from hadamard_tui.browsing import preview as thumbnails
 from hadamard_tui.browsing.catalogue import YOURS, best, groups, matching, shown_name
 from hadamard_tui.browsing.preview import NO_CHART, NO_CHART_OF_YOURS, preview
 from hadamard_tui.browsing.thumbnail import Thumbnail
@@ -25,9 +25,8 @@ from hadamard_tui.state import own_presets
 from hadamard_tui.state.config import Config
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.heat_map_view import HeatMapView
-from hadamard_tui.widgets.lines import Lines
+from hadamard_tui.widgets.lines import Lines, Words
 from hadamard_tui.widgets.scoreboard import Scoreboard
-from hadamard_tui.widgets.words import Words
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_haste import post

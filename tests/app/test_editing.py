@@ -27,7 +27,7 @@ from hadamard_tui.editing.fitting_claims import fitting
 from hadamard_tui.editing.place_words import in_words
 from hadamard_tui.editing.typed_text import text_of, value_of
 from hadamard_tui.sharing.command_line import overrides
-from hadamard_tui.sharing.preset_file import as_toml
+from hadamard_tui.sharing.exporting import as_toml
 from hadamard_tui.state.state_file import Memory
 
 

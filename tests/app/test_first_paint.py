@@ -52,7 +52,7 @@ MOST_MODULES = 180
 """Modules of the program at most that importing the app may load; there are 175."""
 
 FIRST_SCREEN = {
-    *("comparing", "laboratory", "looking", "placeholders", "predicting", "running", "styled_once"),
+    *("comparing", "laboratory", "looking", "placeholders", "predicting", "running", "modal"),
 }
 """The files of hadamard_tui/screens that make up the laboratory."""
 

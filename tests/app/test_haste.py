@@ -31,14 +31,13 @@ from hadamard_tui.running.session import Session
 from hadamard_tui.screens.blank import Blank
 from hadamard_tui.screens.browser import Browser
 from hadamard_tui.screens.commands import Commands
+from hadamard_tui.screens.comparing import Renaming
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.failure import Failure
-from hadamard_tui.screens.framed import Framed
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.jump import Jump
-from hadamard_tui.screens.modal import Modal
+from hadamard_tui.screens.modal import Framed, Modal
 from hadamard_tui.screens.part_page import PartPage
-from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.screens.welcome import Welcome
 from hadamard_tui.state.state_file import View
 from hadamard_tui.widgets.scoreboard import Scoreboard

@@ -19,8 +19,7 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.looks import palette
 from hadamard_tui.looks.themes import LOOKS, after
 from hadamard_tui.state.config import Config
-from hadamard_tui.terminal.ascii_text import to_ascii
-from hadamard_tui.terminal.plain_text import AsciiFilter
+from hadamard_tui.terminal.ascii_text import AsciiFilter, to_ascii
 from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.scoreboard import Scoreboard
 

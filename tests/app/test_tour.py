@@ -24,8 +24,8 @@ from hadamard_tui.tours.tour import STOPS, Stop, Tour, stop_at
 from hadamard_tui.widgets.banner import LINES, Banner, fitting
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.lines import Words
 from hadamard_tui.widgets.stage import PanelWords, Stage
-from hadamard_tui.widgets.words import Words
 
 from .conftest import SMALL, WIDE, until
 from .test_runs import screen_text, session_of

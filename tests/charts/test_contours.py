@@ -6,11 +6,10 @@ import pytest
 from engine.core import catalogue
 from engine.pictures.picture import Marked, Picture
 from engine.pictures.view import ContourView, HeatView, View
-from hadamard_tui.charts.contours import level_lines
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.polylines import line_dots
-from hadamard_tui.charts.view_plot import heat_map
+from hadamard_tui.charts.view_plot import heat_map, level_lines
 
 
 def test_a_level_line_of_a_plane_is_straight_and_exact():

@@ -122,7 +122,7 @@ def test_repeated_requests_are_answered_from_the_cache():
 def test_importing_the_charts_loads_neither_plotext_nor_textual():
     code = (
         "import sys, hadamard_tui.charts.frame, hadamard_tui.charts.raster, hadamard_tui.charts.printed;"
-        "import hadamard_tui.charts.printed_heat_map, hadamard_tui.charts.contours;"
+        "import hadamard_tui.headless.pictures, hadamard_tui.charts.view_plot;"
         "print({'plotext', 'textual', 'torch', 'matplotlib', 'contourpy'} & set(sys.modules))"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,8 +7,7 @@ from hadamard_tui.charts.colour_map import STEPS, colour_map
 from hadamard_tui.charts.frame import arrange
 from hadamard_tui.charts.grid import borders, cells_at
 from hadamard_tui.charts.half_blocks import BLACK, GROUND, WHITE, cell_under, paint
-from hadamard_tui.charts.heat_map import Column, Contour, HeatMap, Point
-from hadamard_tui.charts.heat_reading import read, with_error
+from hadamard_tui.charts.heat_map import Column, Contour, HeatMap, Point, read, with_error
 from hadamard_tui.charts.heat_sheet import compose
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.ticks import ticks

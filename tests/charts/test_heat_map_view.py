@@ -7,7 +7,7 @@ from textual.app import App
 
 from hadamard_tui.looks import palette
 from hadamard_tui.looks.themes import LOOKS
-from hadamard_tui.terminal.plain_text import AsciiFilter
+from hadamard_tui.terminal.ascii_text import AsciiFilter
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 
 from .heat_maps import criticality, heat

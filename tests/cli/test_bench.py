@@ -6,20 +6,20 @@ import msgspec
 import pytest
 
 from engine.spec import reading
-from hadamard_tui.headless import bench, jobs
+from hadamard_tui.headless import bench
 
 
 @pytest.fixture
 def short(monkeypatch):
     """Two jobs that take no time, one with a reference."""
-    small = jobs.described(8, "all", {"kind": "one-pass"}, {"GD": jobs.ALL_TARGETS["GD"]})
-    found = [jobs.Job("J1", "a short one", small, 1e6), jobs.Job("J9", "another", small)]
-    monkeypatch.setattr(jobs, "jobs", lambda: found)
+    small = bench.described(8, "all", {"kind": "one-pass"}, {"GD": bench.ALL_TARGETS["GD"]})
+    found = [bench.Job("J1", "a short one", small, 1e6), bench.Job("J9", "another", small)]
+    monkeypatch.setattr(bench, "jobs", lambda: found)
 
 
 def test_every_job_is_an_experiment_that_can_be_read_again():
-    found = jobs.jobs()
-    expected = ["J1", *["J2"] * len(jobs.ALL_TARGETS), *["J3"] * (len(jobs.MILLION) + 1), "J4"]
+    found = bench.jobs()
+    expected = ["J1", *["J2"] * len(bench.ALL_TARGETS), *["J3"] * (len(bench.MILLION) + 1), "J4"]
     assert [job.name[:2] for job in found] == expected
     for job in found:
         assert reading.parse(msgspec.to_builtins(job.experiment)) == job.experiment

@@ -19,9 +19,9 @@ from rich.console import Console
 from engine.results.results import Results
 from engine.runtime.sweep import PointDone, sweep
 from engine.spec.plan import plan
-from hadamard_tui.headless import compute, progress_lines
+from hadamard_tui.headless import compute, console
 from hadamard_tui.headless.compute import state
-from hadamard_tui.headless.progress_lines import ProgressLines
+from hadamard_tui.headless.console import ProgressLines
 
 from .conftest import Answer
 
@@ -53,13 +53,13 @@ def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
             assert looked.wait_for(lambda: looks[0] >= wanted, timeout=30)
         return really_sweep(*given)
 
-    monkeypatch.setattr(progress_lines, "monotonic", clock)
+    monkeypatch.setattr(console, "monotonic", clock)
     monkeypatch.setattr(compute, "sweep", sweep_after_looks)
 
 
 def test_a_line_is_printed_in_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter([100.0, 100.05, 109.95, 110.0, 110.05, 119.9, 120.3, 129.0, 135.0])
-    monkeypatch.setattr(progress_lines, "monotonic", seconds.__next__)
+    monkeypatch.setattr(console, "monotonic", seconds.__next__)
     stream = StringIO()
     lines = ProgressLines(Console(file=stream), "small (1 of 2): ")
     for share in range(8):

@@ -11,7 +11,7 @@ import pytest
 from engine.core.parts import BadInput
 from engine.spec import plan, presets, reading
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.sharing.preset_file import as_toml
+from hadamard_tui.sharing.exporting import as_toml
 
 PRESET = """
 [problem]

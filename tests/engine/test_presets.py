@@ -19,7 +19,7 @@ from engine.spec import presets
 from engine.spec.check import check
 from engine.spec.plan import plan
 from engine.spec.reading import read_raw
-from hadamard_tui.browsing import thumbnails
+from hadamard_tui.browsing import preview
 
 NAMES = presets.names()
 
@@ -32,7 +32,7 @@ All these take five seconds together; `make test-all` and `make verify` run the 
 NOT_SLOW = 10.0
 """The same for a preset of which only the beginning is run."""
 
-KEPT = thumbnails.shipped()
+KEPT = preview.shipped()
 
 
 def quicker(seconds: float) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hadamard_tui.sharing.outlines import outline
+from hadamard_tui.sharing.svg import outline
 
 
 @pytest.mark.parametrize("within", [0.1, 1.0, 10.0])

@@ -13,7 +13,7 @@ import pytest
 
 from engine.core import files
 from engine.core.parts import BadInput
-from hadamard_tui.state import quarantine
+from hadamard_tui.state import state_file
 
 KILLS = 30
 
@@ -147,7 +147,7 @@ def test_every_broken_file_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "last.json"
     for content in (b"1", b"2", b"3"):
         file.write_bytes(content)
-        _, told = quarantine.read_or_set_aside(lambda: file, broken, None, "the app starts afresh")
+        _, told = state_file.read_or_set_aside(lambda: file, broken, None, "the app starts afresh")
     assert told == f"{file}: it makes no sense; it is now last.json.broken-3; the app starts afresh"
     kept = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert kept == {"last.json.broken": b"1", "last.json.broken-2": b"2", "last.json.broken-3": b"3"}

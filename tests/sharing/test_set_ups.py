@@ -16,7 +16,7 @@ from engine.spec import presets, reading
 from engine.spec.reading import Raw
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.sharing.command_line import BASE, command_line, inline, overrides
-from hadamard_tui.sharing.preset_file import as_toml
+from hadamard_tui.sharing.exporting import as_toml
 
 SMALL = [
     "problem.matrix.d=16",

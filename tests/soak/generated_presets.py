@@ -26,7 +26,7 @@ from engine.runtime.run import run as compute
 from engine.runtime.worker import ROUND_SECONDS
 from engine.spec import reading
 from engine.spec.experiment import Experiment
-from hadamard_tui.sharing.preset_file import as_toml
+from hadamard_tui.sharing.exporting import as_toml
 from tests.soak.outcome import Outcome
 
 MUTATIONS = 3
