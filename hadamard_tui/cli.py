@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import json
 import os
 import sys
@@ -36,15 +35,6 @@ DEFAULT_PRESET = "hadamard-128"
 
 STANDARD_OUTPUT = Path("-")
 """What names standard output where a file is to be written."""
-
-GARBAGE, TIMES = 50_000, 1
-"""How many objects are made between two looks at the young ones for garbage; every fourth looks at all.
-
-Modules are loaded a fifteenth faster than with Python's own 700. Textual makes some ten dictionaries for
-every line of every frame: with 700 the collector takes a quarter of the time that keys take. With Python's
-own 10 for how many looks there are at the young ones between two at the older ones, what is left of two
-thousand runs would be there before the first of them is gone.
-"""
 
 
 class _PlainHelp:
@@ -450,7 +440,6 @@ def print_schema() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. Bad input of any kind becomes one line on stderr and exit 2."""
-    gc.set_threshold(GARBAGE, TIMES, TIMES)
     prepare()
     from engine.core.docstrings import restore
     from engine.core.parts import BadInput

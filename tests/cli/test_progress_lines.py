@@ -124,8 +124,8 @@ def test_verify_says_which_preset_it_is_at_and_counts_the_time_of_all(small: Pat
 SLOW_CLOCK = """
 import itertools, sys
 from hadamard_tui.cli import main
-from hadamard_tui.headless import progress_lines
-progress_lines.monotonic = itertools.count(0.0, 10.0).__next__
+from hadamard_tui.headless import console
+console.monotonic = itertools.count(0.0, 10.0).__next__
 sys.exit(main(["run", "small.toml", "--json"]))
 """
 
