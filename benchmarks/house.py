@@ -18,6 +18,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from private_names import private_uses
+
 from engine.backends import Backend, backends
 from engine.core import catalogue
 from engine.core.lazy import load_torch
@@ -75,8 +77,6 @@ WIDE = {
     "hadamard_tui.running.session": ("Session",),
 }
 """Classes outside the families that many files read."""
-
-PRIVATE = r"\b(?:textual|numba)[\w.]*\._\w+|from (?:textual|numba)[\w.]* import _\w+"
 
 
 def calls_in_a_run() -> tuple[Counter[str], int]:
@@ -225,6 +225,7 @@ def print_modules(texts: dict[str, str]) -> None:
     others = [module for module in texts if not is_part(module)]
     modules = frozenset(texts)
     imported = {name for module, text in sources("tests").items() for name in imports(module, text, modules)}
+    private = private_uses(texts)
     rows = [
         ("all (modules, lines)", len(texts), lines_of(texts.values())),
         ("that are no part (modules, lines)", len(others), lines_of(texts[name] for name in others)),
@@ -232,7 +233,8 @@ def print_modules(texts: dict[str, str]) -> None:
         ("that tests import", len(imported)),
         ("file names used twice or more", repeated(file_names(others))),
         ("class names used twice or more", repeated(class_names(texts))),
-        ("lines with private names of Textual or numba", private_names(texts)),
+        ("uses of private names of Textual or numba", len(private)),
+        ("that have such uses", len({use.module for use in private})),
     ]
     print_table("Modules", rows)
 
@@ -269,11 +271,6 @@ def class_names(texts: dict[str, str]) -> Counter[str]:
     return Counter(
         name for text in texts.values() for name in re.findall(r"^class ([A-Z]\w*)", text, re.MULTILINE)
     )
-
-
-def private_names(texts: dict[str, str]) -> int:
-    """Lines that name a private module or attribute of Textual or numba."""
-    return sum(bool(re.search(PRIVATE, line)) for text in texts.values() for line in text.splitlines())
 
 
 if __name__ == "__main__":

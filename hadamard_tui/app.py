@@ -6,6 +6,7 @@ parts of experiments are imported by what reads a set-up.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import sys
@@ -20,16 +21,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import msgspec
+from rich.console import RenderableType
 from textual import on
 from textual.actions import ActionParseResult
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
+from textual.filter import LineFilter
 from textual.notifications import Notify, SeverityLevel
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import OptionList
-from textual.widgets._toast import ToastHolder, ToastRack
 
 from engine.core.parts import BadInput
 from hadamard_tui.headless import exit_codes
@@ -49,7 +50,7 @@ from hadamard_tui.terminal.ascii_text import AsciiFilter
 from hadamard_tui.terminal.signals import heeded
 from hadamard_tui.terminal.steady_notification import SteadyNotification
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
-from hadamard_tui.widgets.lines import has_pages
+from hadamard_tui.terminal.textual_internals import FailingApp, driver_of, lay_out, notifications_of
 from hadamard_tui.widgets.preset_choice import PresetChoice
 from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.stage import Stage
@@ -69,7 +70,7 @@ PATIENCE_FOR_FILES = 5.0
 """Seconds that quitting waits for files that are being made; signals give the app less."""
 
 
-class HadamardApp(App[None]):
+class HadamardApp(FailingApp):
     """The laboratory."""
 
     TITLE = "hadamard-tui"
@@ -105,8 +106,10 @@ class HadamardApp(App[None]):
         super().__init__(driver_class=None if served() else TimedDriver)
         self.config = config or Config()
         self._notes, self._first = notes, first
-        if self.config.ascii:
-            self._filters.append(AsciiFilter())
+        self._own_filters = [AsciiFilter()] if self.config.ascii else []
+        self._copied = ""
+        self._loop_of_app: asyncio.AbstractEventLoop | None = None
+        self._is_ending = False
         for look in LOOKS.values():
             self.register_theme(look.theme)
         self.set_keymap(self.config.keys)
@@ -130,6 +133,12 @@ class HadamardApp(App[None]):
 
     def get_default_screen(self) -> Screen[None]:
         return self.laboratory
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [*super().get_line_filters(), *self._own_filters]
+
+    def on_load(self) -> None:
+        self._loop_of_app = asyncio.get_running_loop()
 
     async def on_mount(self) -> None:
         if self._guide is not None:
@@ -161,10 +170,10 @@ class HadamardApp(App[None]):
     ) -> None:
         """Show a message, once while it is in sight. It is text wherever it comes from: names that are quoted
         may look like markup."""
-        if any(shown.message == message for shown in self._notifications):
+        if any(shown.message == message for shown in notifications_of(self)):
             return
         for screen in self.screen_stack:  # Textual leaves the frames of messages that it took away itself
-            for frame in screen.query(ToastHolder):
+            for frame in screen.query("ToastRack > *"):
                 if not frame.children:
                     frame.remove()
         shown_for = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
@@ -176,13 +185,11 @@ class HadamardApp(App[None]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Do what a key says, unless it scrolls by a page a list that has no room, as in a tiny terminal.
+        """Do what a key says.
 
         Keys typed at once reach the page that the first of them was for, though it may have opened another:
         the later ones are dropped, as are those for what was removed meanwhile.
         """
-        if isinstance(default_namespace, OptionList) and not has_pages(default_namespace):
-            return False
         if isinstance(default_namespace, Widget) and self.screen not in default_namespace.ancestors_with_self:
             return True
         done = await super().run_action(action, default_namespace, namespaces)
@@ -317,11 +324,11 @@ class HadamardApp(App[None]):
 
         Notifications are not on it, as that the last picture was written.
         """
-        toasts = [rack for rack in self.screen.query(ToastRack) if rack.display]
+        toasts = [rack for rack in self.screen.query("ToastRack") if rack.display]
         for rack in toasts:
             rack.display = False
         if toasts:
-            self.screen._refresh_layout()
+            lay_out(self.screen)
         try:
             picture = self._photograph()
         finally:
@@ -368,14 +375,17 @@ class HadamardApp(App[None]):
         done = f"{command}\n\n{copied} written to"
         self._report(self.files.write("the command line", lambda: command, lambda it: f"{done} {keep(it)}"))
 
+    @property
+    def clipboard(self) -> str:
+        return self._copied
+
     def copy_to_clipboard(self, text: str) -> None:
         """Copy a text through the browser, or through the terminal if that takes it."""
+        self._copied = text
         if self.is_web:
             super().copy_to_clipboard(text)
-            return
-        self._clipboard = text
-        if self._driver is not None and (words := clipboard.sequence(text)):
-            self._driver.write(words)
+        elif (driver := driver_of(self)) is not None and (words := clipboard.sequence(text)):
+            driver.write(words)
 
     def _options(self) -> list[str]:
         """How the screen looks, as options of the command line."""
@@ -433,6 +443,7 @@ class HadamardApp(App[None]):
     def exit(self, *arguments: Any, **options: Any) -> None:
         """End the app, and see first what is left for the next start."""
         self.keep()
+        self._is_ending = True
         super().exit(*arguments, **options)
 
     def keep(self) -> None:
@@ -451,35 +462,32 @@ class HadamardApp(App[None]):
             return ""  # viewers in browsers share no memory, tours leave none
         return state_file.write(self.left)
 
-    def _handle_exception(self, error: Exception) -> None:
-        """What nobody caught ends the app: see before its screen goes what is left for the next start.
+    def fails_by(self, error: Exception) -> bool:
+        """Keep what the next start needs before the screen goes, unless the app is already ending.
 
-        It says nothing of an app that is ending: widgets that were being put up lack what is in them then.
+        An app that is ending does not fail: widgets that were being mounted lack their contents then.
         """
-        if self._exit:
-            return
+        if self._is_ending:
+            return False
         if self.failure is None:
             self.failure = error
             with suppress(Exception):  # the screen may be what failed
                 self.keep()
-        super()._handle_exception(error)
+        return True
 
-    def _fatal_error(self) -> None:
-        """End without Textual's own page on the error, which prints the values of all variables, too."""
-        self._close_messages_no_wait()
-
-    def _print_error_renderables(self) -> None:
-        self._exit_renderables.clear()
+    def panic(self, *_renderables: RenderableType) -> None:
+        """End the app without Textual's own words on the error: `open_app` reports it."""
+        super().panic()
 
     def end(self, code: int) -> None:
         """End with an exit code, soon; a signal may say so at any time.
 
         An app that has ended, and only writes what is left, goes on with that.
         """
-        if self._loop is None:
+        if self._loop_of_app is None:
             self.end_at_once(code)
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self.call_later, partial(self.exit, return_code=code))
+        if not self._loop_of_app.is_closed():
+            self._loop_of_app.call_soon_threadsafe(self.call_later, partial(self.exit, return_code=code))
 
     def end_at_once(self, code: int) -> NoReturn:
         """End with an exit code, whatever is being done: what is left is written, the terminal put back."""
@@ -487,8 +495,8 @@ class HadamardApp(App[None]):
             self.keep()
         with suppress(Exception):
             self.write()
-        if isinstance(self._driver, TimedDriver):
-            self._driver.give_back()
+        if isinstance(driver := driver_of(self), TimedDriver):
+            driver.give_back()
         os._exit(code)
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
-from textual import events, work
+from textual import events
 from textual.app import ComposeResult
 from textual.command import CommandList, CommandPalette
 from textual.css.query import NoMatches
 from textual.widgets import Input, LoadingIndicator
+from textual.worker import Worker
 
 from hadamard_tui.screens.finding import ActionProvider, PartProvider, PresetProvider
 from hadamard_tui.screens.modal import Modal
-from hadamard_tui.widgets.lines import Lines, has_pages
+from hadamard_tui.widgets.lines import Lines
 
 
 class Found(CommandList, Lines, can_focus=False):
@@ -43,12 +45,11 @@ class Commands(CommandPalette, Modal[None]):
             stand_in = stand_ins.get(type(widget))
             yield widget if stand_in is None else stand_in()
 
-    @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)
-    async def _gather_commands(self, search_value: str) -> None:
-        """Look for commands as long as there is a list: a page may be closed before it has made one."""
-        with suppress(NoMatches):
-            await CommandPalette._gather_commands.__wrapped__(self, search_value)  # type: ignore[attr-defined]
+    def run_worker(self, work: Any, *arguments: Any, **options: Any) -> Worker[Any]:
+        """Search for commands as long as there is a list: a page may be closed before it has made one."""
 
-    def _action_command_list(self, action: str) -> None:
-        if has_pages(self.query_one(CommandList)):
-            super()._action_command_list(action)
+        async def search() -> None:
+            with suppress(NoMatches):
+                await work()
+
+        return super().run_worker(search, *arguments, **options)

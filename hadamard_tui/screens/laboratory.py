@@ -33,6 +33,7 @@ from hadamard_tui.state.state_file import View
 from hadamard_tui.terminal.alarm import after
 from hadamard_tui.terminal.fps import Frames
 from hadamard_tui.terminal.terminal_io import FrameRate, line_of
+from hadamard_tui.terminal.textual_internals import RestingScreen
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.data_line import DataLine
 from hadamard_tui.widgets.entry import NumberEntry
@@ -69,7 +70,7 @@ DOCKED, HUGE = 110, 180
 """From so many columns on, the set-up is docked, and story and runs stand beside the stage."""
 
 
-class Laboratory(StyledOnce, Predicting, Comparing):
+class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
     """Shows what the engine has put into the trace so far, and what sets runs up and compares them."""
 
     AUTO_FOCUS = ""
@@ -124,6 +125,7 @@ class Laboratory(StyledOnce, Predicting, Comparing):
             self.add_class(max(one for one in classes if one[0] <= cells)[1])
 
     def on_mount(self) -> None:
+        self.message_signal.subscribe(self, self._wake_by, immediate=True)
         if self._left.panel in ABOUT:
             self.query_one(Stage).choose(self._left.panel)
         self.set_class(self._left.setup_hidden, "-setup-hidden")
@@ -264,14 +266,7 @@ class Laboratory(StyledOnce, Predicting, Comparing):
 
     # What is shown
 
-    def _compositor_refresh(self) -> None:
-        """Below another screen, Textual 8 would repaint all of both for ever: each repaint requests one."""
-        super()._compositor_refresh()
-        if self is not self.app.screen:
-            self._repaint_required = False
-
-    async def _on_message(self, message: Message) -> None:
-        await super()._on_message(message)
+    def _wake_by(self, message: Message) -> None:
         if not isinstance(message, DRAWING):
             self.wake()
 

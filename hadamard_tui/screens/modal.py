@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.screen import ModalScreen, ScreenResultType
 
 from hadamard_tui.keyboard.motions import motions
+from hadamard_tui.terminal.textual_internals import SelectiveScreen
 
 
 class StyledOnce:
@@ -24,7 +25,7 @@ class StyledOnce:
         event.refresh_styles = False
 
 
-class Modal(StyledOnce, ModalScreen[ScreenResultType]):
+class Modal(StyledOnce, SelectiveScreen, ModalScreen[ScreenResultType]):
     """A page that closes once, whatever was pressed or clicked before it was gone.
 
     Textual's own closes the page on top for every key that says so. A second key that was on its way would
@@ -42,14 +43,13 @@ class Modal(StyledOnce, ModalScreen[ScreenResultType]):
         self._dismissed = True
         return super().dismiss(result)
 
-    async def _on_message(self, message: Message) -> None:
+    def accepts(self, message: Message) -> bool:
         """Once closed, a page handles neither input nor what its widgets made of input.
 
         One that is closed before it is there does nothing of what it does when it comes, either.
         """
         late = isinstance(message, events.InputEvent | events.Mount) or message.control is not None
-        if not (self._dismissed and late):
-            await super()._on_message(message)
+        return not (self._dismissed and late)
 
 
 class Framed(Modal[ScreenResultType]):

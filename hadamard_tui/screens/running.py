@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from textual import on
-from textual._styles_cache import StylesCache
 from textual.message import Message
 from textual.screen import Screen
 from textual.types import NoActiveAppError
@@ -23,6 +22,7 @@ from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.runs import Runs
 from hadamard_tui.terminal.alarm import after
+from hadamard_tui.terminal.textual_internals import forget_drawn_widgets
 from hadamard_tui.widgets.setup import Setup
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class Running(Screen[None]):
         elif self.session is not None:
             self.session.end()
             self.ghost = self.session if self.session.trace is not None else self.ghost
-        StylesCache.get_inner_outer.cache_clear()  # which keeps what widgets drew that are gone
+        forget_drawn_widgets()
         spare = max(1, (os.cpu_count() or 2) - 1)
         editable, setup = self._editable, self.query_one(Setup)
         fitted = dict(editable.left_out)

@@ -6,15 +6,17 @@ JSON about the app, and F is a file, its name before a zero byte and its content
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from codecs import getincrementaldecoder
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, TextIO
 
 from textual import events
-from textual.drivers._byte_stream import ByteStream
+from textual.app import App
 from textual.drivers.web_driver import WebDriver
 
 from hadamard_tui.terminal.input_stream import ExitEvent, chunks
@@ -24,22 +26,33 @@ GONE = 3
 """Exit code of an app whose server has gone, as after any failure."""
 
 
+HEAD = 5
+"""Bytes of a packet before its content."""
+
+
 class ViewerDriver(WebDriver):
     """Ends the app with its server, keeps packets whole, and hands files to the browser."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def __init__(self, app: App[Any], **options: Any) -> None:
+        super().__init__(app, **options)
+        self.app = app
         self.exit_event: ExitEvent = ExitEvent()
         self._lock = Lock()
-        self._write = self._write_whole  # type: ignore[assignment]
 
     def start_application_mode(self) -> None:
         """Begin with the focus, which Textual takes from apps of the web: a page has it until it says no."""
         super().start_application_mode()
-        self._app.call_later(self._app.post_message, events.AppFocus())
+        self.app.call_later(self.app.post_message, events.AppFocus())
 
-    def _write_whole(self, packet: bytes) -> None:
-        """Packets of one thread never end up within those of another."""
+    def write(self, data: str) -> None:
+        self._send(b"D", data.encode())
+
+    def write_meta(self, data: dict[str, object]) -> None:
+        self._send(b"M", json.dumps(data).encode(errors="ignore"))
+
+    def _send(self, kind: bytes, content: bytes) -> None:
+        """Write a packet as a whole: packets of other threads never end up within it."""
+        packet = kind + len(content).to_bytes(4, "big") + content
         try:
             with self._lock:
                 while packet:
@@ -50,15 +63,16 @@ class ViewerDriver(WebDriver):
     def run_input_thread(self) -> None:
         """Read to the end of the input. If the app does not end by itself then, its server has gone."""
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
-        keys, packets = Keys(self._debug), ByteStream()
+        keys, packets = Keys(), Packets()
         assert sys.__stdin__ is not None, "the server holds the other end of it"
         for data in chunks(sys.__stdin__.fileno(), self.exit_event, lambda: keys.patience):
             text = ""
-            for kind, content in packets.feed(data) if data else ():
+            for kind, content in packets.feed(data):
                 if kind == "D":
                     text += decode(content)
                 else:
-                    self._on_meta(kind, content)
+                    meta = json.loads(content)
+                    self.on_meta(meta["type"], meta)
             for message in keys.messages(text):
                 self.process_message(message)
         if not self.exit_event.is_set():
@@ -72,5 +86,22 @@ class ViewerDriver(WebDriver):
             content = binary.read()
         if isinstance(content, str):
             content = content.encode(encoding or "utf-8")
-        payload = save_path.name.encode() + b"\0" + content
-        self._write(b"F%s%s" % (len(payload).to_bytes(4, "big"), payload))
+        self._send(b"F", save_path.name.encode() + b"\0" + content)
+
+
+class Packets:
+    """Packets of the server, out of bytes as they come in."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[tuple[str, bytes]]:
+        """Yield the letter and the content of each packet that is complete with `data`."""
+        self._bytes += data
+        while len(self._bytes) >= HEAD:
+            end = HEAD + int.from_bytes(self._bytes[1:HEAD], "big")
+            if len(self._bytes) < end:
+                return
+            kind, content = chr(self._bytes[0]), bytes(self._bytes[HEAD:end])
+            del self._bytes[:end]
+            yield kind, content

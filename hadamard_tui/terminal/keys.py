@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from textual import constants, events
-from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
 from textual.message import Message
 
+from hadamard_tui.terminal.textual_internals import TerminalParser
+
+BRACKETED_PASTE_START, BRACKETED_PASTE_END = "\x1b[200~", "\x1b[201~"
 LONGEST_BRACKET = max(len(BRACKETED_PASTE_START), len(BRACKETED_PASTE_END))
 
 
@@ -16,9 +18,8 @@ class Keys:
     ends the app. It gets the brackets of a paste here, and never the text between them.
     """
 
-    def __init__(self, debug: bool = False) -> None:
-        self._debug = debug
-        self._parser = XTermParser(debug)
+    def __init__(self) -> None:
+        self._parser = TerminalParser()
         self._recent = ""
         """The latest letters, in which a bracket ends."""
         self._pasted: list[str] | None = None
@@ -27,7 +28,7 @@ class Keys:
     @property
     def patience(self) -> float | None:
         """Seconds after which time decides the meaning of the latest letters, as of a lone escape."""
-        return None if self._parser._timeout_time is None else constants.ESCAPE_DELAY
+        return constants.ESCAPE_DELAY if self._parser.is_waiting else None
 
     def messages(self, text: str) -> list[Message]:
         """Return the messages of `text`, and those that passed time adds to the text before it.
@@ -46,7 +47,7 @@ class Keys:
         try:
             messages = list(self._parser.feed(letter) if letter else self._parser.tick())
         except Exception:  # numbers beyond all letters, and whatever else a line may garble
-            self._parser = XTermParser(self._debug)
+            self._parser = TerminalParser()
             messages = []
         if self._pasted is None and self._recent.endswith(BRACKETED_PASTE_START):
             self._pasted = []

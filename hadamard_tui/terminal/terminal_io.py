@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import termios
@@ -9,7 +10,7 @@ import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable
 from contextlib import suppress
-from typing import IO
+from typing import IO, Any
 
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
@@ -17,6 +18,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from hadamard_tui.terminal.input_stream import ExitEvent, chunks
 from hadamard_tui.terminal.keys import Keys
 from hadamard_tui.terminal.signals import hang_up
+from hadamard_tui.terminal.textual_internals import driver_of, replace_output
 
 SHARE = 0.5
 """Frames may keep the line busy for this share of the time; the rest is for the answers to keys."""
@@ -99,23 +101,25 @@ class TimedFile:
 class TimedDriver(LinuxDriver):
     """Textual's driver for terminals, with a line whose delays are known, and an end that is."""
 
-    def __init__(self, *arguments: object, **options: object) -> None:
-        super().__init__(*arguments, **options)  # type: ignore[arg-type]
-        assert self._file is not None, "there is a terminal"
-        self.line = TimedFile(self._file, hang_up)
-        self._file = self.line  # type: ignore[assignment]
+    def __init__(self, app: App[Any], **options: Any) -> None:
+        super().__init__(app, **options)
+        self.app = app
+        self.line = replace_output(self, lambda file: TimedFile(file, hang_up))
         self.exit_event: ExitEvent = ExitEvent()
-
-    def _run_input_thread(self) -> None:
-        try:
-            self.run_input_thread()
-        except Exception as error:
-            self._app.call_later(self._app._handle_exception, error)
+        self._loop_of_app = asyncio.get_running_loop()
+        self._is_suspended = False
+        signal.signal(signal.SIGCONT, self._continued)
 
     def run_input_thread(self) -> None:
-        """Post what is pressed and clicked, until the driver or the terminal ends."""
+        """Post what is pressed and clicked, until the driver or the terminal ends. An error ends the app."""
+        try:
+            self._post_input()
+        except Exception as error:
+            self.app.call_later(_raise, error)
+
+    def _post_input(self) -> None:
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
-        keys = Keys(self._debug)
+        keys = Keys()
         for data in chunks(self.fileno, self.exit_event, lambda: keys.patience):
             for message in keys.messages(decode(data)):
                 self.process_message(message)
@@ -130,20 +134,24 @@ class TimedDriver(LinuxDriver):
 
     def suspend_application_mode(self) -> None:
         """Give the terminal back until the app goes on."""
+        stop = signal.getsignal(signal.SIGTSTP)
         super().suspend_application_mode()
-        signal.signal(signal.SIGTSTP, self._sigtstp_application)
-        signal.signal(signal.SIGCONT, self._sigcont_application)
+        signal.signal(signal.SIGTSTP, stop)
+        signal.signal(signal.SIGCONT, self._continued)
+        self._is_suspended = True
 
-    def _sigcont_application(self, *_: object) -> None:
+    def resume_application_mode(self) -> None:
+        """Take the terminal anew."""
+        super().resume_application_mode()
+        self._is_suspended = False
+
+    def _continued(self, *_: object) -> None:
         """Take the terminal anew, once the app has nothing else in hand."""
-        self._loop.call_soon_threadsafe(self._go_on)
+        self._loop_of_app.call_soon_threadsafe(self._go_on)
 
     def _go_on(self) -> None:
-        if (
-            not self._must_signal_resume
-        ):  # stopped by a signal that nothing handles: its threads are still there
+        if not self._is_suspended:  # stopped by a signal that nothing handles: its threads are still there
             self.suspend_application_mode()
-            self._must_signal_resume = True
         self.resume_application_mode()
 
     def give_back(self) -> None:
@@ -170,9 +178,13 @@ class TimedDriver(LinuxDriver):
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
 
 
-def line_of(app: App[None]) -> TimedFile | None:
+def line_of(app: App[Any]) -> TimedFile | None:
     """The line to the terminal, where its delays are known."""
-    return getattr(app._driver, "line", None)
+    return getattr(driver_of(app), "line", None)
+
+
+def _raise(error: Exception) -> None:
+    raise error
 
 
 class FrameRate:

@@ -2,57 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Any
+import time
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Select
-from textual.widgets._select import SelectOverlay
+from textual.reactive import reactive, var
+from textual.widgets import OptionList
+
+from hadamard_tui.widgets.compact import compact
+from hadamard_tui.widgets.lines import Pages
+
+PAUSE = 0.7
+"""Seconds without a letter after which another search begins."""
 
 
-class Offered(SelectOverlay):
-    """What there is to choose from. Typing goes to the first line that begins with it, or has it."""
+class Offered(Pages):
+    """Words to choose from. Typing goes to the first line that begins with the letters, or has them."""
 
-    DEFAULT_CSS = "Offered { offset-y: 1; }"
-
-    def __init__(self, choices: Iterable[Content]) -> None:
-        super().__init__()
-        self._typed = ""
-        self.add_options(choices)
-        self.compact = True
-
-    def search(self, typed: str) -> None:
-        """Go to what is typed before the list has the focus."""
-        self._typed += typed
-        if (found := self._find_search_match(self._typed)) is not None:
-            self.select(found)
-
-    def watch_has_focus(self, value: bool) -> None:
-        super().watch_has_focus(value)
-        self._search_query, self._typed = self._typed, ""
-
-    def _find_search_match(self, query: str) -> int | None:
-        """Textual's own knows lines of other types only."""
-        places = [str(option.prompt).lower().find(query.lower()) for option in self.options]
-        found = [(place, number) for number, place in enumerate(places) if place >= 0]
-        return min(found)[1] if found else None
-
-
-class Choice(Select[str]):
-    """A select that notifies of what a person chose, and not of the value it was made with.
-
-    It is one line; the list below it is made when it is first opened: there are many choices, and Textual's
-    own are six widgets each. A letter opens the list there, and is no command of the app. Its words are text,
-    and no markup. It may be taken away before it is mounted, as when a form is soon made anew.
-    """
-
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
     DEFAULT_CSS = """
-    Choice { height: 1; background: $surface; }
-    Choice:focus { background-tint: $foreground 5%; }
+    Offered {
+        offset-y: 1;
+        width: 1fr;
+        height: auto;
+        max-height: 12;
+        overlay: screen;
+        constrain: none inside;
+        color: $foreground;
+        border: tall $border-blurred;
+        background: $surface;
+        display: none;
+        &:focus { background-tint: $foreground 5%; }
+        & > .option-list--option { padding: 0 1; }
+    }
     """
+
+    class Left(Message):
+        """The list is to be closed, as by escape or because it `lost_focus`."""
+
+        def __init__(self, lost_focus: bool) -> None:
+            super().__init__()
+            self.lost_focus = lost_focus
+
+    def __init__(self, words: Iterable[Content]) -> None:
+        super().__init__(*words)
+        compact(self)
+        self._typed = ""
+        self._typed_at = 0.0
+
+    def search(self, letter: str) -> None:
+        """Go to the line that fits the letters so far best."""
+        now = time.monotonic()
+        self._typed = letter if now - self._typed_at > PAUSE else self._typed + letter
+        self._typed_at = now
+        places = [str(option.prompt).lower().find(self._typed.lower()) for option in self.options]
+        matches = [(place, number) for number, place in enumerate(places) if place >= 0]
+        if matches:
+            self.go_to(min(matches)[1])
+
+    def go_to(self, number: int) -> None:
+        """Highlight a line and bring it into sight."""
+        self.highlighted = number
+        self.scroll_to_highlight()
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Letters are for the search, and no commands of the app."""
+        return character is not None and character.isprintable()
+
+    def on_key(self, event: events.Key) -> None:
+        if event.character is not None and event.is_printable:
+            event.stop()
+            event.prevent_default()
+            self.search(event.character)
+
+    def on_blur(self) -> None:
+        self.post_message(self.Left(lost_focus=True))
+        self.suppress_click()  # on the choice, which would open the list again
+
+    def action_leave(self) -> None:
+        self.post_message(self.Left(lost_focus=False))
+
+
+class Choice(Vertical, can_focus=True):
+    """A choice that notifies of the value that a person chose, and not of the value it was made with.
+
+    It is one line; the list below it is made when it is first opened. A `Select` of Textual is six widgets,
+    and a set-up has many choices. A letter opens the list there, and is no command of the app. Its words are
+    text, and no markup. It may be taken away before it is mounted, as when a form is soon made anew.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,down,space,up", "show_list", show=False)]
+    DEFAULT_CSS = """
+    Choice {
+        height: 1;
+        color: $foreground;
+        background: $surface;
+        &:focus { background-tint: $foreground 5%; }
+        &.-expanded > Offered { display: block; }
+    }
+    """
+
+    expanded = var(False, init=False)
+    """Whether the list is open."""
+
+    value = reactive("", init=False)
+    """The value that is chosen."""
+
+    class Changed(Message):
+        """Another value was chosen."""
+
+        def __init__(self, choice: Choice, value: str) -> None:
+            super().__init__()
+            self.choice, self.value = choice, value
+
+        @property
+        def control(self) -> Choice:
+            """The choice, for selectors of handlers."""
+            return self.choice
 
     def __init__(
         self,
@@ -62,91 +134,103 @@ class Choice(Select[str]):
         not_typed: Collection[str] = (),
         **options: Any,
     ) -> None:
-        """`not_typed` are letters that stay commands of the app."""
-        super().__init__(_plain(choices), value=value, allow_blank=False, **options)
-        self._known: object = value
-        self._not_typed = not_typed
-        self.set_reactive(Select.value, value)  # type: ignore[misc]
+        """`choices` are words and values; `not_typed` are letters that stay commands of the app."""
+        super().__init__(**options)
+        self.choices: Sequence[tuple[str, str]] = tuple(choices)
+        self._known = value
+        self.not_typed = not_typed
+        self.set_reactive(Choice.value, value)
 
     @property
     def _list(self) -> Offered | None:
         """The list, once it was opened."""
         return next(iter(self.query_children(Offered)), None)
 
+    @property
+    def _words(self) -> list[Content]:
+        return [Content(words) for words, _ in self.choices]
+
     def offer(self, choices: Iterable[tuple[str, str]], value: str) -> None:
-        """Let a person choose among others, of which this one is chosen."""
-        self._setup_variables_for_options(_plain(choices))
+        """Let a person choose among other values, of which `value` is chosen."""
+        self.choices = tuple(choices)
         if (offered := self._list) is not None:
-            offered.set_options(words for words, _ in _plain(choices))
+            offered.set_options(self._words)
         self.value = value
+        self.refresh()
 
     def offers(self, value: str) -> bool:
-        """Whether a value is among those that there are to choose from."""
-        return any(value == offered for _, offered in self._options)
+        """Whether a value is among those that a person may choose."""
+        return any(value == offered for _, offered in self.choices)
 
     def compose(self) -> ComposeResult:
         yield from ()
 
     def render(self) -> Content:
-        chosen = next((words for words, value in self._options if value == self.value), Content(""))
-        assert isinstance(chosen, Content), "choices are text"
+        chosen = Content(next((words for words, value in self.choices if value == self.value), ""))
         width = max(0, self.content_size.width - len(" ▼ "))
         arrow = "▲" if self.expanded else "▼"
         return Content.assemble(chosen.truncate(width, pad=True), " ", (arrow, "$foreground 50%"), " ")
 
-    def _on_mount(self, event: events.Mount) -> None:
-        """Textual's own would look for its parts."""
-        event.prevent_default()
+    def watch_value(self, value: str) -> None:
+        if value != self._known:
+            self._known = value
+            self.post_message(self.Changed(self, value))
 
-    def _watch_value(self, value: str) -> None:  # type: ignore[override]
-        self._value = value
-        self.refresh()
-        self.post_message(self.Changed(self, value))
-
-    def _watch_expanded(self, expanded: bool) -> None:
+    def watch_expanded(self, expanded: bool) -> None:
         self.set_class(expanded, "-expanded")
         self.refresh()
         if expanded and (offered := self._list) is not None:
-            places = (place for place, (_, value) in enumerate(self._options) if value == self.value)
-            offered.select(next(places, 0))
+            places = (place for place, (_, value) in enumerate(self.choices) if value == self.value)
+            offered.go_to(next(places, 0))
             offered.focus(scroll_visible=False)
 
-    async def action_show_overlay(self) -> None:  # type: ignore[override]
-        """Show what there is to choose from, unless this is not there yet or any more: keys come in haste."""
+    async def action_show_list(self) -> None:
+        """Open the list, unless this is not there yet or any more: keys come in haste."""
         if not self.is_attached:
             return
         if self._list is None:
-            await self.mount(Offered(words for words, _ in self._options))  # type: ignore[misc]
+            await self.mount(Offered(self._words))
         self.expanded = True
 
-    async def _on_key(self, event: events.Key) -> None:
-        """A letter goes to what it begins, in the list."""
+    @on(Offered.Left)
+    def _left(self, event: Offered.Left) -> None:
+        event.stop()
+        self.expanded = False
+        if not event.lost_focus:
+            self.focus()
+
+    @on(OptionList.OptionHighlighted)
+    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+
+    @on(OptionList.OptionSelected)
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.value = self.choices[event.option_index][1]
+        self.focus()
+        self.expanded = False
+
+    async def on_key(self, event: events.Key) -> None:
+        """Search in the list for what a letter begins."""
         letter = event.character if event.is_printable and event.key != "space" else None
-        if event.key in self._not_typed or (letter is None and event.key not in ("delete", "backspace")):
+        if event.key in self.not_typed or (letter is None and event.key not in ("delete", "backspace")):
             return
         event.stop()
         event.prevent_default()
         if letter is not None:
-            await self.action_show_overlay()
-            if (offered := self._list) is not None:
-                offered.search(letter)
+            await self.type(letter)
 
-    async def _on_click(self, event: events.Click) -> None:
+    async def type(self, letter: str) -> None:
+        """Open the list at the words that a letter begins."""
+        await self.action_show_list()
+        if (offered := self._list) is not None:
+            offered.search(letter)
+
+    async def on_click(self, event: events.Click) -> None:
         event.stop()
         if event.widget is not self:
             return
         if self.expanded:
             self.expanded = False
         else:
-            await self.action_show_overlay()
-
-    def post_message(self, message: Message) -> bool:
-        if isinstance(message, Select.Changed):
-            if message.value == self._known:
-                return False
-            self._known = message.value
-        return super().post_message(message)
-
-
-def _plain(choices: Iterable[tuple[str, str]]) -> list[tuple[Content, str]]:
-    return [(Content(words), value) for words, value in choices]
+            await self.action_show_list()

@@ -14,7 +14,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Checkbox, Input, Select, Static
+from textual.widgets import Checkbox, Input, Static
 
 from engine.core.catalogue import members
 from engine.core.parts import summary_of
@@ -67,7 +67,7 @@ class Row(Vertical):
     DEFAULT_CSS = """
     Row { height: 1; color: $text-muted; }
     Row.-wrong, Row.-edited { height: auto; }
-    Row > Input, Row > Select, Row > Checkbox { width: 1fr; margin: 0 0 0 14; }
+    Row > Input, Row > Choice, Row > Checkbox { width: 1fr; margin: 0 0 0 14; }
     Row > Checkbox { color: $foreground; }
     Row .problem { display: none; color: $text-error; padding: 0 0 0 1; height: auto; }
     Row.-wrong .problem { display: block; }
@@ -144,9 +144,9 @@ class Row(Vertical):
         return isinstance(self._control, Entry)
 
     @on(Input.Changed)
-    @on(Select.Changed)
+    @on(Choice.Changed)
     @on(Checkbox.Changed)
-    def _edited(self, event: Input.Changed | Select.Changed | Checkbox.Changed) -> None:
+    def _edited(self, event: Input.Changed | Choice.Changed | Checkbox.Changed) -> None:
         event.stop()
         if (value := self._read(event.value)) != self._value:
             self._value = value
@@ -221,7 +221,7 @@ class FieldRow(Row):
         elif isinstance(control, Choice):
             if value != self._value and control.offers(_word(value)):
                 self._value = value
-                with control.prevent(Select.Changed):
+                with control.prevent(Choice.Changed):
                     control.value = _word(value)
         elif value != self._value:
             assert isinstance(control, Flag), "a field is a line of text, a choice or a flag"

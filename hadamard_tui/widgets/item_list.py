@@ -9,9 +9,10 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.widgets import Button, OptionList, Select
+from textual.widgets import Button, OptionList
 
 from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.compact import Small, compact
 from hadamard_tui.widgets.item_forms import KINDS
 from hadamard_tui.widgets.lines import Lines
@@ -113,7 +114,7 @@ class ItemList(Vertical):
 
     def enter(self) -> None:
         """Go to the first field of the open form."""
-        if fields := self.query("ItemForm Input, ItemForm Select"):
+        if fields := self.query("ItemForm Input, ItemForm Choice"):
             self.screen.set_focus(fields.first())
 
     @on(OptionList.OptionSelected)
@@ -125,8 +126,8 @@ class ItemList(Vertical):
     def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()  # the set-up would take it for one of its learners
 
-    @on(Select.Changed, "#given-by")
-    def _given_by(self, event: Select.Changed) -> None:
+    @on(Choice.Changed, "#given-by")
+    def _given_by(self, event: Choice.Changed) -> None:
         event.stop()
         if self.open is not None:
             self.post_message(self.Requested(self, str(event.value), self.open))

@@ -14,7 +14,19 @@ from textual.widgets import OptionList
 from hadamard_tui.keyboard.motions import IN_LISTS, IN_TEXTS
 
 
-class Lines(OptionList):
+class Pages(OptionList):
+    """A list that stays at its line where it has no room: Textual 8 raises KeyError for a page there."""
+
+    def action_page_down(self) -> None:
+        if self.scrollable_content_region:
+            super().action_page_down()  # type: ignore[no-untyped-call]
+
+    def action_page_up(self) -> None:
+        if self.scrollable_content_region:
+            super().action_page_up()  # type: ignore[no-untyped-call]
+
+
+class Lines(Pages):
     """A list whose lines may be gone before a click on one arrives: Textual 8 raises IndexError for it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*IN_LISTS]
@@ -26,14 +38,9 @@ class Lines(OptionList):
             self._written = lines
             self.set_options(lines)
 
-    def _on_click(self, event: events.Click) -> None:  # type: ignore[override]
+    def on_click(self, event: events.Click) -> None:
         if event.style.meta.get("option", 0) >= self.option_count:
             event.prevent_default()
-
-
-def has_pages(options: OptionList) -> bool:
-    """Whether a list has room for a line: Textual 8 raises KeyError for a page of one that has not."""
-    return bool(options.scrollable_content_region)
 
 
 class Words(VerticalScroll):

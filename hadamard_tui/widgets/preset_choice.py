@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textual import events
 from textual.message import Message
 
 from hadamard_tui.widgets.choice import Choice
@@ -18,14 +17,8 @@ class PresetChoice(Choice):
             super().__init__()
             self.typed = typed
 
-    async def action_show_overlay(self) -> None:  # type: ignore[override]
+    async def action_show_list(self) -> None:
         self.post_message(self.Browsed(""))
 
-    async def _on_key(self, event: events.Key) -> None:
-        letter = event.character if event.is_printable and event.key != "space" else None
-        if letter is None or event.key in self._not_typed:
-            await super()._on_key(event)
-            return
-        event.stop()
-        event.prevent_default()
+    async def type(self, letter: str) -> None:
         self.post_message(self.Browsed(letter))

@@ -14,7 +14,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.dom import DOMNode
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Button, Select, Static
+from textual.widgets import Button, Static
 
 from engine.core.parts import BadInput
 from engine.spec import presets
@@ -92,7 +92,7 @@ class Setup(VerticalScroll, can_focus=False):
     Setup .section { margin: 1 0 0 0; text-style: bold; color: $primary; }
     Setup .line { height: 1; }
     Setup .line .title { width: 14; color: $text-muted; }
-    Setup .line Select { width: 1fr; }
+    Setup .line Choice { width: 1fr; }
     Setup Button { min-width: 6; width: 1fr; }
     Setup #blurb { color: $text-muted; height: auto; }
     Setup #elsewhere { display: none; color: $text-error; height: auto; }
@@ -240,7 +240,7 @@ class Setup(VerticalScroll, can_focus=False):
     def enter(self) -> None:
         """Go to the first field, or as soon as there is one."""
         self._entered = True
-        if fields := self.query("Select, Input"):  # none while other panels are put up
+        if fields := self.query("Choice, Input"):  # none while other panels are put up
             self.screen.set_focus(fields.first())
 
     def pick(self, number: int) -> None:
@@ -307,7 +307,7 @@ class Setup(VerticalScroll, can_focus=False):
         """Say whether the set-up is a preset, so that one that was changed can be chosen again."""
         for select in self.query("#preset").results(Choice):  # there is none while other panels are put up
             if select.value != self._preset():
-                with select.prevent(Select.Changed):
+                with select.prevent(Choice.Changed):
                     select.offer(self._presets(), self._preset())
 
     def show_list(self) -> None:
@@ -453,8 +453,8 @@ class Setup(VerticalScroll, can_focus=False):
         self._follow()
         self._changed()
 
-    @on(Select.Changed, "#preset")
-    async def _preset_chosen(self, event: Select.Changed) -> None:
+    @on(Choice.Changed, "#preset")
+    async def _preset_chosen(self, event: Choice.Changed) -> None:
         event.stop()
         if event.value not in (self._preset(), OWN):
             await self.choose(str(event.value))
@@ -482,13 +482,13 @@ class Setup(VerticalScroll, can_focus=False):
     def _learner_opened(self, event: LearnerList.OptionSelected) -> None:
         """Enter goes to the fields of the learner."""
         event.stop()
-        self.query_one(LearnerForm).query("Input, Select").first().focus()
+        self.query_one(LearnerForm).query("Input, Choice").first().focus()
 
-    @on(Select.Changed, "#method")
-    async def _method_chosen(self, event: Select.Changed) -> None:
+    @on(Choice.Changed, "#method")
+    async def _method_chosen(self, event: Choice.Changed) -> None:
         event.stop()
         solving = self.editable.learners[self.learner].get("solver") is not None
-        if not self._gone(event.select) and (event.value == "solver") != solving:
+        if not self._gone(event.choice) and (event.value == "solver") != solving:
             self.editable.put_method(self.learner, str(event.value))
             self._go_to(self.learner)
 

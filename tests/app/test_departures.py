@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.terminal.signals import FATAL, exit_code, heeded
@@ -55,6 +56,20 @@ from hadamard_tui.screens.laboratory import Laboratory
 def action_theme(self):
     raise RuntimeError("a defect\\nof ours")
 Laboratory.action_help = action_theme
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+DEAF = """
+import sys
+from hadamard_tui.cli import main
+from hadamard_tui.terminal.keys import Keys
+read = Keys.messages
+def messages(self, text):
+    if "?" in text:
+        raise RuntimeError("no keys")
+    return read(self, text)
+Keys.messages = messages
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -200,6 +215,17 @@ def test_a_crash_keeps_the_set_up_and_its_traceback_and_exits_3(opened: Open, la
     assert size_kept(last) == 16
 
 
+def test_an_error_in_the_thread_that_reads_keys_ends_the_app(opened: Open, last: Path) -> None:
+    terminal = opened(*SMALL, script=DEAF)
+    terminal.shows("r runs it")
+    terminal.press(b"?")
+    assert terminal.end() == 3
+    assert given_back(terminal)
+    assert b"error: the program failed: RuntimeError: no keys; its traceback is in" in terminal.written
+    assert "in messages" in last.with_name("traceback.txt").read_text()
+    assert size_kept(last) == 16
+
+
 @pytest.mark.set_up("empty")
 async def test_an_app_that_is_ended_while_its_screen_is_put_up_has_not_failed(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
@@ -245,9 +271,7 @@ def test_a_signal_while_what_is_left_is_written_leaves_the_file_whole(
         os.kill(os.getpid(), signal.SIGQUIT)
         file.rename(target)
 
-    asyncio.run(started_and_quit(app))
-    app._loop = asyncio.new_event_loop()
-    app._loop.close()
+    app.run(headless=True, auto_pilot=quit_at_once)
     monkeypatch.setattr(Path, "replace", signalled)
     with heeded(app.end, app.end_at_once):
         assert app.write() == ""
@@ -255,9 +279,8 @@ def test_a_signal_while_what_is_left_is_written_leaves_the_file_whole(
     assert app.return_code == 0
 
 
-async def started_and_quit(app: HadamardApp) -> None:
-    async with app.run_test() as pilot:
-        await pilot.press("q")
+async def quit_at_once(pilot: Pilot[None]) -> None:
+    await pilot.press("q")
 
 
 def test_of_two_apps_at_once_each_ends_as_alone_and_the_last_is_remembered(opened: Open, last: Path) -> None:

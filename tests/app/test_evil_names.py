@@ -99,7 +99,7 @@ class Choosing(App[None]):
 async def test_evil_names_are_choices_like_any_others():
     app = Choosing()
     async with app.run_test(size=(80, 24)) as pilot:
-        await app.query_one(Choice).action_show_overlay()
+        await app.query_one(Choice).action_show_list()
         await pilot.pause()
         assert app.query_one(OptionList).option_count == len(NAMES)
         app.query_one(Choice).offer([("([/y].toml, changed)", "y"), ("other", "z")], "y")

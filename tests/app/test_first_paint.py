@@ -127,7 +127,7 @@ async def test_a_drawer_that_is_opened_goes_to_its_first_field(app: HadamardApp)
         setup = app.laboratory.query_one(Setup)
         await pilot.press("s")
         await until(pilot, lambda: setup.filled)
-        await until(pilot, lambda: app.focused is setup.query("Select, Input").first())
+        await until(pilot, lambda: app.focused is setup.query("Choice, Input").first())
 
 
 async def test_keys_pressed_before_the_set_up_is_filled_are_heard(app: HadamardApp):

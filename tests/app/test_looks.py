@@ -200,7 +200,7 @@ async def test_ascii_leaves_nothing_else_on_the_screen(editable: EditableExperim
         await pilot.pause(0.2)
         written: list[str] = []
         for line in app.screen._compositor.render_strips():
-            for widget_filter in app._filters:
+            for widget_filter in app.get_line_filters():
                 line = line.apply_filter(widget_filter, app.screen.styles.background)
             written.append(line.text)
         assert "".join(written).isascii()
@@ -220,7 +220,7 @@ async def test_without_colour_every_curve_is_named_along_its_way(
         for letter in "ABCDE"[: len(editable.learners)]:
             assert sum(line.count(letter) for line in chart if "│" in line or "┤" in line) >= 2
         for line in app.screen._compositor.render_strips():
-            for widget_filter in app._filters:
+            for widget_filter in app.get_line_filters():
                 line = line.apply_filter(widget_filter, app.screen.styles.background)
             for segment in line:
                 for colour in (segment.style.color, segment.style.bgcolor) if segment.style else ():

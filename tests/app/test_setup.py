@@ -12,7 +12,7 @@ import crossing
 import pytest
 from textual.app import App
 from textual.pilot import Pilot
-from textual.widgets import Button, Checkbox, Input, OptionList, Select, Static
+from textual.widgets import Button, Checkbox, Input, OptionList, Static
 
 from engine.core import catalogue
 from engine.learners.learner import Learner
@@ -43,7 +43,7 @@ def places(app: HadamardApp) -> set[str]:
 
 def composed(app: HadamardApp, place: str) -> bool:
     """Whether the row of a place is there with its control."""
-    return place in places(app) and len(row_of(app, place).query("Input, Select, Checkbox")) > 0
+    return place in places(app) and len(row_of(app, place).query("Input, Choice, Checkbox")) > 0
 
 
 PARTS = {
@@ -67,7 +67,7 @@ async def test_choosing_a_kind_shows_the_fields_of_its_struct(app: HadamardApp):
     async with opened(app, (120, 60)) as pilot:
         for place, family in PARTS.items():
             kind = list(catalogue.members(family))[-1]
-            row_of(app, f"{place}.kind").query_one(Select).value = kind
+            row_of(app, f"{place}.kind").query_one(Choice).value = kind
             rows = wanted(place, kind)
             await until(pilot, lambda: {p for p in places(app) if p.startswith(f"{place}.")} == rows)  # noqa: B023
 
@@ -103,7 +103,7 @@ async def test_a_choice_is_one_widget_until_it_is_opened():
         assert choice.value == "b"
         choice.focus()
         await pilot.press("enter")
-        await until(pilot, lambda: choice.query("SelectOverlay:focus"))
+        await until(pilot, lambda: choice.query("Offered:focus"))
         assert choice.query_one(OptionList).highlighted == 1
         assert choice.query_one(OptionList).region.y == choice.region.bottom, "the choice stays in sight"
         await pilot.press("up", "enter")
@@ -117,7 +117,7 @@ async def test_letters_open_a_list_at_what_they_begin_and_enter_takes_it():
         await app.mount(choice := Choice([(name, name) for name in names], value="gd"))
         choice.focus()
         await pilot.press("e", "-")
-        await until(pilot, lambda: choice.query("SelectOverlay:focus"))
+        await until(pilot, lambda: choice.query("Offered:focus"))
         assert choice.value == "gd"
         assert choice.query_one(OptionList).highlighted == 2
         await pilot.press("enter")
@@ -130,9 +130,9 @@ async def test_a_choice_does_not_follow_the_value_of_a_part_that_it_is_no_field_
         (field,) = (one for one in fields_of(catalogue.members("matrices")["xor"]) if one.name == "features")
         await app.mount(row := FieldRow("problem.matrix.features", field, "products"))
         row.follow("")
-        assert row.query_one(Select).value == "products"
+        assert row.query_one(Choice).value == "products"
         row.follow("bits")
-        assert row.query_one(Select).value == "bits"
+        assert row.query_one(Choice).value == "bits"
 
 
 async def test_a_file_is_read_beside_the_screen(
@@ -148,7 +148,7 @@ async def test_a_file_is_read_beside_the_screen(
     monkeypatch.setattr(table, "_read", watched)
     (file := tmp_path / "X.csv").write_text("1,0,1\n0,0,0\n1,1,1\n")
     async with opened(app, WIDE) as pilot:
-        row_of(app, "problem.matrix.kind").query_one(Select).value = "file"
+        row_of(app, "problem.matrix.kind").query_one(Choice).value = "file"
         await until(pilot, lambda: composed(app, "problem.matrix.path"))
         row_of(app, "problem.matrix.path").query_one(Input).value = str(file)
         await until(pilot, lambda: app.laboratory.editable.value("problem.matrix.path") == str(file))
@@ -161,7 +161,7 @@ async def test_a_file_is_read_beside_the_screen(
 async def test_keys_in_a_closed_list_change_no_learners(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         before = copy.deepcopy(app.laboratory.editable.raw)
-        row_of(app, "problem.matrix.kind").query_one(Select).focus()
+        row_of(app, "problem.matrix.kind").query_one(Choice).focus()
         for key in ("delete", "o", "escape", "d", "escape", "a", "escape"):
             await pilot.press(key)
         assert app.laboratory.editable.raw == before
@@ -183,15 +183,15 @@ async def test_a_list_of_items_that_is_told_them_before_it_is_there_shows_them(e
 async def test_a_choice_that_is_asked_before_its_parts_are_there_stays_closed():
     async with App[None]().run_test() as pilot:
         choice = Choice([("a", "a"), ("b", "b")], value="b")
-        await choice.action_show_overlay()
+        await choice.action_show_list()
         assert not choice.expanded
         mounted = pilot.app.mount(choice)
-        await choice.action_show_overlay()
+        await choice.action_show_list()
         await mounted
-        await choice.action_show_overlay()
-        await until(pilot, lambda: choice.query("SelectOverlay:focus"))
+        await choice.action_show_list()
+        await until(pilot, lambda: choice.query("Offered:focus"))
         await choice.remove()
-        await choice.action_show_overlay()
+        await choice.action_show_list()
 
 
 async def test_a_choice_shows_its_value_and_which_way_its_list_opens():
@@ -210,7 +210,7 @@ async def test_a_choice_tells_of_what_is_chosen_and_not_of_what_it_was_made_with
     told: list[object] = []
 
     class Listening(App[None]):
-        def on_select_changed(self, event: Select.Changed) -> None:
+        def on_choice_changed(self, event: Choice.Changed) -> None:
             told.append(event.value)
 
     app = Listening()
@@ -309,26 +309,26 @@ async def text_in_a_number_field_is_refused_in_words(app: HadamardApp, pilot: Pi
 
 
 async def a_combination_that_makes_no_sense_is_refused_with_its_reason(app: HadamardApp, pilot: Pilot[None]):
-    row_of(app, "learners[0].update.kind").query_one(Select).value = "egu"
+    row_of(app, "learners[0].update.kind").query_one(Choice).value = "egu"
     row = row_of(app, "learners[0].architecture.kind")
-    row.query_one(Select).value = "dense"
+    row.query_one(Choice).value = "dense"
     await until(pilot, lambda: row_of(app, "learners[0].update.kind").has_class("-wrong"))
     wrong = row_of(app, "learners[0].update.kind")
     assert "trains only the linear neuron" in str(wrong.query_one(".problem", Static).render())
-    row_of(app, "learners[0].architecture.kind").query_one(Select).value = "linear"
+    row_of(app, "learners[0].architecture.kind").query_one(Choice).value = "linear"
     await until(pilot, lambda: app.laboratory.editable.error is None)
 
 
 async def the_help_of_a_choice_follows_the_choice(app: HadamardApp, pilot: Pilot[None]):
     row = row_of(app, "problem.matrix.kind")
-    row.query_one(Select).focus()
+    row.query_one(Choice).focus()
     await until(pilot, lambda: "Hadamard" in help_of(row))
-    row.query_one(Select).value = "gaussian"
+    row.query_one(Choice).value = "gaussian"
     await until(pilot, lambda: "Gaussian" in help_of(row))
 
 
 async def a_file_without_a_path_is_asked_for_by_the_field(app: HadamardApp, pilot: Pilot[None]):
-    row_of(app, "problem.matrix.kind").query_one(Select).value = "file"
+    row_of(app, "problem.matrix.kind").query_one(Choice).value = "file"
     await until(pilot, lambda: "problem.matrix.path" in places(app))
     await until(pilot, lambda: row_of(app, "problem.matrix.path").has_class("-wrong"))
     await until(pilot, lambda: composed(app, "problem.matrix.path"))
@@ -367,7 +367,7 @@ async def a_refused_learner_is_marked_in_the_list_and_named_with_the_reason(
 ):
     app.laboratory.set_focus(None)
     app.laboratory.editable.switch_learner(0)
-    row_of(app, "learners[2].architecture.kind").query_one(Select).value = "dense"
+    row_of(app, "learners[2].architecture.kind").query_one(Choice).value = "dense"
     await until(pilot, lambda: listed(app)[2].startswith("▲ "))
     assert app.laboratory.editable.error is not None
     assert app.laboratory.editable.error.where == "learners[2].update"
@@ -382,7 +382,7 @@ async def test_choosing_a_preset_loads_all_of_it(app: HadamardApp):
         some = list({presets.load(name).protocol.kind: name for name in presets.names()}.values())
     async with opened(app, WIDE) as pilot:
         for name in some:
-            app.laboratory.query_one("#preset", Select).value = name
+            app.laboratory.query_one("#preset", Choice).value = name
             await until(pilot, lambda name=name: app.laboratory._editable.preset == name)
             assert app.laboratory._editable.experiment == presets.load(name)
             await until(pilot, lambda: composed(app, "run.replicas"))
@@ -392,7 +392,7 @@ async def test_learners_are_made_solvers_copied_renamed_and_removed_but_never_th
     async with opened(app, (120, 60)) as pilot:
         editable = app.laboratory._editable
         for method, place in (("solver", "learners[0].solver.kind"), ("gradient", "learners[0].update.kind")):
-            app.laboratory.query_one("#method", Select).value = method
+            app.laboratory.query_one("#method", Choice).value = method
             await until(
                 pilot,
                 lambda place=place: len(app.laboratory.query("LearnerForm")) == 1 and composed(app, place),
@@ -562,7 +562,7 @@ async def test_learners_that_are_off_come_back_with_the_set_up(app: HadamardApp)
 async def test_a_preset_that_was_changed_says_so_and_can_be_chosen_again_with_its_expressions():
     app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, WIDE) as pilot:
-        select = app.laboratory.query_one("#preset", Select)
+        select = app.laboratory.query_one("#preset", Choice)
         row_of(app, "problem.matrix.d").query_one(Input).value = "64"
         await until(pilot, lambda: select.value == OWN)
         assert app.laboratory._editable.experiment.claims
@@ -657,7 +657,7 @@ async def test_an_axis_is_opened_renamed_and_given_other_values_in_its_form():
             pilot, lambda: "words are for axes with set" in shown(row_of(app, "axes[0].values"), ".problem")
         )
         assert lines_of(app, "axes")[0].startswith("▲ ")
-        app.laboratory.query_one("#given-by", Select).value = "range"
+        app.laboratory.query_one("#given-by", Choice).value = "range"
         await until(pilot, lambda: composed(app, "axes[0].points"))
         row_of(app, "axes[0].from").query_one(Input).value = "0.1"
         row_of(app, "axes[0].to").query_one(Input).value = "0.2"
@@ -673,8 +673,8 @@ async def test_a_picture_is_added_edited_and_removed_in_its_list(app: HadamardAp
         app.laboratory.query_one("#pictures-items .add", Button).press()
         await until(pilot, lambda: composed(app, "pictures[0].measure.kind"))
         await until(pilot, lambda: lines_of(app, "pictures") == ["▾ loss against k"])
-        row_of(app, "pictures[0].measure.kind").query_one(Select).value = "error"
-        row_of(app, "pictures[0].y_log").query_one(Select).value = "yes"
+        row_of(app, "pictures[0].measure.kind").query_one(Choice).value = "error"
+        row_of(app, "pictures[0].y_log").query_one(Choice).value = "yes"
         row_of(app, "pictures[0].x").query_one(Input).value = "m"
         await until(pilot, lambda: "there is no 'm'" in shown(row_of(app, "pictures[0].x"), ".problem"))
         row_of(app, "pictures[0].x").query_one(Input).value = "k/d"
@@ -734,9 +734,9 @@ async def test_what_few_learners_set_is_made_when_its_line_is_opened_and_stays_i
         await until(pilot, lambda: shown(sigma, ".problem") == "▲ missing")
         sigma.query_one(Input).value = "1/d"
         await until(pilot, lambda: sigma.said == "= 0.0078125")
-        row_of(app, "learners[0].schedule.kind").query_one(Select).value = "constant"
+        row_of(app, "learners[0].schedule.kind").query_one(Choice).value = "constant"
         await until(pilot, lambda: composed(app, "learners[0].schedule.warm_up"))
-        row_of(app, "learners[0].role").query_one(Select).value = "reference"
+        row_of(app, "learners[0].role").query_one(Choice).value = "reference"
         await until(pilot, lambda: editable.experiment.learners[0].role == "reference")
         assert editable.document["learners"][0]["noise"] == {"sigma": "1/d", "on": "gradient"}
         assert editable.document["learners"][0]["schedule"] == {"kind": "constant", "warm_up": 0}

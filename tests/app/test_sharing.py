@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input, Select, Static
+from textual.widgets import Input, Static
 
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
@@ -20,6 +20,7 @@ from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.svg_page import DASHES
 from hadamard_tui.state import own_presets
 from hadamard_tui.state.state_file import View, looked_at
+from hadamard_tui.widgets.choice import Choice
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import session_of
@@ -192,14 +193,14 @@ async def test_a_preset_is_saved_without_its_suffix_and_is_in_the_list_then_and_
         app.laboratory.editable.put("run.seed", 3)
         await pilot.press("S", *"mine.v2", "enter")
         await until(pilot, lambda: file.exists())
-        select = app.laboratory.query_one("#preset", Select)
+        select = app.laboratory.query_one("#preset", Choice)
         await until(pilot, lambda: select.value == str(file))
-        assert str(file) in select._legal_values
+        assert select.offers(str(file))
         assert not app.laboratory.editable.changed
         select.value = "rank-64"
         await until(pilot, lambda: app.laboratory.editable.preset == "rank-64")
-        select = app.laboratory.query_one("#preset", Select)
-        assert ("mine.v2", str(file)) in [(str(words), value) for words, value in select._options]
+        select = app.laboratory.query_one("#preset", Choice)
+        assert ("mine.v2", str(file)) in select.choices
         select.value = str(file)
         await until(pilot, lambda: app.laboratory.editable.preset == str(file))
         assert app.laboratory.editable.experiment.run.seed == 3
@@ -222,7 +223,7 @@ async def test_an_own_preset_that_is_broken_by_now_is_refused_and_the_set_up_sta
     own_presets.add(file := tmp_path / "broken.toml")
     file.write_text("learners = 3")
     async with opened(app, WIDE) as pilot:
-        before, select = app.laboratory.editable, app.laboratory.query_one("#preset", Select)
+        before, select = app.laboratory.editable, app.laboratory.query_one("#preset", Choice)
         shown, select.value = select.value, str(file)
         await until(pilot, lambda: any("broken.toml" in note.message for note in app._notifications))
         await until(pilot, lambda: select.value == shown)

@@ -7,13 +7,14 @@ import copy
 from collections.abc import Callable
 
 import pytest
-from textual.widgets import Input, Select
+from textual.widgets import Input
 
 from engine.spec.fields import UNTAGGED
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.history import History, shape
 from hadamard_tui.state.state_file import View
+from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.setup import LearnerForm, Setup
 
 from .conftest import SMALL, WIDE, opened, until
@@ -125,12 +126,12 @@ async def test_fields_show_what_was_taken_back(app: HadamardApp):
         row.query_one(Input).focus()
         await pilot.press("backspace", "backspace", "9", "2", "escape")
         await until(pilot, lambda: row.has_class("-wrong"))
-        row_of(app, "problem.labels").query_one(Select).value = "sign"
+        row_of(app, "problem.labels").query_one(Choice).value = "sign"
         await until(pilot, lambda: setup.editable.value("problem.labels") == "sign")
         await pilot.press("u", "u")
         await until(pilot, lambda: row.query_one(Input).value == "16" and not row.has_class("-wrong"))
         assert row.is_attached
-        assert row_of(app, "problem.labels").query_one(Select).value == "soft"
+        assert row_of(app, "problem.labels").query_one(Choice).value == "soft"
         assert told(app)[-1] == "Undone: matrix.d 16 → 92"
         row.query_one(Input).focus()
         await pilot.press("ctrl+r")
@@ -142,7 +143,7 @@ async def test_panels_follow_what_was_taken_back(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("right_square_bracket", "a")
         await until(pilot, lambda: composed(app, "learners[2].name"))
-        row_of(app, "learners[2].update.kind").query_one(Select).value = "egu"
+        row_of(app, "learners[2].update.kind").query_one(Choice).value = "egu"
         await until(pilot, lambda: "egu" in listed(app)[2])
         await pilot.press("u", "u")
         await until(pilot, lambda: len(listed(app)) == 5)

@@ -17,6 +17,7 @@ from aiohttp import WSMsgType, web
 from looping import looped
 
 from hadamard_tui.serving import viewer
+from hadamard_tui.serving.driver import Packets
 from hadamard_tui.serving.messages import Focus, Resize, Size, Stdin, parse, size_of
 from hadamard_tui.serving.server import LARGEST_MESSAGE, Server
 
@@ -348,6 +349,15 @@ async def test_a_server_that_is_stopped_ends_every_app_and_says_so(program: str)
         await stopping
         assert ended(one.app)
         assert ended(two.app)
+
+
+@pytest.mark.parametrize("size", [1, 4, 5, 7, 1000])
+def test_packets_are_read_however_the_bytes_of_them_arrive(size: int):
+    sent = [("D", b"a"), ("M", b""), ("D", bytes(300)), ("M", b"{}")]
+    stream = b"".join(kind.encode() + len(content).to_bytes(4, "big") + content for kind, content in sent)
+    packets = Packets()
+    pieces = [stream[start : start + size] for start in range(0, len(stream), size)]
+    assert [packet for piece in [b"", *pieces] for packet in packets.feed(piece)] == sent
 
 
 DRIVEN = """

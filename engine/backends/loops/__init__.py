@@ -1,4 +1,8 @@
-"""Loops that numba compiles: kept on disk for other processes where that can be done."""
+"""Loops that numba compiles: kept on disk for other processes where that can be done.
+
+No other file of the program uses private names of numba. `tests/engine/test_loops.py` fails when numba
+changes one of them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 
 
@@ -18,11 +22,24 @@ def keep(loop: Any, *sources: Path) -> None:
     if isinstance(loop, Dispatcher):
         with suppress(RuntimeError):  # which numba raises where no folder may be written to
             loop.enable_caching()
-            index = loop._cache._cache_file  # type: ignore[attr-defined]
+        if (index := _index_of(loop)) is not None:
+            # Without it numba would go by the loop's own file alone: no option names other sources.
             index._source_stamp = index._source_stamp, *(file.stat().st_mtime for file in sources)
 
 
 def kept_at(loop: Any) -> tuple[Path, ...]:
-    """The file that says what of a loop is kept on disk; none where nothing can be."""
-    kept = getattr(loop, "_cache", None)
-    return (Path(kept._cache_file._index_path),) if isinstance(kept, FunctionCache) else ()
+    """The file that says what of a loop is kept on disk; none where nothing can be.
+
+    The public `loop.stats` names the folder alone, which holds other loops as well.
+    """
+    index = _index_of(loop)
+    return () if index is None else (Path(index._index_path),)
+
+
+def _index_of(loop: Any) -> IndexDataCacheFile | None:
+    """Index of the compiled versions of a loop on disk, or None where nothing is kept.
+
+    No public name leads from a loop to its cache, or from the cache to this index.
+    """
+    cache = getattr(loop, "_cache", None)
+    return cache._cache_file if isinstance(cache, FunctionCache) else None

@@ -1,0 +1,129 @@
+"""Private names of Textual that the program uses: the reason for each, and why no public name serves.
+
+No other file of the program uses one. `tests/app/test_textual_internals.py` fails when Textual changes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+from textual._styles_cache import StylesCache
+from textual._xterm_parser import XTermParser
+from textual.app import App
+from textual.message import Message
+from textual.message_pump import MessagePump
+from textual.screen import Screen
+
+if TYPE_CHECKING:
+    from textual.driver import Driver
+    from textual.drivers.linux_driver import LinuxDriver
+    from textual.notifications import Notification
+
+Output = TypeVar("Output")
+
+
+def driver_of(app: App[Any]) -> Driver | None:
+    """Driver of an app, or None before it starts.
+
+    The clipboard and the end of the program write to it. `_driver` is the only name that an app has for it.
+    """
+    return app._driver
+
+
+def notifications_of(app: App[Any]) -> Iterable[Notification]:
+    """Messages that an app shows or will show soon.
+
+    A message is shown once. Toasts appear later than their messages, and apps list messages only in
+    `_notifications`.
+    """
+    return app._notifications
+
+
+def replace_output(driver: LinuxDriver, replace: Callable[[IO[str]], Output]) -> Output:
+    """Replace the file that a driver writes to and return the new one.
+
+    Timing writes needs another file. The constructor accepts none, and `_file` is opened there.
+    """
+    assert driver._file is not None, "there is a terminal"
+    output = replace(driver._file)
+    driver._file = output  # type: ignore[assignment]
+    return output
+
+
+def lay_out(screen: Screen[Any]) -> None:
+    """Lay out a screen at once, so that a picture of it shows what has changed.
+
+    The public `refresh(layout=True)` does it some messages later, and `call_after_refresh` may come before.
+    """
+    screen._refresh_layout()
+
+
+def forget_drawn_widgets() -> None:
+    """Release the widgets that are gone.
+
+    A cache of `StylesCache` holds what these widgets drew, and no public name clears it.
+    """
+    StylesCache.get_inner_outer.cache_clear()
+
+
+class TerminalParser(XTermParser):
+    """Textual's parser of what a terminal sends, which public modules offer only inside whole drivers."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether passing time decides the meaning of the latest letters, as of a lone escape.
+
+        Reading must wait for input without end otherwise. Only `_timeout_time` distinguishes the two.
+        """
+        return self._timeout_time is not None
+
+
+class FailingApp(App[None]):
+    """An app that decides what an unhandled exception does.
+
+    Textual reports such exceptions to `_handle_exception` alone, without an event or a public method.
+    """
+
+    def fails_by(self, error: Exception) -> bool:
+        """Return whether an unhandled exception ends the app."""
+        return True
+
+    def _handle_exception(self, error: Exception) -> None:
+        if self.fails_by(error):
+            super()._handle_exception(error)
+
+    def _fatal_error(self) -> None:
+        """End the app without computing Textual's page on the error, which shows the values of all variables.
+
+        `_handle_exception` calls it in place of the public `panic`.
+        """
+        self.panic()
+
+
+class SelectiveScreen(MessagePump):
+    """A screen that drops some of the messages which are already in its queue.
+
+    The public `on_event` receives no messages of widgets, and `check_message_enabled` asks before the queue.
+    """
+
+    def accepts(self, message: Message) -> bool:
+        """Return whether the screen handles a message."""
+        return True
+
+    async def _on_message(self, message: Message) -> None:
+        if self.accepts(message):
+            await super()._on_message(message)
+
+
+class RestingScreen(Screen[None]):
+    """A screen that is repainted below another one only where it changes.
+
+    After a change there, Textual 8 repaints all of both screens by each message: every such repaint sets
+    `_repaint_required` anew. No public name unsets it.
+    """
+
+    def _compositor_refresh(self) -> None:
+        super()._compositor_refresh()
+        if self is not self.app.screen:
+            self._repaint_required = False

@@ -1,0 +1,74 @@
+"""Loops on disk, and the private names of numba by which they are kept: see engine/backends/loops."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from numba import njit
+
+from engine.backends.loops import keep, kept_at
+
+pytestmark = pytest.mark.slow
+
+LOOP = """
+from pathlib import Path
+from numba import njit
+from engine.backends.loops import keep, kept_at
+from included import FACTOR
+
+@njit
+def scaled(x):
+    return FACTOR * x
+
+keep(scaled, Path("included.py"))
+"""
+
+CALL = (
+    "from loop import kept_at, scaled\n"
+    "print(scaled(2), sum(scaled.stats.cache_hits.values()), *kept_at(scaled), sep='\\n')"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "loop.py").write_text(LOOP)
+    include(tmp_path, 3, seconds=1000)
+    return tmp_path
+
+
+def include(folder: Path, factor: int, seconds: int) -> None:
+    """Write the constant of the loop, as if it were at some second."""
+    (folder / "included.py").write_text(f"FACTOR = {factor}")
+    os.utime(folder / "included.py", (seconds, seconds))
+
+
+def call(folder: Path) -> list[str]:
+    """Value of the loop in another process, how often that took it from the disk, and where it is kept."""
+    root = str(Path(__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([root, str(folder)])}
+    done = subprocess.run(
+        [sys.executable, "-c", CALL], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_loop_on_disk_serves_other_processes_until_a_file_that_it_includes_changes(folder: Path) -> None:
+    first, second = call(folder), call(folder)
+    assert first[:2] == ["6", "0"], "the first process compiles it"
+    assert second[:2] == ["6", "1"]
+    (file,) = first[2:]
+    assert second[2:] == [file]
+    assert Path(file).is_file()
+    assert "loop.scaled" in file
+    include(folder, 4, seconds=2000)
+    assert call(folder) == ["8", "0", file], "the value of the former file would be 6"
+
+
+def test_a_loop_is_kept_nowhere_unless_asked_for() -> None:
+    loop = njit(lambda x: x)
+    assert kept_at(loop) == ()
+    keep(lambda x: x)  # what stands in place of a loop where numba is switched off
+    assert kept_at(lambda x: x) == ()
