@@ -94,6 +94,7 @@ def test_a_preset_that_once_showed_an_error_shows_none(name: str) -> None:
         assert tally.counts["run"] == 1
 
 
+@pytest.mark.slow
 def test_every_line_binds_a_learner_to_start_from() -> None:
     asked = [line for line in lines() if not line.experimental]
     unbound = [

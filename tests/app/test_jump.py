@@ -122,6 +122,7 @@ def tried(spots: dict[str, Spot]) -> dict[str, Spot]:
     return spots if crossing.whole else {key: spot for key, spot in spots.items() if key in few}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "state",
     [

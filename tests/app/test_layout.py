@@ -93,6 +93,7 @@ def some(first: int) -> list[tuple[int, int]]:
     return SIZES if crossing.whole else SIZES[first::2]
 
 
+@pytest.mark.slow
 async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: HadamardApp):
     async with opened(app, SIZES[0]) as pilot:
         for size in some(0):
@@ -142,6 +143,7 @@ async def test_what_stands_where(app: HadamardApp):
                 await until(pilot, lambda setup=setup: not setup.display)
 
 
+@pytest.mark.slow
 @pytest.mark.drawn
 async def test_a_screen_too_small_says_so_and_the_run_goes_on(app: HadamardApp):
     async with opened(app, WIDE) as pilot:

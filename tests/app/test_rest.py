@@ -42,6 +42,7 @@ async def rests(pilot: Pilot[None], what: str) -> None:
     await until(pilot, lambda: not awaited_times(), 20, f"{what} comes to no rest")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 async def test_no_timer_is_left_after_a_run_with_any_panel_open(app: HadamardApp, size: tuple[int, int]):
     async with opened(app, size) as pilot:
@@ -53,6 +54,7 @@ async def test_no_timer_is_left_after_a_run_with_any_panel_open(app: HadamardApp
             await rests(pilot, panel)
 
 
+@pytest.mark.slow
 async def test_no_timer_is_left_with_any_page_open(app: HadamardApp):
     seen: set[type[Screen[object]]] = set()
     async with opened(app, WIDE) as pilot:

@@ -158,6 +158,7 @@ def printed(command: str, encoding: str) -> bytes:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 @pytest.mark.parametrize("command", [f"run {SMALL} --bounds --notes", "list losses", "presets"])
 def test_a_stream_that_lacks_letters_is_drawn_to_in_ascii(command: str, encoding: str) -> None:

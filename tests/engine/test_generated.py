@@ -74,6 +74,7 @@ def test_generated_experiments_depend_on_their_seed_alone(files):
         assert mutate(generate(seed), 1) == mutate(generate(seed), 1) != generate(seed)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_small_experiments_run_to_their_end_and_are_read_back_from_their_report(files):
     seed = ended = 0

@@ -95,6 +95,7 @@ def test_every_preset_is_on_the_page_of_statements():
     assert {name for name, _ in STATEMENTS} == set(NAMES)
 
 
+@pytest.mark.slow
 def test_every_part_but_the_users_own_files_is_in_a_preset():
     used: dict[str, set[str]] = {family: set() for family in catalogue.FOLDERS}
     shapes = {kind for kind, line in catalogue.members("theory").items() if line.direction == "shape"}
