@@ -20,6 +20,7 @@ TESTS = {
 """The modules that use private names, with their tests, which their docstrings name."""
 
 
+@pytest.mark.slow
 def test_two_files_alone_use_private_names_of_textual_and_numba():
     texts = {
         ".".join(file.relative_to(ROOT).with_suffix("").parts): file.read_text(encoding="utf-8")

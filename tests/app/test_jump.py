@@ -157,6 +157,7 @@ async def test_every_key_goes_to_its_place(app: HadamardApp, state: str):
             await until(pilot, lambda again=again: again.spots == screen.spots)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [SMALL, WIDE, HUGE] if crossing.whole else [WIDE])
 async def test_any_other_key_ends_it_and_does_nothing(app: HadamardApp, size: tuple[int, int]):
     async with opened(app, size) as pilot:

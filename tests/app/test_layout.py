@@ -120,6 +120,7 @@ async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: Hadamard
             assert "not run yet: r" in screen_text(app) or "new: r" in screen_text(app)
 
 
+@pytest.mark.slow
 async def test_what_stands_where(app: HadamardApp):
     async with opened(app, SIZES[0]) as pilot:
         for size in SIZES:

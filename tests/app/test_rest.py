@@ -87,6 +87,7 @@ def leaves(kind: type[Screen[object]]) -> set[type[Screen[object]]]:
     return set().union(*map(leaves, below)) if below else {kind}
 
 
+@pytest.mark.slow
 async def test_no_timer_is_left_in_a_field_a_list_or_a_guess(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
@@ -131,6 +132,7 @@ async def test_what_a_message_changes_is_shown_after_a_rest(app: HadamardApp):
         await until(pilot, lambda: "fix d of the matrix" in str(app.laboratory.query_one(Status).content), 5)
 
 
+@pytest.mark.slow
 async def test_a_tour_wakes_for_the_next_minute_of_its_clock_alone(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):

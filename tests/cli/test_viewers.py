@@ -317,6 +317,7 @@ async def test_an_app_ends_when_its_page_falls_silent(program: str, monkeypatch:
         await until(lambda: ended(page.app))
 
 
+@pytest.mark.slow
 async def test_a_page_that_answers_pings_stays(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(viewer, "PING", 0.2)
     async with site(ECHO) as here, here.page() as page:
