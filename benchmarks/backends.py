@@ -28,7 +28,7 @@ TURNS = 3
 
 
 def preset(name: str, *settings: str) -> Callable[[], Experiment]:
-    """A shipped preset, of which at most one number is changed."""
+    """A shipped preset, with at most one number changed."""
     return lambda: presets.load(name, [*settings, "run.device=cpu", "claims=[]"])
 
 
@@ -76,9 +76,9 @@ def timed(backend: str, job: str, without: str) -> tuple[float, str]:
 def work(backend: str, job: str, without: str) -> None:
     """Run a job, for which a backend may be missing, and print by which backends."""
     described = dict(JOBS[backend])[job]()
-    every = backends.backends()
+    by_name = backends.backends()
     if without:
-        del every[without]
+        del by_name[without]
     if backend in BESIDE:
         compile_first(plan_run(described))
     print(*dict.fromkeys(curve.backend for curve in run(described).curves))

@@ -46,13 +46,15 @@ def uses_in(tree: ast.Module, namespace: Mapping[str, Any]) -> Iterator[tuple[in
     One of `self` is a library's if a base class from there has it, whether it is read, set or overridden.
     """
     classes = {node: namespace.get(node.name) for node in tree.body if isinstance(node, ast.ClassDef)}
-    own = {name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for name in _defined(node)}
+    defined_here = {
+        name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for name in _defined(node)
+    }
     modules = set(_modules(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from _imported(node)
         elif isinstance(node, ast.Attribute) and not _is_of(node.value, modules | {"self", "cls"}):
-            if is_private(node.attr) and node.attr not in own | OF_TUPLES:
+            if is_private(node.attr) and node.attr not in defined_here | OF_TUPLES:
                 yield node.lineno, node.attr
         elif isinstance(node, ast.Call) and ast.unparse(node.func) in BY_NAME:
             value, name = node.args[:2]

@@ -301,11 +301,11 @@ def imports() -> dict[str, object]:
     """Seconds of a process that imports the app, and of one that imports Textual's, in turns."""
     modules = ("hadamard_tui.app", "textual.app")
     seconds: dict[str, list[float]] = {module: [] for module in modules}
-    own = {name: value for name, value in os.environ.items() if name not in FOREIGN}
+    environment = {name: value for name, value in os.environ.items() if name not in FOREIGN}
     for turn in range(21):  # the first one may have to compile
         for module in modules:
             began = time.perf_counter()
-            subprocess.run([sys.executable, "-c", f"import {module}"], env=own, check=True)
+            subprocess.run([sys.executable, "-c", f"import {module}"], env=environment, check=True)
             if turn:
                 seconds[module].append(time.perf_counter() - began)
     ours, empty = (statistics.median(seconds[module]) for module in modules)

@@ -263,9 +263,6 @@ class RowsLearner:
         return ()
 
 
-BACKEND = ByRows()
-
-
 def block_steps(inner: torch.Tensor, errors: torch.Tensor, rates: torch.Tensor | float) -> torch.Tensor:
     """The multiples η c_j of b instances that steps w ← w − η c_j x_j subtract, [R, V, T, b].
 
@@ -289,3 +286,6 @@ def after_each(before: torch.Tensor, steps: torch.Tensor, rows: torch.Tensor) ->
     """The weights […, b, d] after every one of b steps […, b] along rows […, b, d], from `before` […, d]."""
     each = steps[..., None, :].expand(*steps.shape, steps.shape[-1])
     return before[..., None, :] - each.tril() @ rows
+
+
+BACKEND = ByRows()

@@ -57,7 +57,7 @@ class Compiled(Backend):
             return f"the instances of {matrix.kind}, as set here, are no ±1 rows of a Sylvester matrix"
         if matrix.shape()[1] < LEAST:
             return f"it takes {LEAST} features or more"
-        linear = problem.target.structure(problem.matrix).linear
+        linear = problem.target_structure.linear
         if not linear or problem.labels != "soft" or problem.noise > 0:
             return "labels are not linear in the instances"
         if not experiment.loss.is_square or protocol.schedule().clips_at is not None:

@@ -42,15 +42,12 @@ class Numpy(Backend):
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         problem, protocol = experiment.problem, experiment.protocol
+        schedule = protocol.schedule()
         if not _has_step(learner, experiment):
             return "its steps are not known as sums and products of weights and entries"
-        if (
-            not protocol.schedule().online
-            or protocol.schedule().averages_hypotheses
-            or protocol.schedule().drawn_independently
-        ):
+        if not schedule.online or schedule.averages_hypotheses or schedule.drawn_independently:
             return f"{protocol.kind}, as set here, is no single pass of steps along the rows in their order"
-        if not experiment.loss.is_square or protocol.schedule().clips_at is not None:
+        if not experiment.loss.is_square or schedule.clips_at is not None:
             return "it takes only square loss, of predictions that are not clipped"
         if problem.one_hot:
             return "labels are those of one class of several"

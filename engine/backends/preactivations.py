@@ -42,14 +42,14 @@ class Preactivations(Backend):
     needs: ClassVar[Needs] = Needs(new_tensors=False)
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
-        update, protocol = learner.update, experiment.protocol
-        if protocol.schedule().fresh_steps is None:
-            return f"{protocol.kind} trains no fresh model for every k"
+        update, schedule = learner.update, experiment.protocol.schedule()
+        if schedule.fresh_steps is None:
+            return f"{experiment.protocol.kind} trains no fresh model for every k"
         if learner.architecture is None or not _is_bent_layer(learner.architecture):
             return "it trains nets with one hidden layer of relu, sqrt2_relu or leaky_relu, without biases"
         if update is None or not update.plain or update.mini_batch is not None:
             return "it takes only steps of a rate along the gradient of all rows"
-        if not experiment.loss.is_square or protocol.schedule().clips_at is not None:
+        if not experiment.loss.is_square or schedule.clips_at is not None:
             return "it takes only square loss, of predictions that are not clipped"
         if devices.resolve(experiment.run.device) != "cpu":
             return "it runs on the processor only"

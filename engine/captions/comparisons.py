@@ -18,10 +18,8 @@ from engine.pictures.view import ZERO, Apart, CurveView, Floats
 CLOSE, CLOSE_AT_END = 10.0, 5.0
 """Percent: what differs by no more than this share of a line all along is close to it, or at one end."""
 
-
 _WORDS = re.compile(r"^[a-z]{3}|[,:]")
 """What a line that is called by words, and by no formula, begins with or has: sentences have it in quotes."""
-
 
 NEAR = 0.01
 """Functions that differ by less than this share of their range are near each other."""

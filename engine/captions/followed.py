@@ -18,7 +18,6 @@ from engine.pictures.view import QUIET, CurveView, LineView, View
 KINDS = {"exact": ("the exact value", "the exact values"), "asymptotic": ("its limit", "their limits")}
 """What lines of a direction are, of one curve and of several."""
 
-
 Floats = NDArray[np.float64]
 
 MOST_PERCENT = 1000

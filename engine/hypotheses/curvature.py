@@ -30,7 +30,6 @@ TOGETHER = 64
 GRAPH = 8
 """Copies of its signals that a gradient is made of which can be differentiated once more."""
 
-
 EXACT = 100
 """Hessians of at most so many parameters are computed whole; with 400 that takes longer than Lanczos."""
 

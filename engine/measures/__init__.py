@@ -422,6 +422,6 @@ def measures_in(names: Collection[str]) -> dict[str, Measure]:
 
 def needs_teacher(problem: Problem) -> str | None:
     """Where labels are made of xᵀw* for the instances x that learners see, if that is not here."""
-    if not problem.target.structure(problem.matrix).has_w_star:
+    if not problem.target_structure.has_w_star:
         return "labels are made of xᵀw*, as by the targets feature, sparse and weights"
     return None if problem.matrix.features_are_seen else "learners see the features that targets name"

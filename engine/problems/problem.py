@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from engine.problems.data_report import DataReport
     from engine.problems.matrices import Matrix as AnyMatrix
     from engine.problems.targets import Target as AnyTarget
+    from engine.problems.targets import TargetStructure
 else:
     AnyMatrix = catalogue.union("matrices")
     AnyTarget = catalogue.union("targets")
@@ -34,16 +35,21 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 0.0
 
     @property
+    def target_structure(self) -> TargetStructure:
+        """What the target declares of its labels on these instances, before noise."""
+        return self.target.structure(self.matrix)
+
+    @property
     def label_values(self) -> Values:
         """What every label is."""
         if self.noise > 0:
             return "any"
-        return self.target.structure(self.matrix).values if self.labels == "soft" else "signs"
+        return self.target_structure.values if self.labels == "soft" else "signs"
 
     @property
     def one_hot(self) -> bool:
         """Whether the labels of an instance are above 0 for one target, its class, and 0 for the others."""
-        return self.noise == 0 and self.labels == "soft" and self.target.structure(self.matrix).one_hot
+        return self.noise == 0 and self.labels == "soft" and self.target_structure.one_hot
 
     @property
     def labels_flip(self) -> bool:
@@ -51,8 +57,9 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         The sign of a label 0 is +1 for both.
         """
-        odd = self.matrix.features_are_odd and self.target.structure(self.matrix).is_odd
-        return odd and (self.labels != "sign" or self.target.structure(self.matrix).is_never_zero)
+        structure = self.target_structure
+        odd = self.matrix.features_are_odd and structure.is_odd
+        return odd and (self.labels != "sign" or structure.is_never_zero)
 
     @property
     def labels_are_coins(self) -> bool:
@@ -60,9 +67,8 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         Given the instances and all other labels, that is.
         """
-        if self.labels == "bernoulli" and self.target.structure(self.matrix).is_zero:
-            return True
-        return self.target.structure(self.matrix).are_coins
+        structure = self.target_structure
+        return structure.are_coins or (self.labels == "bernoulli" and structure.is_zero)
 
     @property
     def data_reports(self) -> tuple[DataReport, ...]:

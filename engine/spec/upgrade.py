@@ -42,7 +42,6 @@ SWITCHES = {
 }
 """The measures that these keys of a run had it record, or not."""
 
-
 Struct = type[msgspec.Struct]
 
 RENAMED: dict[str, dict[str, str]] = {"Run.path": {"by-blocks": "dense"}}

@@ -361,9 +361,9 @@ def fair_signs(experiment: Setup, reason: str) -> Finding:
         return Finding(True, reason)
     if not problem.labels_flip:
         return Finding(False, f"requires labels that change sign with their row, {_labels_in_words(problem)}")
-    if problem.labels != "soft" or problem.target.structure(problem.matrix).values == "signs":
+    if problem.labels != "soft" or problem.target_structure.values == "signs":
         return Finding(True, reason)
-    if not problem.target.structure(problem.matrix).unit:
+    if not problem.target_structure.unit:
         return Finding(False, f"requires a feature as the target, and here it is {problem.target.kind}")
     if not (experiment.loss.is_square and problem.matrix.random_order):
         return Finding(False, "requires labels ±1, or square loss and rows in random order")
@@ -372,7 +372,7 @@ def fair_signs(experiment: Setup, reason: str) -> Finding:
 
 def _labels_in_words(problem: Problem) -> str:
     """Why labels do not change sign with their row, after a comma."""
-    if problem.labels == "sign" and problem.target.structure(problem.matrix).is_odd:
+    if problem.labels == "sign" and problem.target_structure.is_odd:
         return "and here some are signs of 0, which are +1"
     return f"and those of {problem.target.kind} do not on {problem.matrix.kind}"
 
@@ -453,7 +453,7 @@ def linear_labels(experiment: Setup) -> Finding | None:
     if not problem.matrix.features_are_linear:
         other = problem.matrix.kind
         return Finding(False, f"requires labels that are linear in the instances, and the matrix is {other}")
-    if not problem.target.structure(problem.matrix).unit:
+    if not problem.target_structure.unit:
         return Finding(False, f"requires a unit vector as the target, and here it is {problem.target.kind}")
     return only_square(experiment)
 

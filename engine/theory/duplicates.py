@@ -41,7 +41,8 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
         matrix = experiment.problem.matrix
         if not matrix.has_orthogonal_rows:
             return Finding(False, f"requires orthogonal rows of one length, and the matrix is {matrix.kind}")
-        protocol, drawn = experiment.protocol, experiment.protocol.schedule().drawn_independently
+        protocol, schedule = experiment.protocol, experiment.protocol.schedule()
+        drawn = schedule.drawn_independently
         if matrix.repeat is None:
             if not drawn:
                 return Finding(False, "requires rows that come more than once: set repeat, or replacement")
@@ -51,7 +52,7 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
                 )
             reason = "independent draws leave many rows unseen, and their labels are fair coins"
             return fair_signs(experiment, reason)
-        if not (drawn or protocol.schedule().in_data_order or protocol.schedule().shuffles):
+        if not (drawn or schedule.in_data_order or schedule.shuffles):
             return Finding(
                 False, f"requires rows in a known order, and that of {protocol.kind} is not declared"
             )
@@ -59,21 +60,22 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
         return fair_signs(experiment, reason)
 
     def formula_in(self, experiment: Setup) -> str:
-        protocol, n = experiment.protocol, experiment.n
-        if protocol.schedule().drawn_independently:
+        schedule, n = experiment.protocol.schedule(), experiment.n
+        if schedule.drawn_independently:
             return times_constant("(1 − 1/d)^k", experiment)
-        if not protocol.schedule().shuffles:
+        if not schedule.shuffles:
             return times_constant("(1 − ⌈k/2q⌉/d)", experiment)
-        rows = protocol.extent(n).rows
+        rows = experiment.protocol.extent(n).rows
         share = "∏_(i<2q) (1 − k/(2qd − i))" if rows == n else f"mean of ∏_(i<t) (1 − k/({rows} − i))"
         return times_constant(f"({share})", experiment)
 
     def value(self, at: At) -> Floats:
         copies = 2 * (at.experiment.problem.matrix.repeat or 0) or 1
         protocol, n = at.experiment.protocol, at.experiment.n
-        if protocol.schedule().drawn_independently:
+        schedule = protocol.schedule()
+        if schedule.drawn_independently:
             unseen: Floats = (1 - copies / n) ** at.k
-        elif protocol.schedule().shuffles:
+        elif schedule.shuffles:
             unseen = missed(n, copies, protocol.extent(n).rows, at.k)
         else:
             unseen = 1 - np.ceil(at.k / copies) * copies / n

@@ -56,7 +56,7 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
         problem = experiment.problem
         if other := whole_cube(experiment):
             return other
-        if not problem.target.structure(problem.matrix).is_random_feature or problem.label_values != "signs":
+        if not problem.target_structure.is_random_feature or problem.label_values != "signs":
             return Finding(
                 False, f"requires a product drawn from all as the target, not {problem.target.kind}"
             )

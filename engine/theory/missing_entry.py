@@ -48,7 +48,7 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
             return Finding(
                 False, f"requires the four entries of a matrix, row by row, and the matrix is {other}"
             )
-        given = (*(problem.target.structure(problem.matrix).given or ()), 0.0, 0.0, 0.0)[: len(SEEN)]
+        given = (*(problem.target_structure.given or ()), 0.0, 0.0, 0.0)[: len(SEEN)]
         if given != SEEN or problem.labels != "soft" or problem.noise > 0:
             return Finding(False, "requires the entries 0, 1 and 1 as labels, and here they are others")
         if not protocol.schedule().flows or protocol.extent(4).most_examples != len(SEEN):

@@ -34,19 +34,15 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
     source: ClassVar[str] = "AW20 Thms 6–7"
 
     def holds(self, experiment: Setup) -> Finding:
-        problem, protocol = experiment.problem, experiment.protocol
+        problem, schedule = experiment.problem, experiment.protocol.schedule()
         if problem.matrix.entry_values != "bits" or not problem.matrix.features_are_seen:
             return Finding(False, "requires features 0 and 1: there is no such theorem for other features")
-        feature = problem.target.structure(problem.matrix).fixed_feature
+        feature = problem.target_structure.fixed_feature
         if feature is None or problem.noise > 0 or problem.labels != "soft":
             return Finding(False, "requires one feature without noise as the target")
-        if not (experiment.loss.is_square and protocol.schedule().single):
+        if not (experiment.loss.is_square and schedule.single):
             return Finding(False, "requires square loss and one pass, one example at a time")
-        if not (
-            protocol.schedule().drawn_independently
-            and protocol.schedule().averages_hypotheses
-            and protocol.schedule().clips_at == 1.0
-        ):
+        if not (schedule.drawn_independently and schedule.averages_hypotheses and schedule.clips_at == 1.0):
             return Finding(
                 False,
                 "requires the mean of the hypotheses on independent examples, clipped to 1: "

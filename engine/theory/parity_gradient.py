@@ -34,7 +34,7 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
         problem = experiment.problem
         if other := whole_cube(experiment):
             return other
-        if problem.target.structure(problem.matrix).fixed_feature is None:
+        if problem.target_structure.fixed_feature is None:
             return Finding(False, f"requires one product of bits, and the target is {problem.target.kind}")
         if problem.labels == "bernoulli" or problem.noise > 0:
             return Finding(False, "requires labels without noise, and here they have some")
@@ -52,7 +52,7 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
 
     def value(self, at: At) -> Floats:
         signals = signals_at(at)
-        number = at.experiment.problem.target.structure(at.experiment.problem.matrix).fixed_feature
+        number = at.experiment.problem.target_structure.fixed_feature
         assert number is not None, "holds() admits no other target"
         bits, degree = at.experiment.problem.matrix.size()[1], number.bit_count()
         (width,), (first, _) = signals.widths, signals.cw

@@ -30,7 +30,7 @@ class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
 
     def holds(self, experiment: Setup) -> Finding:
         problem, matrix = experiment.problem, experiment.problem.matrix
-        if not problem.target.structure(problem.matrix).is_any_parity:
+        if not problem.target_structure.is_any_parity:
             other = problem.target.kind
             return Finding(False, f"requires a parity drawn from sets of any size as the target, not {other}")
         if problem.label_values != "signs":

@@ -35,7 +35,7 @@ class HalfSpace(Line, frozen=True):
         if problem.labels != "sign" or problem.noise > 0:
             labels = "noisy" if problem.noise > 0 else problem.labels
             return Finding(False, f"requires labels that are signs without noise, and they are {labels}")
-        if not problem.target.structure(problem.matrix).unit:
+        if not problem.target_structure.unit:
             return Finding(False, f"requires a unit vector as the target, not {problem.target.kind}")
         if problem.matrix.shape()[1] < 2:
             return Finding(False, "requires two features or more")

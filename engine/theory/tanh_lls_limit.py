@@ -38,7 +38,7 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
             return repeated
         if not problem.matrix.independent_signs:
             return Finding(False, f"requires random ±1 instances, and the matrix is {problem.matrix.kind}")
-        structure = problem.target.structure(problem.matrix)
+        structure = problem.target_structure
         features = structure.unit and structure.values == "signs"  # products of features have other values
         if not features or problem.labels == "bernoulli" or problem.noise > 0:
             return Finding(False, "requires features as labels, ±1 without noise, and here they are others")

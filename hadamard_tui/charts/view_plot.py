@@ -38,14 +38,12 @@ if TYPE_CHECKING:
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "dash-dot"}
 """Those of lines that are less than proved; others are dashed."""
 
-
 GHOST = "the run before"
 GUESS, GUESSED = "?", 0.1
 """The mark of a guess, and the loss that it is about."""
 
 PROVED = ("lower", "upper", "exact")
 """The directions of lines that are proved; others are fainter."""
-
 
 _PEN_UP = np.full((1, 2), np.nan)
 

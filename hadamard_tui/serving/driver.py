@@ -25,7 +25,6 @@ from hadamard_tui.terminal.keys import Keys
 GONE = 3
 """Exit code of an app whose server has gone, as after any failure."""
 
-
 HEAD = 5
 """Bytes of a packet before its content."""
 

@@ -318,7 +318,7 @@ UNITS = [
 def test_given_and_low_rank_targets_of_norm_1_are_unit_targets(target, is_unit, feature):
     described = experiment("gaussian", target, {"LLS": LLS, "GD": gd(0.05)}, d=8, replicas=300)
     assert holds("ri-gaussian", described).holds == is_unit
-    assert described.problem.target.structure(described.problem.matrix).fixed_feature == feature
+    assert described.problem.target_structure.fixed_feature == feature
     places, sizes = described.problem.target.combination(described.problem.matrix, Streams(range(3)))
     assert np.allclose((sizes**2).sum(-1), 1) == is_unit
     assert places.shape == sizes.shape

@@ -22,7 +22,6 @@ from engine.training.training_inputs import TrainingInputs
 MOVES = 1 << 26
 """Moves of single pre-activations in a piece of work, about 8 ms of one core."""
 
-
 Array = Any
 """An array of numpy; the compiler finds out its dtype and dimensions by itself."""
 
