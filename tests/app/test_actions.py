@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -163,14 +164,21 @@ TRIALS: dict[str, Trial] = {
 }
 
 
-def those_of_one_app() -> list[list[Action]]:
+MOST_QUICK = 10
+"""Trials in one app from which on they take too long for the tests that are run while working."""
+
+
+def those_of_one_app() -> list[Any]:
     """Actions tried one after the other in the same app: opening one takes longer than most trials."""
     groups: dict[object, list[Action]] = {}
     for action in ACTIONS:
         trial = TRIALS[action.id]
         like = (RUN in trial.first, trial.size, trial.tour, trial.replicas, str(trial.pictures))
         groups.setdefault(action.id if trial.alone else like, []).append(action)
-    return list(groups.values())
+    return [
+        pytest.param(actions, marks=[pytest.mark.slow] * (len(actions) > MOST_QUICK), id=actions[0].id)
+        for actions in groups.values()
+    ]
 
 
 async def prepare(pilot: Pilot[None], app: HadamardApp, first: tuple[str, ...]) -> None:
@@ -184,7 +192,7 @@ async def prepare(pilot: Pilot[None], app: HadamardApp, first: tuple[str, ...]) 
             await pilot.press(key)
 
 
-@pytest.mark.parametrize("actions", those_of_one_app(), ids=lambda actions: actions[0].id)
+@pytest.mark.parametrize("actions", those_of_one_app())
 async def test_every_action_acts(
     actions: list[Action], editable: EditableExperiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -36,6 +36,7 @@ def told(app: HadamardApp) -> list[str]:
     return [str(options.get_option_at_index(place).prompt) for place in range(options.option_count)]
 
 
+@pytest.mark.slow
 async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app: HadamardApp):
     async with opened(app, HUGE) as pilot:
         await pilot.press("c", "D", "N")

@@ -79,6 +79,7 @@ async def test_curves_beyond_the_playhead_are_faint_and_their_letters_stand_at_i
         assert [(one.x[0], one.x[-1]) for one in ahead] == [(2, 16)]
 
 
+@pytest.mark.slow
 async def test_a_run_goes_on_while_a_person_looks_back(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
@@ -123,6 +124,7 @@ async def test_the_outcomes_of_claims_are_told_no_sooner_than_the_run_is_shown(a
         assert app.laboratory.context.outcomes == session_of(app).outcomes
 
 
+@pytest.mark.slow
 async def test_a_held_run_that_is_played_from_before_goes_on(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         app.laboratory._pace.factor = 4.0
@@ -145,6 +147,7 @@ async def test_a_step_while_looking_back_moves_the_playhead(app: HadamardApp):
         assert session_of(app).place == 1
 
 
+@pytest.mark.slow
 async def test_a_stopped_run_can_be_looked_back_at(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
