@@ -27,7 +27,7 @@ from engine.core.parts import Part
 from engine.planning.run_plan import plan_run
 from engine.runtime.run import run
 from engine.spec import presets
-from engine.spec.plan import plan
+from engine.spec.documents import sweep_of
 from engine.spec.setup import Setup
 
 ROOT = Path(__file__).parents[1]
@@ -196,7 +196,7 @@ def learners_by_backend() -> Counter[str]:
     """Learners of the shipped presets by the backend that serves them at the first point."""
     served: Counter[str] = Counter()
     for name in presets.names():
-        experiment = plan(presets.document(name)).experiment
+        experiment = sweep_of(presets.document(name)).experiment
         served.update(planned.backend.name for planned in plan_run(experiment).learners)
     return served
 

@@ -108,9 +108,9 @@ def _run_all(due: Sequence[Entry], kept: dict[str, Thumbnail], errors: Console) 
 def make(entry: Entry, errors: Console) -> Thumbnail:
     """Run a preset on one thread, write the picture of its chart and make its thumbnail. Raises: BadInput."""
     document = presets.document(entry.name)
-    plan = presets.planned(entry.name, document)
+    sweep = presets.sweep_of(entry.name, document)
     began = time.process_time()
-    results = compute_all(plan, errors, threads=1)
+    results = compute_all(sweep, errors, threads=1)
     seconds = time.process_time() - began
     shown = _shown(document, results)
     PICTURES.mkdir(exist_ok=True)
@@ -129,9 +129,9 @@ def make(entry: Entry, errors: Console) -> Thumbnail:
 def _shown(document: Raw, results: Results) -> Shown:
     """The first picture of a preset that was run."""
     outcomes = judge(results)
-    if drawn(results.plan.experiment):
+    if drawn(results.sweep.experiment):
         return exporting.first_picture(document, results, outcomes)
-    return exporting.finished(results.plan.experiment, results.traces[0], document, outcomes)
+    return exporting.finished(results.sweep.experiment, results.traces[0], document, outcomes)
 
 
 def page(entries: Sequence[Entry], kept: dict[str, Thumbnail]) -> str:

@@ -420,7 +420,7 @@ class HadamardApp(FailingApp):
             document=session.document,
             pictures=pictures,
             outcomes=context.outcomes or (),
-            unjudged=session.plan.unjudged,
+            unjudged=session.sweep.unjudged,
         )
         look, refused = self.laboratory.picture_of(session)
         return shown if refused else with_look(shown, look, context.curve.name)

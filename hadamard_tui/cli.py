@@ -306,11 +306,11 @@ def print_verdict(
     Exit code 1 if structure and measurement disagree, or a bound is broken.
     """
     document = _load(preset, settings, device)
-    from engine.spec import plan
+    from engine.spec import documents
     from hadamard_tui.headless import console, verdicts
     from hadamard_tui.headless.compute import compute
 
-    experiment, errors = plan.first(document), console.errors()
+    experiment, errors = documents.first(document), console.errors()
     judged = verdicts.judgements(experiment, compute(experiment, errors), errors)
     if as_json:
         echo(json.dumps(verdicts.as_json(judged), ensure_ascii=False).encode())

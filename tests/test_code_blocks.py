@@ -14,8 +14,8 @@ import pytest
 from code_blocks import PAGES, Block, blocks, blocks_of
 
 from engine.results.outcomes import judge
-from engine.runtime.sweep import sweep
-from engine.spec.plan import plan
+from engine.runtime.sweep import run_sweep
+from engine.spec.documents import sweep_of
 
 CHECKED = ("sh", "python", "toml")
 """Languages whose blocks are run."""
@@ -47,7 +47,7 @@ def test_a_block_says_its_language(block: Block):
 
 @pytest.mark.parametrize("block", blocks("toml"), ids=lambda block: block.place)
 def test_a_preset_runs_and_its_claims_hold(block: Block):
-    results = sweep(plan(tomllib.loads(block.text)))
+    results = run_sweep(sweep_of(tomllib.loads(block.text)))
     outcomes = judge(results)
     assert results.complete
     assert outcomes

@@ -17,8 +17,8 @@ from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import Steps
 from engine.results.trace import Curve, TheoryLine, Trace
-from engine.spec.points import Point
 from engine.spec.recorded import missing
+from engine.spec.sweep import Point
 
 Floats = NDArray[np.float64]
 
@@ -124,10 +124,10 @@ def gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
     found = Gathered(defaultdict(list), defaultdict(list), {}, {}, {}, defaultdict(list), {})
     found.numbers.update(_numbers(picture, results, steps))
     for number, trace in sorted(results.traces.items()):
-        point = results.plan.points[number]
+        point = results.sweep.points[number]
         if not point.is_in(picture):
             continue
-        apart = results.plan.apart(picture, point)
+        apart = results.sweep.apart(picture, point)
         for curve in trace.curves:
             if (name := _drawn_as(curve, point, steps)) is None:
                 continue
@@ -137,7 +137,7 @@ def gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
                 continue
             samples = of_curve(curve, picture.measure, trace, steps.measured, steps.until)
             if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
-                name = results.plan.name(name, picture, apart)
+                name = results.sweep.name(name, picture, apart)
                 found.to_come[key] = _to_come(name, found.numbers[key], apart, (number, point), curve, trace)
             if samples is None and curve.length and not is_reference(curve, point):
                 found.unmeasured.update(_unmeasured(curve, picture, point))
@@ -160,14 +160,14 @@ def _drawn_as(curve: Curve, point: Point, steps: Steps) -> str | None:
 
 def _numbers(picture: Picture, results: Results, steps: Steps) -> dict[Key, int]:
     """The numbers of all curves: by values of the axes that split them, then as learners are listed."""
-    places = {name: place for place, name in enumerate(results.plan.learners)}
+    places = {name: place for place, name in enumerate(results.sweep.learners)}
     split: dict[Apart, int] = {}
     ranks: dict[Key, tuple[int, int]] = {}
     for number, trace in sorted(results.traces.items()):
-        point = results.plan.points[number]
+        point = results.sweep.points[number]
         if not point.is_in(picture):
             continue
-        apart = results.plan.apart(picture, point)
+        apart = results.sweep.apart(picture, point)
         rank = split.setdefault(apart, len(split))
         for curve in trace.curves:
             if (name := _drawn_as(curve, point, steps)) is not None:

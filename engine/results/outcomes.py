@@ -20,11 +20,11 @@ from engine.spec.pictures import picture_of, picture_of_claim
 
 
 def judge(results: Results) -> list[Outcome]:
-    """The outcome of every claim about the results of a plan; some may not be judged."""
-    experiment, views = results.plan.experiment, _Views(results)
+    """The outcome of every claim about the results of a sweep; some may not be judged."""
+    experiment, views = results.sweep.experiment, _Views(results)
     found = []
     for number, claim in enumerate(experiment.claims):
-        if why := results.plan.unjudged.get(number):
+        if why := results.sweep.unjudged.get(number):
             found.append(Outcome(claim, None, None, why))
             continue
         try:
@@ -72,12 +72,12 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
     """A claim about one curve of a view, or about several of which each has to be so."""
     exact = [curve for curve in seen.curves if curve.name == claim.curve]
     if exact and claim.curve != exact[0].learner:
-        return _of_curve(results.plan.claims_along(seen.picture, exact[0].apart)[number], seen)
+        return _of_curve(results.sweep.claims_along(seen.picture, exact[0].apart)[number], seen)
     if seen.picture.y is not None:
         return _of_maps(claim, seen)
     outcomes: dict[str, Outcome] = {}
     for apart in dict.fromkeys(curve.apart for curve in seen.curves):
-        here, one = results.plan.claims_along(seen.picture, apart)[number], seen.at(apart)
+        here, one = results.sweep.claims_along(seen.picture, apart)[number], seen.at(apart)
         learners = dict.fromkeys(curve.learner for curve in one.curves if not curve.is_reference)
         for name in [claim.curve] if claim.curve is not None else learners:
             try:

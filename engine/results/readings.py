@@ -12,7 +12,7 @@ from engine.pictures.picture import Picture
 from engine.results.gathering import Replicas, gathered
 from engine.results.results import Results
 from engine.results.steps import Steps
-from engine.spec.points import Point
+from engine.spec.sweep import Point
 
 WHY = "the reading is known"
 """Why learners are skipped at a point."""
@@ -23,13 +23,13 @@ def known_at(results: Results, number: int) -> frozenset[str]:
 
     Those are the readings of all pictures along axes that go on only until then, each with its error.
     """
-    plan = results.plan
-    point = plan.points[number]
+    sweep = results.sweep
+    point = sweep.points[number]
     reading = [
         (picture, axis)
-        for axis, each in enumerate(plan.axes)
+        for axis, each in enumerate(sweep.axes)
         if each.until is not None
-        for picture in plan.experiment.pictures
+        for picture in sweep.experiment.pictures
         if picture.reading is not None and picture.reading.over == each.name and point.is_in(picture)
     ]
     names = frozenset(learner.name for learner in point.experiment.learners)
@@ -40,20 +40,20 @@ def known_at(results: Results, number: int) -> frozenset[str]:
 
 def _along(results: Results, point: Point, axis: int) -> Results:
     """The results at the points that differ from one along an axis alone."""
-    plan = results.plan
+    sweep = results.sweep
 
     def elsewhere(one: Point) -> tuple[int, ...]:
         return one.place[:axis] + one.place[axis + 1 :]
 
     there = [
-        (plan.points[number], trace)
+        (sweep.points[number], trace)
         for number, trace in sorted(results.traces.items())
-        if elsewhere(plan.points[number]) == elsewhere(point)
+        if elsewhere(sweep.points[number]) == elsewhere(point)
     ]
     if not there:
-        return Results(plan)
+        return Results(sweep)
     points, traces = zip(*there, strict=True)
-    return Results(replace(plan, points=points), dict(enumerate(traces)))
+    return Results(replace(sweep, points=points), dict(enumerate(traces)))
 
 
 def _known(picture: Picture, results: Results) -> frozenset[str]:
@@ -64,7 +64,7 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
     if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()
     plain = structs.replace(picture, y=None, lines=(), marks=(), contours=(), relative=None)
-    steps = Steps(plain, results.plan.axes)
+    steps = Steps(plain, results.sweep.axes)
     known: dict[str, bool] = {}
     for taken in gathered(plain, results, steps).curves.values():
         replicas = Replicas(steps, [(one.point, one.samples) for one in taken])

@@ -1,4 +1,4 @@
-"""What a plan yields as JSON, schema 2."""
+"""What a sweep yields as JSON, schema 2."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def encode(
 def _report(
     document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome], by_replica: bool
 ) -> dict[str, Any]:
-    plan = results.plan
+    sweep = results.sweep
     views = [view(picture, results) for picture in _pictures(results)]
     if by_replica:
         _check_size(views)
@@ -52,10 +52,10 @@ def _report(
     sources = {line.kind: line for trace in traces for line in trace.lines}
     return {
         "schema": 2,
-        "experiment": {"given": document, "resolved": msgspec.to_builtins(plan.experiment)},
+        "experiment": {"given": document, "resolved": msgspec.to_builtins(sweep.experiment)},
         "environment": next((trace.environment for trace in results.traces.values()), {}),
-        "data": [report.as_json() for report in plan.data_reports],
-        "axes": [{"name": axis.name, "values": axis.grid, "log": axis.log} for axis in plan.axes],
+        "data": [report.as_json() for report in sweep.data_reports],
+        "axes": [{"name": axis.name, "values": axis.grid, "log": axis.log} for axis in sweep.axes],
         "points": [
             {
                 "names": dict(point.names),
@@ -64,10 +64,10 @@ def _report(
                 "skipped": sorted(results.skipped.get(place, ())),
                 "runs": _runs(point.experiment, results.traces.get(place)),
             }
-            for place, point in enumerate(plan.points)
+            for place, point in enumerate(sweep.points)
         ],
         "pictures": [
-            _picture(found, divided(found.picture, plan.experiment, outcomes), sources, by_replica)
+            _picture(found, divided(found.picture, sweep.experiment, outcomes), sources, by_replica)
             for found in views
         ],
         "claims": [claim(outcome) for outcome in outcomes],
@@ -84,7 +84,7 @@ def _check_size(views: Sequence[View]) -> None:
 
 def _pictures(results: Results) -> Sequence[Picture]:
     """Its pictures; where it has none, that of the run, and one of every other number that was measured."""
-    experiment = results.plan.experiment
+    experiment = results.sweep.experiment
     if pictures := drawn(experiment):
         return pictures
     others = msgspec.structs.replace(of_run(experiment), title="")

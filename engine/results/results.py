@@ -1,4 +1,4 @@
-"""What the runs of a plan yield: a trace at every point, as far as they have come."""
+"""What the runs of a sweep yield: a trace at every point, as far as they have come."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from types import MappingProxyType
 from msgspec import structs
 
 from engine.results.trace import Trace
+from engine.spec.documents import only
 from engine.spec.experiment import Experiment
-from engine.spec.plan import only
-from engine.spec.points import Plan
+from engine.spec.sweep import Sweep
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The traces of a plan, by the number of the point.
+    """The traces of a sweep, by the number of the point.
 
     Traces appear when their runs begin and grow meanwhile; `finished` says which are complete. A point at
     which no learner needs to be run has none.
     """
 
-    plan: Plan
+    sweep: Sweep
     traces: dict[int, Trace] = field(default_factory=dict)
     finished: set[int] = field(default_factory=set)
     skipped: dict[int, frozenset[str]] = field(default_factory=dict)
@@ -31,17 +31,17 @@ class Results:
     def snapshot(self) -> Results:
         """The results as far as they have come, which do not grow."""
         traces = {number: trace.snapshot() for number, trace in sorted(self.traces.items())}
-        return Results(self.plan, traces, set(self.finished), dict(self.skipped))
+        return Results(self.sweep, traces, set(self.finished), dict(self.skipped))
 
     @property
     def complete(self) -> bool:
         """Whether every point is, or need not be run."""
-        return len(self.finished) + len(self.left_out) == len(self.plan.points)
+        return len(self.finished) + len(self.left_out) == len(self.sweep.points)
 
     @property
     def left_out(self) -> list[int]:
         """The points at which no learner is run."""
-        points = self.plan.points
+        points = self.sweep.points
         return [
             number
             for number, names in sorted(self.skipped.items())
@@ -50,7 +50,7 @@ class Results:
 
     def experiment(self, number: int) -> Experiment:
         """What is run at a point: its learners but those that are skipped there."""
-        whole, skipped = self.plan.points[number].experiment, self.skipped.get(number)
+        whole, skipped = self.sweep.points[number].experiment, self.skipped.get(number)
         if not skipped:
             return whole
         kept = tuple(learner for learner in whole.learners if learner.name not in skipped)
@@ -60,6 +60,6 @@ class Results:
 def of_one(
     experiment: Experiment, trace: Trace, unjudged: Mapping[int, str] = MappingProxyType({})
 ) -> Results:
-    """The results of a single run, as far as it has come; `unjudged` as a plan has it."""
+    """The results of a single run, as far as it has come; `unjudged` as a sweep has it."""
     finished = {0} if all(curve.ended for curve in trace.curves) else set()
     return Results(replace(only(experiment), unjudged=unjudged), {0: trace}, finished)

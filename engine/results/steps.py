@@ -18,7 +18,7 @@ from engine.pictures.picture import RATE, Picture, Read
 from engine.protocols import CLOCKS, Until
 from engine.results.samples import Samples
 from engine.spec.axis import Axis
-from engine.spec.points import Point
+from engine.spec.sweep import Point
 
 Floats = NDArray[np.float64]
 

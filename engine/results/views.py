@@ -34,7 +34,7 @@ from engine.results.samples import Samples, of_line
 from engine.results.steps import AtPoint, Steps
 from engine.results.trace import TheoryLine
 from engine.spec.marks import marks_of
-from engine.spec.points import Plan, Point
+from engine.spec.sweep import Point, Sweep
 
 Floats = NDArray[np.float64]
 
@@ -47,30 +47,30 @@ def view(picture: Picture, results: Results) -> View:
 
     Raises: BadInput for a picture that these results do not have.
     """
-    plan = results.plan
-    logarithmic = _is_logarithmic(picture.x, plan)
-    steps = Steps(picture, plan.axes)
+    sweep = results.sweep
+    logarithmic = _is_logarithmic(picture.x, sweep)
+    steps = Steps(picture, sweep.axes)
     there = gathered(picture, results, steps)
     found = View(
         picture=picture,
         divisor=_divisor(picture),
-        words=(words := _words(picture, plan)),
-        x_label=_x_label(picture, plan, words),
+        words=(words := _words(picture, sweep)),
+        x_label=_x_label(picture, sweep, words),
         y_label=_label(picture, results, words),
         x_log=logarithmic if picture.x_log is None else picture.x_log,
         y_log=bool(picture.y_log),
-        rounding=ROUNDING[plan.experiment.dtype],
-        names={x: name for axis in plan.axes for x, name in axis.names_along(picture.x).items()},
-        rows_log=picture.y is not None and _is_logarithmic(picture.y, plan),
-        clock=plan.experiment.protocol.clock,
+        rounding=ROUNDING[sweep.experiment.dtype],
+        names={x: name for axis in sweep.axes for x, name in axis.names_along(picture.x).items()},
+        rows_log=picture.y is not None and _is_logarithmic(picture.y, sweep),
+        clock=sweep.experiment.protocol.clock,
         as_measured=not steps.change_values,
-        marks=marks_of(plan, picture),
+        marks=marks_of(sweep, picture),
         points=_examples(picture, results),
         absent=there.absent,
         unmeasured=there.unmeasured,
         places_of=lambda found: _places(found, results, steps),
         x_of=lambda number, clock: _x_of(results, steps, number, clock),
-        y_of=lambda number: steps.height(plan.points[number]),
+        y_of=lambda number: steps.height(sweep.points[number]),
     )
     if picture.y is not None:
         found.heats.extend(
@@ -101,8 +101,8 @@ def view(picture: Picture, results: Results) -> View:
         applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
         found.lines.append(
             LineView(
-                name=plan.name(f"{named} of {curve}" if curve else named, picture, apart),
-                values=plan.name("", picture, apart),
+                name=sweep.name(f"{named} of {curve}" if curve else named, picture, apart),
+                values=sweep.name("", picture, apart),
                 kind=taken[0][2].kind,
                 title=taken[0][2].title,
                 apart=apart,
@@ -128,16 +128,16 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
     if picture.points is None:
         return None
     runs = sorted(results.traces.items())
-    return next((trace.examples for at, trace in runs if results.plan.points[at].is_in(picture)), None)
+    return next((trace.examples for at, trace in runs if results.sweep.points[at].is_in(picture)), None)
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
     """The points of a picture with these values of the axes that its curves are split by, by number."""
-    plan = results.plan
+    sweep = results.sweep
     return {
         number: point
-        for number, point in enumerate(plan.points)
-        if point.is_in(picture) and plan.apart(picture, point) == apart
+        for number, point in enumerate(sweep.points)
+        if point.is_in(picture) and sweep.apart(picture, point) == apart
     }
 
 
@@ -176,9 +176,9 @@ def _divided(x: Floats, values: Floats, divisor: Replicas, replicas: Sequence[in
 
 def _places(found: View, results: Results, steps: Steps) -> Floats:
     """Where something is or is to be: at the records of the run that goes furthest, or at the points."""
-    points = [point for point in results.plan.points if point.is_in(found.picture)]
+    points = [point for point in results.sweep.points if point.is_in(found.picture)]
     if found.along_records:
-        runs = [(results.plan.points[number], trace) for number, trace in results.traces.items()]
+        runs = [(results.sweep.points[number], trace) for number, trace in results.traces.items()]
         runs = [run for run in runs if run[0].is_in(found.picture)]
         if not all(steps.clocks <= trace.planned.keys() for _, trace in runs):
             return found.known_places
@@ -192,7 +192,7 @@ def _x_of(results: Results, steps: Steps, number: int, clock: float) -> float | 
     """On clocks that were measured it is where the learner is that has come furthest on them by then."""
     if number not in results.traces:
         return None
-    point, trace = results.plan.points[number], results.traces[number]
+    point, trace = results.sweep.points[number], results.traces[number]
     if steps.clocks <= trace.planned.keys():
         clocks = [trace.clocks_at(clock)]
     else:
@@ -204,12 +204,12 @@ def _x_of(results: Results, steps: Steps, number: int, clock: float) -> float | 
         return None
 
 
-def _is_logarithmic(text: str, plan: Plan) -> bool:
-    named, protocol = names_in(text), plan.experiment.protocol
+def _is_logarithmic(text: str, sweep: Sweep) -> bool:
+    named, protocol = names_in(text), sweep.experiment.protocol
     by_clock = protocol.schedule().logarithmic and protocol.clock in named
-    if RATE in named and not any(RATE in (axis.name, *axis.bound(axis.grid[0])) for axis in plan.axes):
+    if RATE in named and not any(RATE in (axis.name, *axis.bound(axis.grid[0])) for axis in sweep.axes):
         return True
-    return by_clock or any(axis.log for axis in plan.axes if axis.name in named)
+    return by_clock or any(axis.log for axis in sweep.axes if axis.name in named)
 
 
 def _heat(results: Results, steps: Steps, learner: str, taken: list[Stretch]) -> HeatView:
@@ -272,7 +272,7 @@ def _contour(
 ) -> ContourView | None:
     """A line of the theory over the map of a learner; None where it has no values there."""
     plain = msgspec.structs.replace(picture, running=None, times=None, read=None, relative=None)
-    steps = Steps(plain, results.plan.axes)
+    steps = Steps(plain, results.sweep.axes)
     found: list[tuple[Point, Samples]] = []
     direction = title = ""
     for one in taken:
@@ -327,7 +327,7 @@ class _Reduction:
             diverged = int(missing.min(initial=self._replicas))
             diverged_at = next(iter(x[missing > 0].tolist()), None)
         return CurveView(
-            name=self._results.plan.name(name, self._picture, apart),
+            name=self._results.sweep.name(name, self._picture, apart),
             number=number,
             learner=curve.learner,
             apart=apart,
@@ -455,28 +455,28 @@ class _Reduction:
         }
 
 
-def _words(picture: Picture, plan: Plan) -> dict[str, str]:
-    """What charts call the axes of a plan and the measures that x names, in brief."""
-    loss = f"{plan.experiment.protocol.loss} "
-    labels = _labels(picture, plan).items()
+def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
+    """What charts call the axes of a sweep and the measures that x names, in brief."""
+    loss = f"{sweep.experiment.protocol.loss} "
+    labels = _labels(picture, sweep).items()
     brief = {name: label.removeprefix("average ").removeprefix(loss) for name, label in labels}
-    return brief | plan.symbols
+    return brief | sweep.symbols
 
 
-def _labels(picture: Picture, plan: Plan) -> dict[str, str]:
+def _labels(picture: Picture, sweep: Sweep) -> dict[str, str]:
     """The labels of the measures that x names."""
-    loss = plan.experiment.protocol.loss
+    loss = sweep.experiment.protocol.loss
     return {name: one.label_with(loss) for name, one in measures_in(names_in(picture.x)).items()}
 
 
-def _x_label(picture: Picture, plan: Plan, words: Mapping[str, str]) -> str:
+def _x_label(picture: Picture, sweep: Sweep, words: Mapping[str, str]) -> str:
     """What the x-axis says."""
-    return CLOCKS.get(picture.x) or written(picture.x, {**words, **_labels(picture, plan)})
+    return CLOCKS.get(picture.x) or written(picture.x, {**words, **_labels(picture, sweep)})
 
 
 def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
     """What the y-axis says."""
-    how, loss = picture.reading, results.plan.experiment.protocol.loss
+    how, loss = picture.reading, results.sweep.experiment.protocol.loss
     label = picture.measure.label_with(loss)
     if how is not None and how.is_place:
         clock = next((trace.x_label for trace in results.traces.values()), how.over)

@@ -1,4 +1,4 @@
-"""A parameter sweep: the runs of a plan, one point after the other."""
+"""A parameter sweep: the runs of its points, one point after the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.runtime.pacing import MOST
 from engine.runtime.run import Event as RunEvent
 from engine.runtime.run import Finished, Gate, Loaded, run
 from engine.runtime.store import Store
-from engine.spec.points import Plan
+from engine.spec.sweep import Sweep
 
 
 @dataclass(frozen=True)
@@ -36,21 +36,21 @@ class PointDone:
 Event = RunEvent | Begun | PointDone
 
 
-def load_torch_for(plan: Plan, threads: int | None = None) -> None:
-    """Load torch, with at most so many threads, if it is needed at any point of a plan."""
-    if any(plan_run(point.experiment).needs_torch for point in plan.points):
+def load_torch_for(sweep: Sweep, threads: int | None = None) -> None:
+    """Load torch, with at most so many threads, if it is needed at any point of a sweep."""
+    if any(plan_run(point.experiment).needs_torch for point in sweep.points):
         load_torch(threads)
 
 
-def sweep(
-    plan: Plan,
+def run_sweep(
+    sweep: Sweep,
     gate: Gate = lambda: MOST,
     notify: Callable[[Event], None] = lambda event: None,
     store: Store | None = None,
     turn: float = math.inf,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Results:
-    """Run every point of a plan; `gate`, `notify` and `turn` are those of `run`, `Finished` comes at the end.
+    """Run every point of a sweep; `gate`, `notify` and `turn` are those of `run`. `Finished` comes last.
 
     What a store has is not computed again, and every learner that comes to its end is kept in it: after any
     end of the program, a sweep goes on where it was. Points whose data are the same share them. Along an axis
@@ -60,10 +60,10 @@ def sweep(
 
     Raises: BadInput, with the point that cannot be run.
     """
-    results, data = Results(plan), DrawnData()
+    results, data = Results(sweep), DrawnData()
     notify(Begun(results))
     with stopped_by(stopped):
-        for number in range(len(plan.points)):
+        for number in range(len(sweep.points)):
             if skipped := known_at(results, number):
                 results.skipped[number] = skipped
             experiment = results.experiment(number)

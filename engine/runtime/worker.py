@@ -16,8 +16,8 @@ from engine.runtime.pacing import Pacing
 from engine.runtime.run import Loaded
 from engine.runtime.store import Store
 from engine.runtime.sweep import Event as RunEvent
-from engine.runtime.sweep import load_torch_for, sweep
-from engine.spec.points import Plan
+from engine.runtime.sweep import load_torch_for, run_sweep
+from engine.spec.sweep import Sweep
 
 State = Literal["idle", "waiting", "loading", "running", "paused", "finished", "stopped", "failed"]
 
@@ -50,7 +50,7 @@ Event = RunEvent | Changed | Refused | Failed
 
 
 class Worker:
-    """Runs a plan in a thread of its own and notifies of state changes only, never of steps.
+    """Runs a sweep in a thread of its own and notifies of state changes only, never of steps.
 
     `notify` is called from that thread. A worker runs once; a new run takes a new worker. Of workers with the
     same `turn` one is at work at a time: one that was stopped may have data to draw or an example to learn
@@ -59,13 +59,13 @@ class Worker:
 
     def __init__(
         self,
-        plan: Plan,
+        sweep: Sweep,
         notify: Callable[[Event], None],
         threads: int | None = None,
         store: Store | None = None,
         turn: threading.Lock | None = None,
     ) -> None:
-        self._plan, self._notify, self._threads, self._store = plan, notify, threads, store
+        self._sweep, self._notify, self._threads, self._store = sweep, notify, threads, store
         self._turn = turn or threading.Lock()
         self._change = threading.Condition()
         self._paused = False
@@ -156,9 +156,11 @@ class Worker:
     def _run(self) -> None:
         try:
             self._notify(Changed("loading"))
-            load_torch_for(self._plan, self._threads)
+            load_torch_for(self._sweep, self._threads)
             self._notify(Changed("running"))
-            sweep(self._plan, self._gate, self._receive, self._store, ROUND_SECONDS, lambda: self._stopped)
+            run_sweep(
+                self._sweep, self._gate, self._receive, self._store, ROUND_SECONDS, lambda: self._stopped
+            )
             self._notify(Changed("stopped" if self._stopped else "finished"))
         except BadInput as error:
             self._notify(Refused(error))

@@ -49,7 +49,7 @@ def check(experiment: Experiment) -> None:
         lacks = [missing(named()[ending.measure], experiment, learner) for learner in experiment.learners]
         if all(lacks):
             raise BadInput("protocol.until", f"{ending.measure} is measured only where {lacks[0]}")
-    if not experiment.axes:  # of several runs together the plan knows what there is
+    if not experiment.axes:  # of several runs together the sweep knows what there is
         check_pictures([experiment], list(names))
         check_claims(experiment, list(names))
         check_places(experiment)

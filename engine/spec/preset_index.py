@@ -12,7 +12,7 @@ import msgspec
 
 from engine.core.filled_text import has_braces
 from engine.core.parts import BadInput
-from engine.spec import plan, presets, reading
+from engine.spec import documents, presets, reading
 from engine.spec.experiment import SUBJECTS
 from engine.spec.words import texts_of
 
@@ -58,7 +58,7 @@ def entry_of(preset: str) -> Entry:
     """What a preset says, given by its name or the path of a file. Raises: BadInput if it cannot be read."""
     raw = reading.read_raw(presets.path_of(preset))
     if any(map(has_braces, texts_of(raw).values())):
-        raw = plan.with_words(raw)
+        raw = documents.with_words(raw)
     title, story, source, subject = (str(raw.get(key, "")) for key in WORDS)
     return Entry(
         preset,

@@ -18,8 +18,8 @@ from engine.core.parts import BadInput
 
 if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
-    from engine.spec.points import Plan
     from engine.spec.reading import Raw
+    from engine.spec.sweep import Sweep
 
 
 def folder() -> Path:
@@ -66,19 +66,19 @@ def load(preset: str, overrides: Iterable[str] = ()) -> Experiment:
 
     With axes it is that of their first point. Raises: BadInput whose place begins with `preset`.
     """
-    from engine.spec import plan
+    from engine.spec import documents
 
     with _named(preset):
-        return plan.first(_raw(preset, overrides))
+        return documents.first(_raw(preset, overrides))
 
 
 def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
     """The same with its expressions as they are written, its defaults said. Raises: BadInput."""
-    from engine.spec import plan
+    from engine.spec import documents
 
     with _named(preset):
         raw = _raw(preset, overrides)
-        return plan.in_full(raw, plan.first(raw))
+        return documents.in_full(raw, documents.first(raw))
 
 
 @contextmanager
@@ -92,18 +92,18 @@ def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]
         answer(sentence(preset, words))
 
 
-def planned(preset: str, described: Raw) -> Plan:
+def sweep_of(preset: str, described: Raw) -> Sweep:
     """All points of a preset's document, in which overrides may void claims: these are not judged.
 
     Nor are any where the preset cannot run without the overrides, as with a file that these say how to read.
 
     Raises: BadInput whose place begins with `preset`.
     """
-    from engine.spec import plan
+    from engine.spec import documents
     from engine.spec.changes import SET_UP, unjudged
 
     with _named(preset):
-        points = plan.plan(described)
+        points = documents.sweep_of(described)
     try:
         origin = document(preset)
     except BadInput:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.core.expressions import BadExpression, names_in
 from engine.core.parts import BadInput
-from engine.spec.plan import TAKEN, axes_of
+from engine.spec.documents import TAKEN, axes_of
 from engine.spec.renaming import put_numbers
 
 if TYPE_CHECKING:

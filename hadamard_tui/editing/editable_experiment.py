@@ -15,8 +15,7 @@ import msgspec
 from engine.core import catalogue
 from engine.core.filled_text import has_braces, plain
 from engine.core.parts import BadInput
-from engine.spec import plan as plans
-from engine.spec import presets, reading
+from engine.spec import documents, presets, reading
 from engine.spec.changes import unjudged
 from engine.spec.fields import UNTAGGED
 from engine.spec.words import as_document
@@ -28,8 +27,8 @@ from hadamard_tui.editing.names import Names
 if TYPE_CHECKING:
     from engine.pictures.view import BoundClass
     from engine.spec.experiment import Experiment
-    from engine.spec.points import Plan
     from engine.spec.reading import Raw
+    from engine.spec.sweep import Sweep
 
 FAMILIES = {"problem.matrix": "matrices", "problem.target": "targets"}
 """Families of the parts that may name data files, by their places."""
@@ -55,16 +54,16 @@ class EditableExperiment:
         given["claims"] = list(given.get("claims", ()))
         for place, claim in sorted((left_out or {}).items()):
             given["claims"].insert(place, claim)
-        experiment, given, claims = fitting(given, plans.first)
-        document = plans.in_full(given, experiment)
+        experiment, given, claims = fitting(given, documents.first)
+        document = documents.in_full(given, experiment)
         self.preset = preset
         self.off = dict(off or {})
         self._names = Names()
         self._classes: tuple[Experiment, Mapping[str, BoundClass | None]] | None = None
         self._origin_document = _document_of(preset) or document
         as_it_was = self._origin_document == document
-        self._origin = experiment if as_it_was else plans.first(self._origin_document)
-        if experiment == self._origin and document == plans.in_full(as_document(experiment), experiment):
+        self._origin = experiment if as_it_was else documents.first(self._origin_document)
+        if experiment == self._origin and document == documents.in_full(as_document(experiment), experiment):
             document = self._origin_document  # of which these are the numbers
         self._accept(experiment, document, claims)
         self.give_letters()
@@ -77,7 +76,7 @@ class EditableExperiment:
     def saved_as(self, preset: str, document: Raw) -> None:
         """It came from this preset file, which says `document`."""
         self.preset, self._origin_document = preset, document
-        self._origin = plans.first(document)
+        self._origin = documents.first(document)
         self._check()
 
     def copied(self) -> EditableExperiment:
@@ -118,13 +117,13 @@ class EditableExperiment:
 
     def _accept(self, experiment: Experiment, given: Raw, claims: Fitting) -> None:
         """Take what `given` describes, with the words that are true of it, and the claims that fit it."""
-        texts = self._words(experiment, plans.in_full(given, experiment))
+        texts = self._words(experiment, documents.in_full(given, experiment))
         given = {**given, **texts}
         if any(map(has_braces, texts.values())):
-            self.experiment = plans.first(given)
+            self.experiment = documents.first(given)
         else:
             self.experiment = msgspec.structs.replace(experiment, **texts)
-        self.document = plans.in_full(given, self.experiment)
+        self.document = documents.in_full(given, self.experiment)
         self.error: BadInput | None = None
         self._claims = claims
         rows = experiment.n
@@ -136,7 +135,7 @@ class EditableExperiment:
         for place, (claim, _) in sorted(claims.left_out.items()):
             self.raw["claims"].insert(place, claim)
 
-    def plan(self) -> Plan:
+    def sweep(self) -> Sweep:
         """All runs of the set-up; claims that do not fit all of them are left out, too.
 
         Claims of the preset are not judged where the set-up is no longer that of the preset.
@@ -144,17 +143,17 @@ class EditableExperiment:
         Raises: BadInput for a point of its axes that cannot run.
         """
         if not self.document.get("axes"):
-            return self._with_unjudged(plans.only(self.experiment))
+            return self._with_unjudged(documents.only(self.experiment))
         try:
-            plan, given, claims = fitting(self._to_run(), plans.plan)
+            sweep, given, claims = fitting(self._to_run(), documents.sweep_of)
         except BadInput as error:
             self._refuse(error)
             raise
-        self._accept(plan.experiment, given, claims)
-        return self._with_unjudged(plan)
+        self._accept(sweep.experiment, given, claims)
+        return self._with_unjudged(sweep)
 
-    def _with_unjudged(self, plan: Plan) -> Plan:
-        return replace(plan, unjudged=unjudged(plan, self.document, self._origin_document))
+    def _with_unjudged(self, sweep: Sweep) -> Sweep:
+        return replace(sweep, unjudged=unjudged(sweep, self.document, self._origin_document))
 
     @property
     def left_out(self) -> dict[int, LeftOut]:
@@ -330,7 +329,7 @@ class EditableExperiment:
     def _check(self) -> None:
         self.off = {place: self.learners[place] for place in self.off}  # which may have other names in them
         try:
-            experiment, given, claims = fitting(self._to_run(), plans.first)
+            experiment, given, claims = fitting(self._to_run(), documents.first)
             self._accept(experiment, given, claims)
         except BadInput as error:
             self._refuse(error)

@@ -9,7 +9,7 @@ import msgspec
 
 from engine.spec import reading, renaming
 from engine.spec.axis import AxisName
-from engine.spec.plan import TAKEN
+from engine.spec.documents import TAKEN
 
 if TYPE_CHECKING:
     from engine.spec.reading import Raw

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from engine.runtime.pacing import Pacing
 from engine.runtime.run import NotKept
-from engine.runtime.sweep import Begun, Event, load_torch_for, sweep
-from engine.spec.plan import only
+from engine.runtime.sweep import Begun, Event, load_torch_for, run_sweep
+from engine.spec.documents import only
 from hadamard_tui.headless import console
 from hadamard_tui.running.progress import share, skipped
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.results.trace import Trace
     from engine.runtime.store import Store
     from engine.spec.experiment import Experiment
-    from engine.spec.points import Plan
+    from engine.spec.sweep import Sweep
     from hadamard_tui.headless.console import ProgressLines
 
 POLL_SECONDS = 0.05
@@ -35,13 +35,13 @@ def compute(experiment: Experiment, errors: Console, threads: int | None = None)
 
 
 def compute_all(
-    plan: Plan,
+    sweep: Sweep,
     errors: Console,
     threads: int | None = None,
     store: Store | None = None,
     lines: ProgressLines | None = None,
 ) -> Results:
-    """Run every point of a plan to its end, and show progress on `errors`, as `console.progress` does.
+    """Run every point of a sweep to its end, and show progress on `errors`, as `console.progress` does.
 
     How data files were read is said there in any case.
 
@@ -49,7 +49,7 @@ def compute_all(
 
     Raises: BadInput for an experiment that cannot be run here, and whatever else the engine raises.
     """
-    for sentence in plan.data_sentences:
+    for sentence in sweep.data_sentences:
         errors.print(f"data: {sentence}", soft_wrap=True)
     outcome: Future[Results] = Future()
     begun: list[Results] = []
@@ -62,8 +62,8 @@ def compute_all(
 
     def work() -> None:
         try:
-            load_torch_for(plan, threads)
-            outcome.set_result(sweep(plan, Pacing(ROUND_SECONDS).records, note, store))
+            load_torch_for(sweep, threads)
+            outcome.set_result(run_sweep(sweep, Pacing(ROUND_SECONDS).records, note, store))
         except BaseException as error:
             outcome.set_exception(error)
 
@@ -77,12 +77,12 @@ def compute_all(
 
 def state(results: Results) -> tuple[str, float]:
     """What is computed now, in words, and the share of all points that is done."""
-    points = results.plan.points
+    points = results.sweep.points
     here = max(results.traces, default=None)
     if here is None:
         return "preparing", 0.0
     memory = f"in about {results.traces[here].environment['memory']}"
-    if not results.plan.axes:
+    if not results.sweep.axes:
         return f"running, {memory}", share(results)
     done = len(results.finished) + len(results.left_out)
     left_out = f", {words}" if (words := skipped(results)) else ""

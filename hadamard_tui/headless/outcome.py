@@ -38,7 +38,7 @@ class Done:
     @property
     def experiment(self) -> Experiment:
         """The experiment at the first point."""
-        return self.results.plan.experiment
+        return self.results.sweep.experiment
 
     @property
     def trace(self) -> Trace:
@@ -63,7 +63,7 @@ def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -
 
     Raises: BadInput for what cannot be run here, and whatever else the engine raises.
     """
-    whole = presets.planned(preset, document)
+    whole = presets.sweep_of(preset, document)
     if errors.is_terminal:
         for words in costs(whole.experiment):
             errors.print(words, style="dim", soft_wrap=True)

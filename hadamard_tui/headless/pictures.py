@@ -65,7 +65,7 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
 
     Raises: BadInput for one that there is not.
     """
-    experiment, printed = results.plan.experiment, set[int]()
+    experiment, printed = results.sweep.experiment, set[int]()
     for picture in drawn(experiment):
         found, (own, others) = view(picture, results), divided(picture, experiment, outcomes)
         yield Text("")

@@ -46,13 +46,13 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
 
     Raises: BadInput for one that cannot be run, before any is.
     """
-    plans = []
+    sweeps = []
     for name in names:
         with presets.former_words(name, partial(errors.print, soft_wrap=True)):
-            plans.append((name, presets.planned(name, presets.document(name))))
+            sweeps.append((name, presets.sweep_of(name, presets.document(name))))
     lines = ProgressLines(errors)
-    for number, (name, whole) in enumerate(plans, start=1):
-        lines.label = f"{name} ({number} of {len(plans)}): "
+    for number, (name, whole) in enumerate(sweeps, start=1):
+        lines.label = f"{name} ({number} of {len(sweeps)}): "
         began = time.perf_counter()
         results = compute_all(whole, errors, threads=1, lines=lines)
         yield Verified(

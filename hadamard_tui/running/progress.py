@@ -1,4 +1,4 @@
-"""How far the runs of a plan have come, and how long the rest is going to take."""
+"""How far the runs of a sweep have come, and how long the rest is going to take."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ SHORTEST = 2.0
 def share(results: Results) -> float:
     """The share of all points that is done, that of the present one and those left out included."""
     points, left = points_done(results)
-    return 1 - left / len(results.plan.points) if points else 0.0
+    return 1 - left / len(results.sweep.points) if points else 0.0
 
 
 def points_done(results: Results) -> tuple[float, float]:
     """How many points are computed, that of the present one in part, and how many may still have to be."""
     here = max(results.traces, default=None)
     if here is None:
-        return 0.0, float(len(results.plan.points))
+        return 0.0, float(len(results.sweep.points))
     trace = results.traces[here]
     part = 0.0 if here in results.finished else done(trace) / max(whole(trace), 1)
     computed = len(results.finished) + part
-    return computed, len(results.plan.points) - len(results.left_out) - computed
+    return computed, len(results.sweep.points) - len(results.left_out) - computed
 
 
 def skipped(results: Results) -> str:
     """How many runs, of all points together, an axis that goes on until something is read off leaves out."""
     runs = sum(map(len, results.skipped.values()))
-    planned = sum(len(point.experiment.learners) for point in results.plan.points)
+    planned = sum(len(point.experiment.learners) for point in results.sweep.points)
     return f"{runs} of {planned} runs skipped: {WHY}" if runs else ""
 
 

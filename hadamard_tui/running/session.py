@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from engine.results.trace import Trace
     from engine.runtime.store import Store
     from engine.spec.experiment import Experiment
-    from engine.spec.points import Plan
     from engine.spec.reading import Raw
+    from engine.spec.sweep import Sweep
     from hadamard_tui.editing.fitting_claims import LeftOut
 
 
@@ -49,7 +49,7 @@ class Session:
 
     def __init__(
         self,
-        plan: Plan,
+        sweep: Sweep,
         document: Raw,
         notify: Callable[[Session, engine.Event], None],
         threads: int,
@@ -61,13 +61,13 @@ class Session:
         at_once: bool = False,
         store: Store | None = None,
     ) -> None:
-        self.plan, self.document, self.preset, self.left_out = plan, document, preset, left_out
+        self.sweep, self.document, self.preset, self.left_out = sweep, document, preset, left_out
         self.letters = letters
         """The numbers of the learners for their letters and colours, by name."""
 
         self.views = Viewed(letters)
         self._pace, self.at_once = pace, at_once
-        self._begin_playback(plan.experiment)
+        self._begin_playback(sweep.experiment)
         self.results: Results | None = None
         self.trace: Trace | None = None
         """That of the point that is computed now, or of the last one."""
@@ -89,7 +89,7 @@ class Session:
         self._worked = 0.0
         self._since: float | None = None
         self._remaining = Remaining()
-        self._worker = engine.Worker(plan, lambda event: notify(self, event), threads, store, turn)
+        self._worker = engine.Worker(sweep, lambda event: notify(self, event), threads, store, turn)
 
     def _begin_playback(self, experiment: Experiment) -> None:
         rows = experiment.n
@@ -125,18 +125,18 @@ class Session:
     def experiment(self) -> Experiment:
         """The experiment at the point that is shown, of learners that are not skipped there."""
         if self.results is None:
-            return self.plan.points[self.point].experiment
+            return self.sweep.points[self.point].experiment
         return self.results.experiment(self.point)
 
     @property
     def where(self) -> str:
         """Which point of the axes is shown, in words; nothing where there are no axes."""
-        return values_written(self.plan.points[self.point].label, self.plan.symbols)
+        return values_written(self.sweep.points[self.point].label, self.sweep.symbols)
 
     @property
     def count(self) -> str:
         """Which of how many points that is; nothing where there are no axes."""
-        return f"{self.point + 1}/{len(self.plan.points)}" if self.plan.axes else ""
+        return f"{self.point + 1}/{len(self.sweep.points)}" if self.sweep.axes else ""
 
     @property
     def skipped(self) -> str:
@@ -146,7 +146,7 @@ class Session:
     def picture(self, number: int) -> Picture:
         """Picture 1, 2, … of the experiment; 0 is that of the run which is shown."""
         if number:
-            return drawn(self.plan.experiment)[number - 1]
+            return drawn(self.sweep.experiment)[number - 1]
         picture = of_run(self.experiment)
         return msgspec.structs.replace(picture, title=", ".join(filter(None, (picture.title, self.where))))
 
@@ -197,8 +197,8 @@ class Session:
         """
         if self.results is None or not self.over:
             return False
-        plan, found = self.results.plan, look.view
-        there = [number for number in self.results.traces if plan.points[number].is_in(found.picture)]
+        sweep, found = self.results.sweep, look.view
+        there = [number for number in self.results.traces if sweep.points[number].is_in(found.picture)]
         if not found.along_records:
             at_x = [number for number in there if found.x_of(number, np.inf) == look.x]
             there = at_x or there
@@ -325,8 +325,8 @@ class Session:
 
         Where some may be skipped it is the longest.
         """
-        words = self._remaining.words if self.plan.axes and self.computing else ""
-        return f"at most {words}" if words and any(axis.until for axis in self.plan.axes) else words
+        words = self._remaining.words if self.sweep.axes and self.computing else ""
+        return f"at most {words}" if words and any(axis.until for axis in self.sweep.axes) else words
 
     @property
     def speed(self) -> float:
@@ -349,7 +349,7 @@ class Session:
         """Move the playback on by `seconds`."""
         if self.trace is None:
             return
-        if self.plan.axes and self.results is not None and self.computing:
+        if self.sweep.axes and self.results is not None and self.computing:
             self._remaining.see(seconds, *points_done(self.results))
         if self._owed and self.playback.step(self.trace.frontier):
             self._owed -= 1

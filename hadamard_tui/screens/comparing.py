@@ -133,7 +133,7 @@ class Comparing(Running):
             if self.session is not None:
                 self.session.end()
             self.session, self.ghost = run.session, None
-            self.query_one(Stage).offer_pictures(drawn(run.session.plan.experiment))
+            self.query_one(Stage).offer_pictures(drawn(run.session.sweep.experiment))
             self.run_changed(run.session)
         self.notify(f"This is {run.name}; {key('run')} runs its set-up again.")
 

@@ -350,7 +350,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         editable = self._editable
         if editable.preset is None or editable.preset == session.preset:
             return ""
-        if editable.experiment == session.plan.experiment:  # it was saved under this name
+        if editable.experiment == session.sweep.experiment:  # it was saved under this name
             return ""
         before = name_of(session.preset) if session.preset else "the set-up before"
         run = keys_to_run(self.query_one(Setup).has_focus_within)
@@ -378,7 +378,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             session.views,
             session.looking,
             session.guesses,
-            session.plan.experiment,
+            session.sweep.experiment,
         )
 
     def show_set_up(self) -> None:

@@ -169,7 +169,7 @@ class Running(Screen[None]):
         editable, setup = self._editable, self.query_one(Setup)
         fitted = dict(editable.left_out)
         try:
-            whole = editable.plan()
+            whole = editable.sweep()
         except BadInput as error:
             setup.show_list()
             setup.complain(editable.error)

@@ -57,7 +57,7 @@ class Pictures:
     @property
     def views(self) -> list[View]:
         """Every picture, filled with what there is. Raises: BadInput for one that there is not."""
-        return [view(picture, self.results) for picture in drawn(self.results.plan.experiment)]
+        return [view(picture, self.results) for picture in drawn(self.results.sweep.experiment)]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Shown:
     outcomes: Sequence[Outcome] = ()
     caption: str = ""
     unjudged: Mapping[int, str] = field(default_factory=dict)
-    """As the plan of the run has it."""
+    """As the sweep of the run has it."""
 
 
 def finished(
@@ -101,7 +101,7 @@ def finished(
 
 def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] = ()) -> Shown:
     """Runs that came to their end, with the first of their pictures."""
-    experiment, trace = results.plan.experiment, next(iter(results.traces.values()))
+    experiment, trace = results.sweep.experiment, next(iter(results.traces.values()))
     shown = Shown(
         document, experiment, trace, document=document, pictures=Pictures(results), outcomes=outcomes
     )
@@ -113,7 +113,7 @@ def with_picture(shown: Shown, number: int, learner: str | None = None) -> Shown
     assert shown.pictures is not None, "an experiment without pictures has none to choose"
     results = shown.pictures.results
     try:
-        return with_look(shown, Look(view(drawn(results.plan.experiment)[number], results)), learner)
+        return with_look(shown, Look(view(drawn(results.sweep.experiment)[number], results)), learner)
     except BadInput:
         return replace(shown, series=(), axes=None)
 

@@ -12,15 +12,15 @@ from hadamard_tui.serving import served
 from hadamard_tui.state import config
 
 if TYPE_CHECKING:
-    from engine.spec.points import Plan
+    from engine.spec.sweep import Sweep
 
 
-def store_for(plan: Plan) -> Store | None:
-    """Where the finished points of a plan are kept, in the user's cache.
+def store_for(sweep: Sweep) -> Store | None:
+    """Where the finished points of a sweep are kept, in the user's cache.
 
     None without axes, for a viewer in a browser, and if the configuration says that none are kept.
     """
-    if not plan.axes or served():
+    if not sweep.axes or served():
         return None
     configured, _ = config.read()
     most = configured.kept_points_mb * MB

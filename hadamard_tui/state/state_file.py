@@ -82,10 +82,10 @@ class Memory(msgspec.Struct):
 
     def set_up(self) -> Raw | None:
         """The set-up that was left. Raises: BadInput if it makes no sense any more."""
-        from engine.spec import plan
+        from engine.spec import documents
 
         if self.experiment is not None:
-            plan.first(self.experiment)
+            documents.first(self.experiment)
         return self.experiment
 
 

@@ -151,7 +151,7 @@ def _pending(session: Session | None, editable: EditableExperiment, run: str) ->
     """What the set-up waits for, at length and in brief; `run` are the keys that run it."""
     if editable.error is not None:
         return (f"  fix {in_words(editable, editable.error.where)}", "bold red"), (" !fix", "bold red")
-    if session is not None and session.plan.experiment != editable.experiment:
+    if session is not None and session.sweep.experiment != editable.experiment:
         style = "bold magenta"
         return (f"  changed, not run yet: {run}", style), (f" new: {run}", style)
     return "", ""

@@ -13,9 +13,8 @@ from engine.pictures.picture import Picture
 from engine.planning.measures import is_recorded
 from engine.problems.targets.linear_spline import LinearSpline
 from engine.results.outcomes import judge
-from engine.runtime.sweep import sweep
-from engine.spec import plan as plans
-from engine.spec import presets
+from engine.runtime.sweep import run_sweep
+from engine.spec import documents, presets
 from engine.spec.axis import Axis
 from engine.spec.changes import SET_UP
 from engine.spec.experiment import Experiment
@@ -58,15 +57,15 @@ def test_claims_stay_when_the_problem_changes_with_the_numbers_that_they_have_th
 def test_claims_of_a_preset_are_not_judged_once_a_learner_was_changed_and_are_again_once_that_is_undone(
     talk: EditableExperiment,
 ):
-    assert not talk.plan().unjudged
+    assert not talk.sweep().unjudged
     before = talk.value("learners[0].update.lr")
     talk.put("learners[0].update.lr", 0.001)
-    assert talk.plan().unjudged == dict.fromkeys(range(8), SET_UP)
+    assert talk.sweep().unjudged == dict.fromkeys(range(8), SET_UP)
     talk.put("learners[0].update.lr", before)
     talk.put("run.seed", 7)
-    assert not talk.plan().unjudged
+    assert not talk.sweep().unjudged
     talk.switch_learner(3)
-    assert set(talk.plan().unjudged.values()) == {SET_UP}
+    assert set(talk.sweep().unjudged.values()) == {SET_UP}
 
 
 def test_a_claim_that_the_user_adds_to_a_changed_preset_is_judged(talk: EditableExperiment):
@@ -74,7 +73,7 @@ def test_a_claim_that_the_user_adds_to_a_changed_preset_is_judged(talk: Editable
     number = talk.add("claims")
     assert talk.error is None
     assert len(talk.experiment.claims) == number + 1
-    outcomes = judge(sweep(talk.plan()))
+    outcomes = judge(run_sweep(talk.sweep()))
     assert [outcome.holds for outcome in outcomes] == [None] * number + [True]
     assert {outcome.detail for outcome in outcomes[:number]} == {SET_UP}
 
@@ -84,9 +83,9 @@ def test_claims_of_a_changed_set_up_are_judged_once_it_was_saved_as_a_preset_of_
 ):
     talk.put("problem.matrix.d", 64)
     talk.saved_as("mine.toml", talk.document)
-    assert not talk.plan().unjudged
+    assert not talk.sweep().unjudged
     talk.put("problem.matrix.d", 32)
-    assert set(talk.plan().unjudged.values()) == {SET_UP}
+    assert set(talk.sweep().unjudged.values()) == {SET_UP}
 
 
 def test_a_title_with_an_expression_follows_a_change_of_the_run_and_stays_as_it_is_written_in_the_document(
@@ -164,13 +163,13 @@ def test_a_learner_that_is_renamed_letter_by_letter_is_renamed_in_claims(talk: E
 
 
 def test_an_axis_that_is_renamed_letter_by_letter_keeps_its_plan(edge: EditableExperiment):
-    before = edge.plan().points
+    before = edge.sweep().points
     for name in ("et", "e", "", "k", "ke", "k_"):
         edge.put("axes[0].name", name)
     assert edge.error is None
     assert not edge.left_out
-    assert [point.names["k_"] for point in edge.plan().points] == [0.05, 0.1, 0.2, 0.3]
-    assert [point.experiment.learners for point in edge.plan().points] == [
+    assert [point.names["k_"] for point in edge.sweep().points] == [0.05, 0.1, 0.2, 0.3]
+    assert [point.experiment.learners for point in edge.sweep().points] == [
         point.experiment.learners for point in before
     ]
     assert edge.experiment.title == "edge-of-stability: eta is called k_"
@@ -205,7 +204,7 @@ def test_values_of_an_axis_are_edited_and_claims_at_others_are_left_out(edge: Ed
     claims = enumerate(edge.document["claims"])
     gone = {number for number, claim in claims if speaks_of_rates(claim, 0.2, 0.3)}
     edge.put("axes[0].values", [0.05, 0.1, 0.15])
-    assert [point.names["eta"] for point in edge.plan().points] == [0.05, 0.1, 0.15]
+    assert [point.names["eta"] for point in edge.sweep().points] == [0.05, 0.1, 0.15]
     assert edge.experiment.title == "edge-of-stability: eta.values [0.05, 0.1, 0.2, 0.3] → [0.05, 0.1, 0.15]"
     assert set(whys(edge)) == gone
     assert {1, 2} < gone
@@ -227,8 +226,8 @@ def test_an_axis_that_is_added_tells_curves_apart_and_claims_hold_of_each(talk: 
     assert talk.error is None
     assert not talk.left_out
     talk.put("learners[0].update.lr", "a/(2d)")
-    plan = talk.plan()
-    assert [point.experiment.learners[0].update.lr for point in plan.points] == [1 / 256, 1 / 128]  # type: ignore[union-attr]
+    sweep = talk.sweep()
+    assert [point.experiment.learners[0].update.lr for point in sweep.points] == [1 / 256, 1 / 128]  # type: ignore[union-attr]
 
 
 def test_an_axis_that_is_removed_leaves_its_first_value_in_its_place(edge: EditableExperiment):
@@ -279,7 +278,7 @@ def test_a_point_of_an_axis_that_cannot_run_is_said_before_the_run():
     editable.give_axis_by(0, "values")
     editable.put("axes[0].values", [16, 92])
     with pytest.raises(BadInput):
-        editable.plan()
+        editable.sweep()
     assert editable.error is not None
     assert editable.error.where == "problem.matrix.d where size = 92"
 
@@ -290,11 +289,11 @@ def test_saved_presets_and_copied_commands_carry_axes_pictures_and_claims(edge: 
     edge.put("learners[0].name", "descent")
     edge.add("pictures")
     edge.add("axes")
-    plans.plan(reading_of(as_toml(edge.document)))
+    documents.sweep_of(reading_of(as_toml(edge.document)))
     raw = presets.document("edge-of-stability")
     for change in overrides("edge-of-stability", edge.document):
         apply(raw, change)
-    assert plans.in_full(raw, plans.first(raw)) == edge.document
+    assert documents.in_full(raw, documents.first(raw)) == edge.document
 
 
 def reading_of(toml: str) -> Raw:
@@ -323,7 +322,7 @@ def test_what_is_added_to_steps_is_put_field_by_field_saved_copied_and_shown_aga
     talk.put("learners[0].role", "reference")
     talk.put("learners[0].rate_unit", "start-sharpness")
     assert talk.experiment.learners[0].noise.sigma == 1 / 128  # type: ignore[union-attr]
-    saved = plans.in_full(raw := reading_of(as_toml(talk.document)), plans.first(raw))
+    saved = documents.in_full(raw := reading_of(as_toml(talk.document)), documents.first(raw))
     copied = presets.document("hadamard-128", overrides("hadamard-128", talk.document))
     assert saved == copied == talk.document
     again = EditableExperiment(saved, "hadamard-128")
@@ -371,7 +370,7 @@ def test_a_claim_may_be_of_another_measure_than_its_picture(talk: EditableExperi
 def test_a_learner_is_only_where_its_condition_on_the_axes_holds(edge: EditableExperiment):
     edge.copy_learner(0)
     edge.put("learners[1].where", "eta > 0.1")
-    assert [len(point.experiment.learners) for point in edge.plan().points] == [1, 1, 2, 2]
+    assert [len(point.experiment.learners) for point in edge.sweep().points] == [1, 1, 2, 2]
     edge.put("learners[1].where", "eta >")
     assert edge.error is not None
     assert edge.error.where.startswith("learners[1].where")
@@ -412,7 +411,7 @@ def test_claims_that_do_not_fit_are_left_out_at_once_however_many_they_are():
 
     def read(given: dict[str, Any]) -> Experiment:
         reads.append(given)
-        return plans.first(given)
+        return documents.first(given)
 
     _, _, claims = fitting({**raw, "learners": renamed}, read)
     assert list(claims.left_out) == spoken_of

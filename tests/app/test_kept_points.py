@@ -24,9 +24,9 @@ def test_the_points_of_a_viewer_in_a_browser_are_kept_nowhere(
     if driver:
         monkeypatch.setenv("TEXTUAL_DRIVER", driver)
     editable = EditableExperiment(presets.document("hadamard-128", AXES), None)
-    plan = editable.plan()
-    store = kept_points.store_for(plan)
-    session = Session(plan, editable.document, lambda one, event: one.receive(event), 1, Pace(), store=store)
+    sweep = editable.sweep()
+    store = kept_points.store_for(sweep)
+    session = Session(sweep, editable.document, lambda one, event: one.receive(event), 1, Pace(), store=store)
     session.start()
     end = time.monotonic() + 30
     while session.outcomes is None:

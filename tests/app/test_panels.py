@@ -407,7 +407,7 @@ def test_the_story_has_title_theorem_and_claims():
 
 
 def test_the_story_of_a_changed_preset_says_of_each_claim_that_it_is_not_judged_and_why():
-    whole = presets.planned("hadamard-128", presets.document("hadamard-128", ["problem.matrix.d=64"]))
+    whole = presets.sweep_of("hadamard-128", presets.document("hadamard-128", ["problem.matrix.d=64"]))
     experiment = whole.experiment
     trace = run(experiment)
     outcomes = judge(of_one(experiment, trace, whole.unjudged))

@@ -81,7 +81,7 @@ async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points()
                 and "finished" in screen_text(app)
             ),
         )
-        expected = view(session.plan.experiment.pictures[0], session.results)
+        expected = view(session.sweep.experiment.pictures[0], session.results)
         gd, lls = shown(app)["GD"], shown(app)["LLS"]
         assert gd.x.tolist() == [4, 8, 16]
         assert lls.x.tolist() == [8, 16]
@@ -174,7 +174,7 @@ async def test_two_axes_make_a_heat_map_of_the_learner_selected() -> None:
         session = app.laboratory.session
         assert session is not None
         assert session.results is not None
-        (found,) = view(session.plan.experiment.pictures[0], session.results).heats
+        (found,) = view(session.sweep.experiment.pictures[0], session.results).heats
         assert found.z.shape == (3, 3)
         assert found.z[1, 1] == pytest.approx(heat.reading.z)
 
@@ -244,7 +244,7 @@ async def test_a_picture_along_runs_goes_with_the_playhead_and_tells_every_run_a
         assert session_of(app).place == 3
         results = session_of(app).results
         assert results is not None
-        found = view(session_of(app).plan.experiment.pictures[0], results)
+        found = view(session_of(app).sweep.experiment.pictures[0], results)
         expected = [found.curve(name).y[3] for name in ("GD, size = 4", "GD, size = 8", "GD, size = 16")]
         shown = {cells(app, row)["learner"]: cells(app, row)["error"] for row in range(5)}
         for size, error in zip((4, 8, 16), expected, strict=True):

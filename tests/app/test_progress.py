@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.runtime.sweep import Event, PointDone, sweep
-from engine.spec.plan import plan
+from engine.runtime.sweep import Event, PointDone, run_sweep
+from engine.spec.documents import sweep_of
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.progress import SPAN, Remaining, in_words
@@ -62,7 +62,7 @@ def test_times_are_told_as_people_say_them(seconds: float, words: str) -> None:
 
 def test_the_status_says_it_beside_the_points(monkeypatch: pytest.MonkeyPatch) -> None:
     described: EditableExperiment = editable()
-    session = Session(described.plan(), described.document, lambda *told: None, 1, Pace())
+    session = Session(described.sweep(), described.document, lambda *told: None, 1, Pace())
     monkeypatch.setattr(Session, "remaining", "about 2 min left")
     for width in (80, 160):
         line = status_text(session, described, Pace(), 30, width).plain
@@ -71,7 +71,7 @@ def test_the_status_says_it_beside_the_points(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_session_goes_from_point_to_point_that_is_run_and_says_what_is_skipped() -> None:
-    points = plan(INNER_AXIS)
+    points = sweep_of(INNER_AXIS)
     session = Session(points, INNER_AXIS, lambda *told: None, 1, Pace())
     assert session.skipped == ""
     at = []
@@ -81,7 +81,7 @@ def test_a_session_goes_from_point_to_point_that_is_run_and_says_what_is_skipped
         if isinstance(event, PointDone):
             at.append((session.point, event.number))
 
-    results = sweep(points, notify=heard)
+    results = run_sweep(points, notify=heard)
     assert at == [(number, number) for number in results.traces]
     assert len(at) < len(points.points)
     skipped = sum(map(len, results.skipped.values()))
@@ -92,7 +92,7 @@ def test_a_session_goes_from_point_to_point_that_is_run_and_says_what_is_skipped
 
 
 def test_where_points_may_be_skipped_the_time_left_is_the_longest() -> None:
-    session = Session(plan(INNER_AXIS), INNER_AXIS, lambda *told: None, 1, Pace())
+    session = Session(sweep_of(INNER_AXIS), INNER_AXIS, lambda *told: None, 1, Pace())
     session._since = 0.0
     session._remaining.see(30.0, 1.0, 4.0)
     assert session.remaining == "at most about 2 min left"

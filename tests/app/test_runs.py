@@ -259,7 +259,7 @@ async def test_a_run_paused_while_the_engine_loads_stands_at_the_start(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):
     held = threading.Event()
-    monkeypatch.setattr(engine_worker, "load_torch_for", lambda plan, threads: held.wait(60))
+    monkeypatch.setattr(engine_worker, "load_torch_for", lambda sweep, threads: held.wait(60))
     async with opened(app, WIDE) as pilot:
         await pilot.press("r", "space")
         held.set()

@@ -663,7 +663,7 @@ async def test_an_axis_is_opened_renamed_and_given_other_values_in_its_form():
         row_of(app, "axes[0].to").query_one(Input).value = "0.2"
         await until(pilot, lambda: editable.document["axes"][0]["to"] == 0.2)
         assert editable.error is None
-        assert [point.names["rate"] for point in editable.plan().points] == [0.1, 0.15, 0.2]
+        assert [point.names["rate"] for point in editable.sweep().points] == [0.1, 0.15, 0.2]
         await until(pilot, lambda: any(line.startswith("▲ left out: ") for line in lines_of(app, "claims")))
 
 

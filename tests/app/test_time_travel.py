@@ -212,7 +212,7 @@ def held(protocol: dict[str, object]) -> tuple[Session, EditableExperiment]:
     settings = ["problem.matrix.d=4", "run.device=cpu", "claims=[]", "learners.GD.update.lr=0.01"]
     document = presets.document("hadamard-128", settings)
     editable = EditableExperiment({**document, "protocol": protocol}, None)
-    session = Session(editable.plan(), editable.document, lambda one, event: one.receive(event), 1, Pace())
+    session = Session(editable.sweep(), editable.document, lambda one, event: one.receive(event), 1, Pace())
     session.start(paused=True)
     wait(lambda: session.trace is not None and session.trace.frontier == 0)
     return session, editable

@@ -257,7 +257,7 @@ async def test_the_first_start_can_be_left(editable: EditableExperiment):
 
 async def test_an_empty_chart_says_what_it_waits_for(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
     held = threading.Event()
-    monkeypatch.setattr(worker, "load_torch_for", lambda plan, threads: held.wait(60))
+    monkeypatch.setattr(worker, "load_torch_for", lambda sweep, threads: held.wait(60))
     async with app.run_test(size=WIDE) as pilot:
         chart = app.laboratory.query_one("#loss", ChartView)
         await pilot.press("r")

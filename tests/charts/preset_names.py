@@ -13,7 +13,7 @@ from engine.results.results import Results
 from engine.results.views import view
 from engine.spec import presets
 from engine.spec.pictures import drawn
-from engine.spec.points import Plan
+from engine.spec.sweep import Sweep
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.view_plot import view_series
@@ -23,22 +23,22 @@ NOTHING = np.empty(0)
 
 def series_of(preset: str) -> Iterator[list[Series]]:
     """The named series of every chart of a preset, without points."""
-    plan = presets.planned(preset, presets.document(preset))
-    for picture in drawn(plan.experiment):
+    sweep = presets.sweep_of(preset, presets.document(preset))
+    for picture in drawn(sweep.experiment):
         if picture.y is None:
-            yield [one for one in view_series(Look(_named(plan, picture))) if one.name]
+            yield [one for one in view_series(Look(_named(sweep, picture))) if one.name]
 
 
-def _named(plan: Plan, picture: Picture) -> View:
+def _named(sweep: Sweep, picture: Picture) -> View:
     """A view with all the curves that it is going to have, and the lines of the theory that may be there."""
-    found = view(picture, Results(plan))
+    found = view(picture, Results(sweep))
     curves: dict[str, CurveView] = {}
     lines: dict[str, LineView] = {}
-    for point in (point for point in plan.points if point.is_in(picture)):
-        run_plan, apart = plan_run(point.experiment), plan.apart(picture, point)
+    for point in (point for point in sweep.points if point.is_in(picture)):
+        run_plan, apart = plan_run(point.experiment), sweep.apart(picture, point)
         for learner in run_plan.learners:
             for curve in learner.rates_by_curve:
-                name = plan.name(curve, picture, apart)
+                name = sweep.name(curve, picture, apart)
                 curves.setdefault(name, _curve(name, len(curves), learner.learner.name, apart))
         for planned in run_plan.lines:
             line = planned.line
@@ -48,11 +48,11 @@ def _named(plan: Plan, picture: Picture) -> View:
             bound = [learner.name for learner in point.experiment.learners if planned.binds(learner)]
             for whose in bound if line.per_learner else [""]:
                 named = line.name or line.kind
-                name = plan.name(f"{named} of {whose}" if whose else named, picture, apart)
+                name = sweep.name(f"{named} of {whose}" if whose else named, picture, apart)
                 lines.setdefault(
                     name,
                     LineView(
-                        name=name, title=line.called, values=plan.name("", picture, apart), kind=line.kind,
+                        name=name, title=line.called, values=sweep.name("", picture, apart), kind=line.kind,
                         apart=apart, curve=whose, direction=line.direction,
                         formula="", applies_to=(), x=NOTHING, y=NOTHING,
                     ),

@@ -7,7 +7,7 @@ from engine.core.parts import BadInput
 from engine.results.results import Results
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.spec.plan import plan
+from engine.spec.documents import sweep_of
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.ticks import x_ticks
 from hadamard_tui.charts.view_plot import plot
@@ -29,7 +29,7 @@ def described(picture, **learners):
     words = document(learners or {"GD": 0.1}, replicas=3)
     words["axes"] = [{"name": "degree", "set": "problem.target.degree", "values": [1, 2, "any"]}]
     words["pictures"] = [{"x": "degree", "measure": "error", "draw": "bars"} | picture]
-    return plan(words)
+    return sweep_of(words)
 
 
 def seen(planned, points=3):
@@ -80,7 +80,7 @@ def test_numbers_on_a_logarithmic_axis_have_bars_of_one_width():
     words = document({"GD": "eta"}, replicas=1)
     words["axes"] = [{"name": "eta", "values": [0.01, 0.1, 1], "log": True}]
     words["pictures"] = [{"x": "eta", "measure": "loss", "draw": "bars", "x_log": True}]
-    planned = plan(words)
+    planned = sweep_of(words)
     found = plot(Look(seen(planned)))
     bar = next(one for one in found.series if one.name == "GD")
     sides = np.log10(bar.x.reshape(3, 5))

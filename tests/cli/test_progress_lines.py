@@ -17,8 +17,8 @@ import pytest
 from rich.console import Console
 
 from engine.results.results import Results
-from engine.runtime.sweep import PointDone, sweep
-from engine.spec.plan import plan
+from engine.runtime.sweep import PointDone, run_sweep
+from engine.spec.documents import sweep_of
 from hadamard_tui.headless import compute, console
 from hadamard_tui.headless.compute import state
 from hadamard_tui.headless.console import ProgressLines
@@ -39,7 +39,7 @@ run = { device = "cpu" }
 @pytest.fixture
 def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that goes on by ten seconds whenever it is looked at, and runs that wait for a look or two."""
-    looks, looked, really_sweep = [0], threading.Condition(), compute.sweep
+    looks, looked, really_sweep = [0], threading.Condition(), compute.run_sweep
 
     def clock() -> float:
         with looked:
@@ -54,7 +54,7 @@ def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         return really_sweep(*given)
 
     monkeypatch.setattr(console, "monotonic", clock)
-    monkeypatch.setattr(compute, "sweep", sweep_after_looks)
+    monkeypatch.setattr(compute, "run_sweep", sweep_after_looks)
 
 
 def test_a_line_is_printed_in_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ def test_a_sweep_says_how_many_points_are_done_and_where_it_is() -> None:
             assert results is not None
             heard.append(state(results))
 
-    sweep(plan(tomllib.loads(AXES)), notify=hear)
+    run_sweep(sweep_of(tomllib.loads(AXES)), notify=hear)
     assert [share for _, share in heard] == pytest.approx([1 / 3, 2 / 3, 1])
     starts = [words.partition(", in about")[0] for words, _ in heard]
     assert starts == [f"{n} of 3 points done, size = {d}" for n, d in ((1, 8), (2, 16), (3, 32))]

@@ -12,8 +12,8 @@ from engine.captions.caption import caption
 from engine.core import catalogue
 from engine.pictures.picture import Picture
 from engine.pictures.view import CurveView, View
-from engine.runtime.sweep import sweep
-from engine.spec import plan, reading
+from engine.runtime.sweep import run_sweep
+from engine.spec import documents, reading
 from hadamard_tui.headless import outcome, pictures
 
 SIZES = """
@@ -145,9 +145,9 @@ def test_points_are_kept_and_fresh_computes_them_again(call, file, monkeypatch):
 
     def spied(whole, gate, note, store):
         stores.append(store)
-        return sweep(whole, gate, note, store)
+        return run_sweep(whole, gate, note, store)
 
-    monkeypatch.setattr("hadamard_tui.headless.compute.sweep", spied)
+    monkeypatch.setattr("hadamard_tui.headless.compute.run_sweep", spied)
     first, again, fresh = (call("run", str(file), "--json", *more).out for more in ((), (), ("--fresh",)))
     assert first == again == fresh
     assert stores[0] is not None
@@ -208,11 +208,11 @@ def test_what_is_wrong_is_one_line(call, file, change, what):
 
 def test_a_document_with_axes_keeps_its_expressions_and_its_learners(file):
     raw = reading.read_raw(file)
-    full = plan.in_full(raw, plan.first(raw))
+    full = documents.in_full(raw, documents.first(raw))
     assert full["problem"]["matrix"]["d"] == "size"
     assert [learner["name"] for learner in full["learners"]] == ["GD", "LLS"]
     assert full["learners"][0]["update"]["lr"] == "1/(2d)"
-    assert plan.plan(full).points[2].experiment == plan.plan(raw).points[2].experiment
+    assert documents.sweep_of(full).points[2].experiment == documents.sweep_of(raw).points[2].experiment
 
 
 def test_numbers_of_a_table_are_not_broken_and_errors_have_no_power_of_ten_below_a_million(

@@ -6,7 +6,7 @@ import pytest
 
 from engine.results.outcomes import judge
 from engine.results.report import claim as written
-from engine.runtime.sweep import sweep
+from engine.runtime.sweep import run_sweep
 from engine.spec import presets
 from engine.spec.changes import COARSER, FEWER, PICTURE, SET_UP
 
@@ -61,7 +61,7 @@ def preset(tmp_path, monkeypatch):
 
 def holding(*changes):
     """Whether each claim of the changed preset holds, and why it is not judged."""
-    results = sweep(presets.planned("mine.toml", presets.document("mine.toml", changes)))
+    results = run_sweep(presets.sweep_of("mine.toml", presets.document("mine.toml", changes)))
     outcomes = judge(results)
     reasons = {outcome.detail for outcome in outcomes if outcome.holds is None}
     return [outcome.holds for outcome in outcomes], reasons
@@ -122,7 +122,7 @@ def test_a_claim_of_the_user_is_judged_on_the_changed_set_up(equals, holds):
 
 def test_a_claim_that_is_not_judged_is_null_in_json_and_says_why():
     document = presets.document("mine.toml", ["protocol.examples=6"])
-    outcome, _ = judge(sweep(presets.planned("mine.toml", document)))
+    outcome, _ = judge(run_sweep(presets.sweep_of("mine.toml", document)))
     assert written(outcome) == {
         "text": "Of 8 features nothing is left",
         "holds": None,

@@ -10,8 +10,8 @@ from engine.core.parts import BadInput, Finding, Verdict
 from engine.results.outcomes import judge
 from engine.results.results import Results, of_one
 from engine.results.trace import Curve, TheoryLine, Trace
-from engine.runtime.sweep import sweep
-from engine.spec.plan import plan
+from engine.runtime.sweep import run_sweep
+from engine.spec.documents import sweep_of
 
 RECORDS = 9
 K = np.arange(float(RECORDS))
@@ -300,7 +300,7 @@ TEXT = {"text": "It is so"}
 
 def swept(claims, losses, **words):
     """Results over d = 4, 8, 16 with losses [R] at the end of each, and claims about them."""
-    whole = plan(
+    whole = sweep_of(
         {
             "axes": [{"name": "size", "values": SIZES}],
             "problem": {"matrix": {"kind": "gaussian", "d": "size", "n": 8}, "target": "feature"},
@@ -395,7 +395,7 @@ def test_a_line_is_that_of_the_curve_at_the_same_values_of_the_axes():
     nets = [{"name": "net", "architecture": {"kind": "dense", "depth": 3, "width": 8, "cw": "cw"}}]
     follows = {"kind": "line", "follows": "layer-recursion", "standard_errors": 5}
     claims = [{**follows, "text": "it follows its own", "curve": f"net, cw = {cw:g}"} for cw in (1, 4)]
-    described = plan(
+    described = sweep_of(
         {
             "axes": [{"name": "cw", "values": [1, 4]}],
             "problem": {"matrix": {"kind": "sphere", "n": 1, "d": 8}, "target": "coin"},
@@ -406,7 +406,7 @@ def test_a_line_is_that_of_the_curve_at_the_same_values_of_the_axes():
             "claims": claims,
         }
     )
-    assert [outcome.holds for outcome in judge(sweep(described))] == [True, True]
+    assert [outcome.holds for outcome in judge(run_sweep(described))] == [True, True]
 
 
 def paired(spread):
@@ -468,7 +468,7 @@ def test_outcomes_call_curves_what_legends_call_them():
         {"kind": "ratio", "curve": "GD, turned = True", "to": "fast, turned = True", "below": 0},
         {"kind": "value", "at": 4, "below": 0},
     ]
-    described = plan(
+    described = sweep_of(
         {
             "axes": [{"name": "turned", "set": "problem.matrix.rotate", "values": [False, True]}],
             "problem": {"matrix": {"kind": "gaussian", "n": 8, "d": 4}, "target": "feature"},
@@ -482,7 +482,7 @@ def test_outcomes_call_curves_what_legends_call_them():
             "claims": [{"text": "It is so", **one} for one in whole],
         }
     )
-    details = [one.detail for one in judge(sweep(described))]
+    details = [one.detail for one in judge(run_sweep(described))]
     for detail, called in zip(
         details, ("fast, not turned", "fast, turned", "fast, turned", "GD, not turned"), strict=True
     ):

@@ -11,8 +11,8 @@ from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.views import view
-from engine.runtime.sweep import sweep
-from engine.spec.plan import plan
+from engine.runtime.sweep import run_sweep
+from engine.spec.documents import sweep_of
 
 CW = (1.0, 1.5, 2.0, 3.0)
 DEPTH = 5
@@ -42,7 +42,7 @@ def document(claims=(), **picture):
 
 
 def swept(**words):
-    return sweep(plan(document(**words)))
+    return run_sweep(sweep_of(document(**words)))
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ NAIVE = {
 
 @pytest.mark.parametrize("name", NAIVE)
 def test_a_contour_has_the_line_of_its_learner_at_every_place(results, name):
-    heat = view(results.plan.experiment.pictures[0], results).heat(name)
+    heat = view(results.sweep.experiment.pictures[0], results).heat(name)
     contour = heat.contour("chi-perp")
     assert contour.values.shape == heat.z.shape == (len(CW), DEPTH)
     assert (contour.name, contour.direction, contour.level) == ("recursion of χ⊥ = 1", "asymptotic", 1)
@@ -84,7 +84,7 @@ def test_a_contour_has_the_line_of_its_learner_at_every_place(results, name):
 
 
 def test_the_susceptibility_of_nets_is_that_of_the_line(results):
-    seen = view(results.plan.experiment.pictures[1], results)
+    seen = view(results.sweep.experiment.pictures[1], results)
     assert len(seen.curves) == 2 * len(CW)
     for curve in seen.curves:
         line = seen.line("chi-perp", curve.name)
@@ -94,7 +94,7 @@ def test_the_susceptibility_of_nets_is_that_of_the_line(results):
 
 def test_factors_of_the_measure_are_none_of_the_line():
     plain, twice = (swept(**words) for words in ({}, {"times": "2*layer", "read": "last"}))
-    heats = [view(one.plan.experiment.pictures[0], one).heat("relu") for one in (plain, twice)]
+    heats = [view(one.sweep.experiment.pictures[0], one).heat("relu") for one in (plain, twice)]
     np.testing.assert_allclose(heats[1].z, heats[0].z * 2 * heats[0].x, rtol=1e-12)
     np.testing.assert_array_equal(heats[1].contour("chi-perp").values, heats[0].contour("chi-perp").values)
 
@@ -102,7 +102,7 @@ def test_factors_of_the_measure_are_none_of_the_line():
 def test_places_that_are_not_computed_yet_have_no_line(results):
     taken = results.snapshot()
     del taken.traces[1]
-    heat = view(results.plan.experiment.pictures[0], taken).heat("relu")
+    heat = view(results.sweep.experiment.pictures[0], taken).heat("relu")
     assert heat.y.tolist() == [1, 2, 3]
     assert heat.contour("chi-perp").values[:, 0].tolist() == pytest.approx([0.5, 1, 1.5])
 
@@ -113,7 +113,7 @@ def test_lines_that_no_picture_has_are_not_computed():
     assert "chi-perp" in {line.kind for line in trace.lines}, "the second picture measures what it is about"
     made = document(contours=[])
     made["pictures"].pop()
-    assert "chi-perp" not in {line.kind for line in sweep(plan(made)).traces[0].lines}
+    assert "chi-perp" not in {line.kind for line in run_sweep(sweep_of(made)).traces[0].lines}
 
 
 def test_json_has_the_values_and_the_level(results):
@@ -152,10 +152,10 @@ def test_a_line_divides_a_map_at_a_value_or_does_not(claim, holds, said):
 )
 def test_what_a_map_is_everywhere(results, claim, holds, said):
     asked = {"kind": "everywhere", "text": "It is so", "picture": "map", "curve": "relu", **claim}
-    (outcome,) = judge(sweep(plan({**DOCUMENT, "claims": [asked]})))
+    (outcome,) = judge(run_sweep(sweep_of({**DOCUMENT, "claims": [asked]})))
     assert outcome.holds is holds, outcome.detail
     assert said in outcome.detail
-    z = view(results.plan.experiment.pictures[0], results).heat("relu").z
+    z = view(results.sweep.experiment.pictures[0], results).heat("relu").z
     if "below" in claim:
         assert outcome.measured == z.max()
         row, column = np.unravel_index(z.argmax(), z.shape)
@@ -171,7 +171,7 @@ def test_a_line_that_has_its_level_nowhere_divides_nothing():
 def test_a_line_that_does_not_hold_is_not_on_the_map():
     other = {"contours": [{"line": "two-over-eta", "level": 1}]}
     found = swept(claims=[{"at_value": 2, "contour": "two-over-eta"}], **other)
-    assert view(found.plan.experiment.pictures[0], found).heats[0].contours == ()
+    assert view(found.sweep.experiment.pictures[0], found).heats[0].contours == ()
     (outcome,) = judge(found)
     assert (outcome.holds, outcome.detail) == (False, "two-over-eta has no values on the map")
 
@@ -201,6 +201,6 @@ def test_what_cannot_be_is_refused_with_its_place(picture, claim, where, said):
             {key: value for key, value in made["claims"][0].items() if key not in ("contour", "at_value")}
         ]
     with pytest.raises(BadInput) as caught:
-        plan(made)
+        sweep_of(made)
     assert caught.value.where == where
     assert said in caught.value.what

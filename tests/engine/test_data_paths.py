@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.core.parts import BadInput
-from engine.spec import plan, presets, reading
+from engine.spec import documents, presets, reading
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.sharing.exporting import as_toml
 
@@ -94,7 +94,7 @@ def test_paths_along_an_axis_are_relative_to_the_preset_file_and_called_as_they_
     file = preset(home, "X.npy")
     axis = '[[axes]]\nname = "data"\nset = "problem.matrix.path"\nvalues = ["X.npy", "~/X.npy"]\n'
     file.write_text(PRESET.format(path="X.npy") + axis)
-    points = plan.plan(reading.read_raw(Path("../mine/it.toml"))).points
+    points = documents.sweep_of(reading.read_raw(Path("../mine/it.toml"))).points
     read = [Path(point.experiment.problem.matrix.path).resolve() for point in points]
     assert read == [home / "mine" / "X.npy", home / "home" / "X.npy"]
     assert [point.label for point in points] == ["data = X.npy", "data = ~/X.npy"]

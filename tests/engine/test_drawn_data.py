@@ -14,9 +14,9 @@ from engine.runtime import drawn_data, memory_estimate
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.run import run
 from engine.runtime.store import Store
-from engine.runtime.sweep import sweep
+from engine.runtime.sweep import run_sweep
 from engine.runtime.worker import Worker
-from engine.spec.plan import plan
+from engine.spec.documents import sweep_of
 
 
 def document(**words):
@@ -49,8 +49,8 @@ def drawn(monkeypatch):
 
 
 def test_points_whose_data_are_the_same_share_them_and_measure_what_they_would_alone(drawn):
-    whole = plan(document())
-    results = sweep(whole)
+    whole = sweep_of(document())
+    results = run_sweep(whole)
     assert drawn == [8, 16]
     for number, point in enumerate(whole.points):
         (mine,), (alone,) = results.traces[number].curves, run(point.experiment).curves
@@ -61,24 +61,24 @@ def test_points_whose_data_are_the_same_share_them_and_measure_what_they_would_a
     ("other", "count"), [({"seed": "size"}, 2), ({"replicas": 3}, 2), ({"dtype": "float64"}, 2)]
 )
 def test_other_seeds_replicas_and_types_are_other_data(other, count, drawn):
-    source, (point, *_) = DrawnData(), plan(document()).points
-    changed = plan(document(run={"device": "cpu", "replicas": 2, **other})).points[0]
+    source, (point, *_) = DrawnData(), sweep_of(document()).points
+    changed = sweep_of(document(run={"device": "cpu", "replicas": 2, **other})).points[0]
     for experiment in (point.experiment, changed.experiment, point.experiment):
         run(experiment, data=source)
     assert len(drawn) == count
 
 
 def test_so_many_bytes_of_data_are_held_at_most(drawn, monkeypatch):
-    monkeypatch.setattr(drawn_data, "MOST", drawn_bytes(plan_run(plan(document()).points[1].experiment)))
-    sweep(plan(document()))
+    monkeypatch.setattr(drawn_data, "MOST", drawn_bytes(plan_run(sweep_of(document()).points[1].experiment)))
+    run_sweep(sweep_of(document()))
     assert drawn == [8, 16] * 3
     drawn.clear()
-    sweep(plan(document(axes=document()["axes"][::-1])))
+    run_sweep(sweep_of(document(axes=document()["axes"][::-1])))
     assert drawn == [8, 16], "the same data one after the other"
 
 
 def test_data_that_are_held_leave_room_for_a_run_that_needs_it(drawn, monkeypatch):
-    source, (small, large, *_) = DrawnData(), plan(document()).points
+    source, (small, large, *_) = DrawnData(), sweep_of(document()).points
     run(small.experiment, data=source)
     free = needed(large.experiment)
     monkeypatch.setattr(memory_estimate, "GRANTED", -1)
@@ -90,9 +90,9 @@ def test_data_that_are_held_leave_room_for_a_run_that_needs_it(drawn, monkeypatc
 
 
 def test_no_data_are_drawn_for_what_is_kept(drawn, tmp_path):
-    sweep(plan(document()), store=Store(tmp_path))
+    run_sweep(sweep_of(document()), store=Store(tmp_path))
     drawn.clear()
-    assert sweep(plan(document()), store=Store(tmp_path)).complete
+    assert run_sweep(sweep_of(document()), store=Store(tmp_path)).complete
     assert not drawn
 
 
@@ -100,7 +100,7 @@ def test_no_data_are_drawn_for_what_is_kept(drawn, tmp_path):
 def test_drawing_ends_between_replicas_once_it_is_stopped(rotate, most):
     matrix = {"kind": "gaussian", "d": 8, "n": 8, "rotate": rotate}
     words = {"problem": {"matrix": matrix, "target": "feature"}, "run": {"replicas": 50, "device": "cpu"}}
-    (point,) = plan(document(axes=[], learners=[{"name": "GD", **gd(0.1)}], **words)).points
+    (point,) = sweep_of(document(axes=[], learners=[{"name": "GD", **gd(0.1)}], **words)).points
     asked = []
     stopped = stopped_by(lambda: asked.append(0) or len(asked) > most)
     with stopped, pytest.raises(Stopped):
@@ -110,14 +110,14 @@ def test_drawing_ends_between_replicas_once_it_is_stopped(rotate, most):
 
 def test_a_sweep_that_is_stopped_while_it_draws_has_no_trace_there_and_ends():
     asked = []
-    results = sweep(plan(document()), stopped=lambda: asked.append(0) or len(asked) > 1)
+    results = run_sweep(sweep_of(document()), stopped=lambda: asked.append(0) or len(asked) > 1)
     assert len(asked) == 2
     assert not results.traces
 
 
 def test_a_worker_that_is_stopped_while_it_draws_says_so(monkeypatch):
     states, normal = [], streams.Stream.normal
-    worker = Worker(plan(document()), lambda event: states.append(getattr(event, "state", event)))
+    worker = Worker(sweep_of(document()), lambda event: states.append(getattr(event, "state", event)))
 
     def stopping(stream, *shape):
         worker.stop()

@@ -19,7 +19,7 @@ from engine.results.outcomes import judge
 from engine.results.results import of_one
 from engine.runtime.run import run
 from engine.spec import presets, reading
-from engine.spec.plan import plan
+from engine.spec.documents import sweep_of
 
 NAMES = {"d": 128, "n": 96, "m": 3, "eta": 0.25}
 
@@ -154,7 +154,7 @@ def test_a_preset_counts_exactly_along_an_axis_of_decimals():
         "protocol": {"kind": "steps", "steps": 3, "train": "ceil(alpha*(d-1))"},
         "learners": [{"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": 0.01}}],
     }
-    points = plan(document).points
+    points = sweep_of(document).points
     assert [point.experiment.protocol.train for point in points] == [249, 110]
 
 

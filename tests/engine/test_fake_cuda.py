@@ -12,9 +12,9 @@ from crossing import each
 from discovery import GENTLE, traits
 from fake_cuda import fake_cuda
 
-from engine.runtime.sweep import sweep
+from engine.runtime.sweep import run_sweep
 from engine.spec import presets
-from engine.spec.plan import plan
+from engine.spec.documents import sweep_of
 
 pytestmark = pytest.mark.slow
 
@@ -52,6 +52,6 @@ SHORT = ["protocol.steps=4", "protocol.records=3", "axes.rho.values=[0, 0.3]"]
 def test_a_preset_runs_on_a_card_with_all_that_is_measured(name, changes):
     document = presets.document(name, ["run.device=cuda", "claims=[]", *changes])
     with fake_cuda():
-        results = sweep(plan(document))
+        results = run_sweep(sweep_of(document))
     assert results.complete
     assert {trace.environment["device"] for trace in results.traces.values()} == {"meta"}

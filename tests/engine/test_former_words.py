@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from engine.core.parts import BadInput
-from engine.spec import plan, presets, reading, upgrade
+from engine.spec import documents, presets, reading, upgrade
 from engine.spec.upgrade import noted, sentence, upgraded
 
 NEW = """
@@ -73,19 +73,21 @@ def document(text):
 def test_former_kinds_keys_and_words_are_read_as_those_of_today():
     former = document(FORMER)
     before = copy.deepcopy(former)
-    assert plan.plan(former) == plan.plan(document(NEW))
-    assert plan.in_full(former, plan.first(former)) == plan.in_full(document(NEW), plan.first(document(NEW)))
+    assert documents.sweep_of(former) == documents.sweep_of(document(NEW))
+    assert documents.in_full(former, documents.first(former)) == documents.in_full(
+        document(NEW), documents.first(document(NEW))
+    )
     assert former == before
 
 
 @pytest.mark.usefixtures("renamed")
 def test_former_words_are_noted_with_the_new_ones_and_others_are_not():
     with noted() as words:
-        plan.plan(document(FORMER))
+        documents.sweep_of(document(FORMER))
     expected = {former: new for names in RENAMED.values() for former, new in names.items()}
     assert words == {former: new for former, new in expected.items() if former != "l2"}
     with noted() as words:
-        plan.plan(document(NEW))
+        documents.sweep_of(document(NEW))
     assert words == {}
 
 
@@ -93,7 +95,7 @@ def test_without_renamed_words_a_document_stays_as_it_is():
     raw = document(NEW)
     assert upgraded(raw) == raw
     with pytest.raises(BadInput):
-        plan.plan(document(FORMER))
+        documents.sweep_of(document(FORMER))
 
 
 @pytest.mark.usefixtures("renamed")
@@ -116,7 +118,7 @@ def test_values_are_set_at_places_in_former_words(change, place, value):
 @pytest.mark.usefixtures("renamed")
 def test_an_axis_sets_a_place_in_former_words():
     raw = document(NEW.replace("update.lr", "update.step"))
-    rates = [point.experiment.learners[0].update.lr for point in plan.plan(raw).points]
+    rates = [point.experiment.learners[0].update.lr for point in documents.sweep_of(raw).points]
     assert rates == [0.1, 0.2]
 
 
@@ -126,7 +128,7 @@ def test_a_table_with_a_former_key_and_the_new_one_is_refused():
     raw["learners"][0]["update"]["step"] = 0.2
     del raw["axes"], raw["pictures"][0]["curves"]
     with pytest.raises(BadInput, match="unknown key; it is called lr here") as caught:
-        plan.plan(raw)
+        documents.sweep_of(raw)
     assert caught.value.where == "learners[0].update.step"
 
 
@@ -135,7 +137,7 @@ def test_the_name_of_a_learner_is_no_former_name_of_a_line():
     raw = document(NEW.replace('"GD"', '"rotations"').replace("learners.GD", "learners.rotations"))
     raw["pictures"][0]["relative"] = "rotations"
     with noted() as words:
-        found = plan.plan(raw)
+        found = documents.sweep_of(raw)
     assert found.experiment.pictures[0].relative == "rotations"
     assert words == {}
 

@@ -13,8 +13,8 @@ from engine.core.parts import BadInput
 from engine.results.results import Results
 from engine.results.views import view
 from engine.runtime.run import run
+from engine.spec.documents import sweep_of
 from engine.spec.pictures import pictures_of
-from engine.spec.plan import plan
 from engine.spec.reading import apply
 
 PRINTED = """
@@ -138,7 +138,7 @@ def document(name):
 
 def views(name):
     """Its pictures, once it was run at all of its points."""
-    planned = plan(document(name))
+    planned = sweep_of(document(name))
     traces = {number: run(point.experiment) for number, point in enumerate(planned.points)}
     results = Results(planned, traces, set(traces))
     return [view(picture, results) for picture in pictures_of(planned.experiment)]
@@ -194,4 +194,4 @@ def test_what_is_said_otherwise_is_refused_as_it_is_printed(name):
         for other, here, _ in others:
             changed = changed.replace(other, here)
         with pytest.raises(BadInput):
-            plan(tomllib.loads(changed))
+            sweep_of(tomllib.loads(changed))

@@ -8,7 +8,7 @@ from engine.core.parts import BadInput
 from engine.pictures.picture import Marked
 from engine.results.results import Results
 from engine.results.views import view
-from engine.spec.plan import plan
+from engine.spec.documents import sweep_of
 
 ETAS = (0.05, 0.1, 0.2)
 RATES = {"name": "eta", "values": list(ETAS)}
@@ -18,7 +18,7 @@ SIZES = {"name": "size", "values": [4, 8]}
 def marks(picture, mark, *axes):
     described = raw(loss="square", learners={"GD": gd("eta")}, d="size" if SIZES in axes else 4)
     pictures = [{"measure": "loss", "marks": [{"name": "it", **mark}], **picture}]
-    whole = plan(described | {"axes": list(axes), "pictures": pictures})
+    whole = sweep_of(described | {"axes": list(axes), "pictures": pictures})
     return view(whole.experiment.pictures[0], Results(whole)).marks
 
 

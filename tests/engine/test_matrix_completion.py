@@ -16,9 +16,9 @@ from engine.measures.matrix_spectrum import MatrixSpectrum
 from engine.problems.instances import Dense
 from engine.results.outcomes import judge
 from engine.runtime.run import run
-from engine.runtime.sweep import sweep
+from engine.runtime.sweep import run_sweep
 from engine.spec import presets, reading
-from engine.spec.plan import plan
+from engine.spec.documents import sweep_of
 from engine.symmetry.certificate import certificate
 
 COMPLETION = {"matrix": {"kind": "entries", "factors": [3, 4]}, "target": {"kind": "low-rank", "norm": 5}}
@@ -175,7 +175,7 @@ def test_the_missing_entry_is_above_its_line_and_near_one_over_the_root_of_the_l
     )
     words["pictures"] = [{"x": "sqrt(3*train)", "measure": {"kind": "norm", "p": "max"}}]
     words["claims"] = [{"text": "above", "kind": "line", "curve": "W", "never_below": "missing-entry"}]
-    (outcome,) = judge(sweep(plan(words)))
+    (outcome,) = judge(run_sweep(sweep_of(words)))
     assert outcome.holds, outcome.detail
     trace = run(reading.parse(words))
     (curve,) = trace.curves
@@ -192,7 +192,7 @@ def test_the_missing_entry_is_above_its_line_and_near_one_over_the_root_of_the_l
 @pytest.mark.parametrize("name", ["matrix-completion", "matrix-hadamard", "matrix-pass"])
 def test_the_shape_of_a_matrix_is_written_once_and_all_that_needs_it_follows(name):
     document = presets.document(name, ["problem.matrix.factors=[8, 16]"])
-    described = plan(document).experiment
+    described = sweep_of(document).experiment
     everything = [*described.learners, *described.pictures]
     parts = [
         getattr(one, key, None)

@@ -8,9 +8,9 @@ from engine.core.parts import BadInput
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.runtime.sweep import sweep
+from engine.runtime.sweep import run_sweep
 from engine.spec import reading
-from engine.spec.plan import plan
+from engine.spec.documents import sweep_of
 
 D = 8
 STEPS = {"kind": "steps", "steps": 6, "batch": 1, "records": 3}
@@ -92,8 +92,8 @@ def test_the_last_value_of_a_run_that_diverged_in_all_replicas_is_none():
     axes = [{"name": "eta", "values": [0.1, 3.0]}]
     pictures = [{"x": "eta", "measure": "loss", "read": "last"}]
     document = raw("gaussian", loss="square", learners={"GD": gd("eta")}, d=D, protocol=steps)
-    whole = plan(document | {"axes": axes, "pictures": pictures})
-    (curve,) = view(whole.experiment.pictures[0], sweep(whole)).curves
+    whole = sweep_of(document | {"axes": axes, "pictures": pictures})
+    (curve,) = view(whole.experiment.pictures[0], run_sweep(whole)).curves
     assert np.isfinite(curve.y).tolist() == [True, False]
 
 
@@ -182,7 +182,7 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, what):
 def test_with_axes_it_is_refused_too(axes, picture, where, what):
     document = raw(learners={"GD": gd(0.1)}, d=D) | {"axes": axes}
     with pytest.raises(BadInput) as caught:
-        plan(document | {"pictures": [{"measure": "loss", **picture}]})
+        sweep_of(document | {"pictures": [{"measure": "loss", **picture}]})
     assert (caught.value.where, what in caught.value.what) == (where, True), caught.value
 
 
@@ -191,7 +191,7 @@ def test_a_clock_that_only_a_learner_at_a_later_point_has_is_there():
     learners = [{"name": "LLS", **LLS}, {"name": "GD", **gd("eta"), "where": "eta > 0.1"}]
     document = raw(d=D, protocol=STEPS) | {"axes": axes, "learners": learners}
     pictures = [{"x": "time", "curves": "eta", "measure": "loss"}]
-    found = plan(document | {"pictures": pictures})
+    found = sweep_of(document | {"pictures": pictures})
     assert len(found.points) == 2
 
 

@@ -7,12 +7,12 @@ from diagonal_nets import inverse_transfer, potential
 from scipy.integrate import solve_ivp
 
 from engine.core import catalogue
-from engine.runtime.sweep import sweep
+from engine.runtime.sweep import run_sweep
 from engine.solvers import min_q
 from engine.solvers.basis_pursuit import shortest
 from engine.solvers.min_q import Path
 from engine.spec import reading
-from engine.spec.plan import plan
+from engine.spec.documents import sweep_of
 
 SCALES = [1e3, 1.0, 0.1, 1e-3, 1e-6]
 DEPTHS = [2, 3, 4, 8]
@@ -191,7 +191,9 @@ def test_scales_of_the_same_data_go_on_from_one_another(monkeypatch):
     described = raw(
         {"kind": "gaussian", "n": 6, "d": 14}, learners={"it": learner}, protocol="at-init", replicas=2
     )
-    results = sweep(plan({**described, "axes": axes, "pictures": [{"x": "alpha", "measure": "loss"}]}))
+    results = run_sweep(
+        sweep_of({**described, "axes": axes, "pictures": [{"x": "alpha", "measure": "loss"}]})
+    )
     assert len(results.traces) == 5
     together = len(steps)
     steps.clear()

@@ -14,10 +14,10 @@ from engine.core.parts import BadInput
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.results import of_one
 from engine.runtime.run import run
-from engine.runtime.sweep import sweep
+from engine.runtime.sweep import run_sweep
 from engine.spec import presets
 from engine.spec.check import check
-from engine.spec.plan import plan
+from engine.spec.documents import sweep_of
 from engine.spec.reading import read_raw
 from hadamard_tui.browsing import preview
 
@@ -49,14 +49,14 @@ STATEMENTS = re.findall(r"^\| [^|]+ \| [^|]+ \| `([^`]+)` \| ([^|]+) \|$", PAGE,
 @pytest.mark.slow
 @pytest.mark.parametrize("name", quicker(QUICK))
 def test_a_preset_runs_and_its_claims_hold(name):
-    results = sweep(plan(presets.document(name, ["run.device=cpu"])))
+    results = run_sweep(sweep_of(presets.document(name, ["run.device=cpu"])))
     for outcome in judge(results):
         assert outcome.holds, f"{outcome.claim.text}: {outcome.detail}"
-    if not results.plan.axes:
-        assert unexpected_divergence(results.plan.experiment, results.traces[0]) == []
+    if not results.sweep.axes:
+        assert unexpected_divergence(results.sweep.experiment, results.traces[0]) == []
 
 
-planned = cache(lambda name: plan(presets.document(name)))
+planned = cache(lambda name: sweep_of(presets.document(name)))
 """All points of a preset."""
 
 
@@ -200,7 +200,7 @@ def test_of_two_learners_with_one_name_the_second_is_refused():
     raw = presets.document("hadamard-128")
     raw["learners"][3]["name"] = raw["learners"][1]["name"]
     with pytest.raises(BadInput) as caught:
-        plan(raw)
+        sweep_of(raw)
     assert (caught.value.where, caught.value.what) == (
         "learners[3].name",
         "'least squares' is taken by another learner",

@@ -11,8 +11,8 @@ from engine.pictures.picture import Read
 from engine.protocols import Until
 from engine.results.results import Results
 from engine.results.views import view
-from engine.runtime.sweep import sweep
-from engine.spec.plan import plan
+from engine.runtime.sweep import run_sweep
+from engine.spec.documents import sweep_of
 
 PLACES = np.array([1.0, 2, 4, 8, 16, 32])
 
@@ -84,8 +84,8 @@ def test_a_measure_is_read_where_another_has_passed_a_value():
         {"measure": "loss", "below": -1},
     ]
     pictures = [*along, *({**read, "read": {"take": "last", "until": end}} for end in ends)]
-    whole = plan({**described, "pictures": pictures})
-    results = sweep(whole)
+    whole = sweep_of({**described, "pictures": pictures})
+    results = run_sweep(whole)
     _, _, *found = (view(one, results).curves[0] for one in whole.experiment.pictures)
     trace = results.traces[0].curves[0]
     losses, movements = trace.values("loss").T, trace.array("layer-movement").values[:, :, 0]
@@ -119,7 +119,7 @@ def test_what_ends_a_reading_must_be_there(until, message):
     described = raw("hadamard", d=4, learners={"EG": {"update": "eg"}})
     picture = {"x": "d", "measure": "loss", "read": {"take": "last", "until": until}}
     with pytest.raises(BadInput, match=message):
-        plan({**described, "pictures": [picture]})
+        sweep_of({**described, "pictures": [picture]})
     with pytest.raises(BadField, match="read over record"):
         Read(over="rows", take="last", until=Until(measure="loss", below=1.0))
 
@@ -129,8 +129,8 @@ def test_never_is_known_once_all_points_of_an_axis_that_is_read_off_are_there():
     pictures = [{"x": "size", "measure": "loss", "read": {"over": "rows", "first_below": 1e-9}}]
     described = raw("gaussian", learners={"GD": gd(0.1)}, protocol={"kind": "steps", "steps": 1})
     described["problem"]["matrix"] |= {"n": "rows", "d": "size"}
-    whole = plan(described | {"axes": axes, "pictures": pictures})
-    results = sweep(whole)
+    whole = sweep_of(described | {"axes": axes, "pictures": pictures})
+    results = run_sweep(whole)
     some = Results(whole, {number: results.traces[number] for number in range(3)}, set(range(3)))
     (picture,) = whole.experiment.pictures
     np.testing.assert_array_equal(view(picture, some).curves[0].y, [np.inf, np.nan])

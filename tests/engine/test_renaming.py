@@ -8,8 +8,7 @@ import pytest
 
 from engine.core.expressions import with_name
 from engine.core.parts import BadInput
-from engine.spec import plan as plans
-from engine.spec import presets
+from engine.spec import documents, presets
 from engine.spec.reading import Raw
 from engine.spec.renaming import put_numbers, rename_axis, rename_learner, rename_picture
 
@@ -56,12 +55,12 @@ def test_a_picture_is_renamed_in_claims(raw: Raw):
 
 
 def test_an_axis_is_renamed_everywhere_and_the_plan_stays_the_same(raw: Raw):
-    before = plans.plan(raw)
+    before = documents.sweep_of(raw)
     raw["pictures"][0] |= {"at": {"k": 1}, "read": None}
     raw["learners"][0]["where"] = "eta < 1"
     raw["axes"][0]["name"] = "speed"
     rename_axis(raw, "eta", "speed")
-    after = plans.plan(raw)
+    after = documents.sweep_of(raw)
     assert "eta" not in str({**raw, "title": "", "story": "", "claims": []}).replace("beta", "").replace(
         "two-over-eta", ""
     )
@@ -80,7 +79,7 @@ def test_names_in_dimensions_of_pictures_follow_an_axis():
     rename_axis(raw, "rows", "examples")
     assert raw["pictures"][0]["read"]["over"] == "examples"
     assert raw["problem"]["matrix"]["n"] == "examples"
-    plans.first(raw)
+    documents.first(raw)
 
 
 def test_numbers_stand_for_names_in_expressions(raw: Raw):
@@ -111,7 +110,7 @@ def test_a_picture_of_what_there_is_not_is_refused_with_its_place(
     raw: Raw, changes: Raw, where: str, what: str
 ):
     raw["pictures"][0] |= changes
-    for read in (plans.first, plans.plan):
+    for read in (documents.first, documents.sweep_of):
         with pytest.raises(BadInput) as error:
             read(copy.deepcopy(raw))
         assert error.value.where == f"pictures[0].{where}"
@@ -123,4 +122,4 @@ def test_a_measure_that_is_not_recorded_along_an_axis_is_refused_in_a_claim(raw:
         {"kind": "value", "text": "x", "at": 1, "below": 1, "measure": "rank", "picture": "loss"}
     ]
     with pytest.raises(BadInput, match=r"claims\[0\]: rank is measured only where"):
-        plans.first(raw)
+        documents.first(raw)

@@ -14,8 +14,8 @@ from engine.protocols import EarlyEnd, Until, places
 from engine.protocols.steps import MiniBatches
 from engine.runtime.run import run
 from engine.runtime.store import Store
-from engine.runtime.sweep import sweep
-from engine.spec.plan import plan
+from engine.runtime.sweep import run_sweep
+from engine.spec.documents import sweep_of
 
 D = 8
 NET = {"architecture": {"kind": "dense", "widths": [3], "activation": "tanh"}, "update": {"kind": "gd"}}
@@ -334,18 +334,18 @@ def test_where_a_run_ends_may_be_an_expression_of_axes_or_be_set_by_one():
     until = {"clock": "time", "above": "3*eta"}
     base["protocol"] = {**base["protocol"], **steps(steps=50, records=50, until=until)}
     base["axes"] = [{"name": "eta", "values": [0.01, 0.02]}]
-    for number, trace in sweep(plan(base)).traces.items():
+    for number, trace in run_sweep(sweep_of(base)).traces.items():
         assert trace.curves[0].complete
         assert trace.curves[0].length == 5, f"point {number}: η · step is above 3η at step 4"
     limits = [0.5, 0.2]
     base["protocol"]["until"] = {"measure": "loss", "below": 1}
     base["learners"][0]["update"]["lr"] = 0.02
     base["axes"] = [{"name": "limit", "values": limits, "set": "protocol.until.below"}]
-    traces = sweep(plan(base)).traces
+    traces = run_sweep(sweep_of(base)).traces
     for number, limit in enumerate(limits):
         loss = traces[number].curves[0].mean("loss")
         assert loss[-1] < limit <= loss[-2]
     base["protocol"]["until"] = {"measure": "loss", "below": "2*"}
     with pytest.raises(BadInput) as caught:
-        plan(base | {"axes": []})
+        sweep_of(base | {"axes": []})
     assert caught.value.where == "protocol.until.below"

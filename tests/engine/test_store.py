@@ -11,10 +11,10 @@ from engine.results.report import encode
 from engine.results.views import view
 from engine.runtime import store as stores
 from engine.runtime.store import Store
-from engine.runtime.sweep import sweep
+from engine.runtime.sweep import run_sweep
 from engine.spec import presets
+from engine.spec.documents import sweep_of
 from engine.spec.pictures import drawn
-from engine.spec.plan import plan
 
 REPLICAS = 3
 
@@ -50,7 +50,7 @@ def document(picture=OF_LOSS, claims=()):
 
 def swept(folder, raw):
     """The results of a sweep with a store, and how many learners were trained for it."""
-    results = sweep(plan(raw), store=None if folder is None else Store(folder))
+    results = run_sweep(sweep_of(raw), store=None if folder is None else Store(folder))
     return results, sum(not curve.is_restored for trace in results.traces.values() for curve in trace.curves)
 
 
@@ -91,7 +91,7 @@ def test_a_set_up_that_reads_replicas_of_another_measure_is_computed_anew(pictur
 def test_a_picture_of_replicas_that_are_not_there_is_refused(picture, tmp_path):
     swept(tmp_path, document())
     restored, _ = swept(tmp_path, document())
-    (wanted,) = drawn(plan(document(picture)).experiment)
+    (wanted,) = drawn(sweep_of(document(picture)).experiment)
     with pytest.raises(BadInput, match="error was kept of the first of 3 replicas only"):
         view(wanted, restored)
 
@@ -101,7 +101,7 @@ def test_curves_from_the_cache_name_the_backends_that_computed_them(tmp_path):
     for trace in computed.traces.values():
         trace.curves[0].backends.append("compiled")
     store = Store(tmp_path)
-    for point, trace in zip(computed.plan.points, computed.traces.values(), strict=True):
+    for point, trace in zip(computed.sweep.points, computed.traces.values(), strict=True):
         store.keep(plan_run(point.experiment).learners[0], trace.curves)
     restored, _ = swept(tmp_path, document())
     for number, trace in computed.traces.items():

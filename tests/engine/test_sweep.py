@@ -16,8 +16,8 @@ from engine.core.parts import BadInput
 from engine.runtime import store
 from engine.runtime.run import Finished, NotKept, run
 from engine.runtime.store import Store
-from engine.runtime.sweep import Begun, PointDone, sweep
-from engine.spec.plan import plan
+from engine.runtime.sweep import Begun, PointDone, run_sweep
+from engine.spec.documents import sweep_of
 
 LEARNERS = [{"name": "GD", **gd("1/(2d)")}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
 
@@ -60,8 +60,8 @@ def same(one, other):
 
 
 def test_every_point_is_the_run_of_its_experiment():
-    whole = plan(document())
-    results = sweep(whole)
+    whole = sweep_of(document())
+    results = run_sweep(whole)
     assert results.complete
     assert [len(results.traces[number].curves) for number in range(3)] == [2, 2, 1]
     for number, point in enumerate(whole.points):
@@ -70,7 +70,7 @@ def test_every_point_is_the_run_of_its_experiment():
 
 def test_events_say_which_point_is_done_and_the_end_comes_once():
     heard = []
-    sweep(plan(document()), notify=heard.append)
+    run_sweep(sweep_of(document()), notify=heard.append)
     assert isinstance(heard[0], Begun)
     assert [event.number for event in heard if isinstance(event, PointDone)] == [0, 1, 2]
     assert (
@@ -80,10 +80,10 @@ def test_events_say_which_point_is_done_and_the_end_comes_once():
 
 def test_what_is_kept_is_not_computed_again(tmp_path, begun):
     store = Store(tmp_path)
-    first = sweep(plan(document()), store=store)
+    first = run_sweep(sweep_of(document()), store=store)
     assert begun == ["GD", "LLS", "GD", "LLS", "GD"]
     begun.clear()
-    second = sweep(plan(document(title="Another title")), store=store)
+    second = run_sweep(sweep_of(document(title="Another title")), store=store)
     assert begun == []
     for number in range(3):
         same(first.traces[number], second.traces[number])
@@ -94,45 +94,45 @@ def test_what_is_kept_is_not_computed_again(tmp_path, begun):
 )
 def test_another_run_or_protocol_is_computed(change, tmp_path, begun):
     store = Store(tmp_path)
-    sweep(plan(document()), store=store)
+    run_sweep(sweep_of(document()), store=store)
     begun.clear()
-    sweep(plan(document(**change)), store=store)
+    run_sweep(sweep_of(document(**change)), store=store)
     assert len(begun) == 5
 
 
 def test_what_another_version_of_the_code_computed_is_not_found(tmp_path, begun, monkeypatch):
-    sweep(plan(document()), store=Store(tmp_path))
+    run_sweep(sweep_of(document()), store=Store(tmp_path))
     begun.clear()
     assert len(store.code()) == 64
     monkeypatch.setattr(store, "code", lambda: "another")
-    sweep(plan(document()), store=Store(tmp_path))
+    run_sweep(sweep_of(document()), store=Store(tmp_path))
     assert len(begun) == 5
 
 
 def test_a_learner_more_is_computed_alone(tmp_path, begun):
     store = Store(tmp_path)
-    sweep(plan(document()), store=store)
+    run_sweep(sweep_of(document()), store=store)
     begun.clear()
     more = [*LEARNERS, {"name": "EGU", "architecture": "linear", "update": "egu"}]
-    sweep(plan(document(learners=more)), store=store)
+    run_sweep(sweep_of(document(learners=more)), store=store)
     assert begun == ["EGU"] * 3
 
 
 def test_a_measure_more_is_computed(tmp_path, begun):
     store = Store(tmp_path)
-    sweep(plan(document()), store=store)
+    run_sweep(sweep_of(document()), store=store)
     begun.clear()
     picture = {"x": "size", "measure": {"kind": "loss", "rows": "train"}}
-    results = sweep(plan(document(pictures=[picture])), store=store)
+    results = run_sweep(sweep_of(document(pictures=[picture])), store=store)
     assert len(begun) == 5
     assert "train" in results.traces[0].curves[0].measures
 
 
 def test_the_best_of_several_rates_is_found_again(tmp_path, begun):
     store, learners = Store(tmp_path), [{"name": "GD", **gd("best")}]
-    first = sweep(plan(document(learners=learners)), store=store)
+    first = run_sweep(sweep_of(document(learners=learners)), store=store)
     begun.clear()
-    second = sweep(plan(document(learners=learners)), store=store)
+    second = run_sweep(sweep_of(document(learners=learners)), store=store)
     assert begun == []
     assert second.traces[0].curves[0].grid == first.traces[0].curves[0].grid
     same(first.traces[2], second.traces[2])
@@ -140,13 +140,13 @@ def test_the_best_of_several_rates_is_found_again(tmp_path, begun):
 
 def test_what_is_broken_is_computed_again(tmp_path, begun):
     store = Store(tmp_path)
-    sweep(plan(document()), store=store)
+    run_sweep(sweep_of(document()), store=store)
     begun.clear()
     files = sorted(tmp_path.rglob("*.npz"))
     assert len(files) == 5
     files[0].write_bytes(files[0].read_bytes()[:-200])
     files[1].write_bytes(b"")
-    sweep(plan(document()), store=store)
+    run_sweep(sweep_of(document()), store=store)
     assert len(begun) == 2
 
 
@@ -163,7 +163,7 @@ def test_a_data_file_counts_by_its_content(tmp_path, begun):
             "target": {"kind": "file", "path": str(labels)},
         }
         raw["learners"] = [LEARNERS[0]]
-        sweep(plan(raw), store=store)
+        run_sweep(sweep_of(raw), store=store)
 
     swept(1)
     swept(1)
@@ -174,11 +174,11 @@ def test_a_data_file_counts_by_its_content(tmp_path, begun):
 
 def test_a_sweep_that_is_stopped_goes_on_where_it_was(tmp_path, begun):
     store, rounds = Store(tmp_path), iter([10**6, 10**6, 1, 0])
-    results = sweep(plan(document()), gate=lambda: next(rounds), store=store)
+    results = run_sweep(sweep_of(document()), gate=lambda: next(rounds), store=store)
     assert not results.complete
     done = len(results.finished)
     begun.clear()
-    assert sweep(plan(document()), store=store).complete
+    assert run_sweep(sweep_of(document()), store=store).complete
     assert 0 < len(begun) <= 5 - 2 * done
 
 
@@ -186,12 +186,12 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from engine.runtime.store import Store
-from engine.runtime.sweep import PointDone, sweep
-from engine.spec.plan import plan
+from engine.runtime.sweep import PointDone, run_sweep
+from engine.spec.documents import sweep_of
 def heard(event):
     if isinstance(event, PointDone) and event.number == 1:
         os.kill(os.getpid(), signal.SIGKILL)
-sweep(plan({document!r}), notify=heard, store=Store(Path(sys.argv[1])))
+run_sweep(sweep_of({document!r}), notify=heard, store=Store(Path(sys.argv[1])))
 """
 
 
@@ -199,13 +199,13 @@ def test_finished_points_outlive_a_kill(tmp_path, begun):
     program = KILLED.format(document=document())
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], env=os.environ, timeout=120)
     assert done.returncode == -signal.SIGKILL
-    assert sweep(plan(document()), store=Store(tmp_path)).complete
+    assert run_sweep(sweep_of(document()), store=Store(tmp_path)).complete
     assert begun == ["GD"]
 
 
 def test_a_point_that_cannot_be_run_is_named():
     with pytest.raises(BadInput, match="size = 5"):
-        plan(document(axes=[{"name": "size", "values": [4, 5]}]))
+        sweep_of(document(axes=[{"name": "size", "values": [4, 5]}]))
 
 
 def of_gd(name="GD", **words):
@@ -214,9 +214,9 @@ def of_gd(name="GD", **words):
 
 def test_what_is_renamed_is_not_computed_again(tmp_path, begun):
     store = Store(tmp_path)
-    first = sweep(plan(of_gd()), store=store)
+    first = run_sweep(sweep_of(of_gd()), store=store)
     begun.clear()
-    second = sweep(plan(of_gd("gradient descent", role="reference", where="size > 2")), store=store)
+    second = run_sweep(sweep_of(of_gd("gradient descent", role="reference", where="size > 2")), store=store)
     assert begun == []
     curves = first.traces[2].curves[0], second.traces[2].curves[0]
     assert [curve.name for curve in curves] == ["GD", "gradient descent"]
@@ -224,7 +224,7 @@ def test_what_is_renamed_is_not_computed_again(tmp_path, begun):
 
 
 def test_a_file_says_of_what_it_is(tmp_path):
-    sweep(plan(of_gd()), store=Store(tmp_path))
+    run_sweep(sweep_of(of_gd()), store=Store(tmp_path))
     points = []
     for path in tmp_path.rglob("*.npz"):
         with np.load(path) as file:
@@ -255,27 +255,27 @@ def a_full_disk(folder, monkeypatch):
 def test_a_sweep_that_cannot_be_kept_is_computed_and_says_once_why(tmp_path, monkeypatch, broken, why):
     folder, heard = tmp_path / "points", []
     broken(folder, monkeypatch)
-    results = sweep(plan(of_gd()), notify=heard.append, store=Store(folder))
+    results = run_sweep(sweep_of(of_gd()), notify=heard.append, store=Store(folder))
     assert results.complete
-    same(results.traces[2], sweep(plan(of_gd())).traces[2])
+    same(results.traces[2], run_sweep(sweep_of(of_gd())).traces[2])
     (notice,) = (event for event in heard if isinstance(event, NotKept))
     assert why in notice.why
 
 
 def test_a_store_stays_below_its_limit_and_forgets_what_was_used_the_longest_ago(tmp_path, begun):
-    sweep(plan(of_gd()), store=Store(tmp_path))
+    run_sweep(sweep_of(of_gd()), store=Store(tmp_path))
     sizes = {path: path.stat().st_size for path in tmp_path.rglob("*.npz")}
     for age, path in enumerate(sizes):
         os.utime(path, (10**9 - age, 10**9 - age))
     oldest = list(sizes)[-1]
     begun.clear()
-    sweep(plan(of_gd()), store=Store(tmp_path))
+    run_sweep(sweep_of(of_gd()), store=Store(tmp_path))
     assert all(path.stat().st_mtime > 10**9 for path in sizes), "what is read counts as used"
     os.utime(oldest, (10**9, 10**9))
     heard, limited = [], Store(tmp_path, sum(sizes.values()) + 100)
     more = {**of_gd(), "axes": [{"name": "size", "values": [4]}]}
     more["run"] = {**more["run"], "seed": 9}
-    sweep(plan(more), notify=heard.append, store=limited)
+    run_sweep(sweep_of(more), notify=heard.append, store=limited)
     assert begun == ["GD"]
     left = set(tmp_path.rglob("*.npz"))
     assert not oldest.exists()
@@ -294,16 +294,16 @@ def test_what_killed_writers_left_in_any_folder_of_a_store_is_removed(tmp_path):
     written = left.pop(0)
     with written.open() as writer:
         flock(writer, LOCK_EX)
-        sweep(plan(of_gd()), store=Store(tmp_path))
+        run_sweep(sweep_of(of_gd()), store=Store(tmp_path))
     assert not [file for file in left if file.exists()]
     assert written.exists(), "somebody is writing it"
 
 
 def test_a_point_larger_than_the_store_may_be_is_not_kept(tmp_path):
-    sweep(plan(of_gd()), store=Store(tmp_path / "all"))
+    run_sweep(sweep_of(of_gd()), store=Store(tmp_path / "all"))
     sizes = sorted(path.stat().st_size for path in tmp_path.rglob("*.npz"))
     heard, small = [], Store(tmp_path / "small", sizes[0] + 1)
-    assert sweep(plan(of_gd()), notify=heard.append, store=small).complete
+    assert run_sweep(sweep_of(of_gd()), notify=heard.append, store=small).complete
     (notice,) = (event for event in heard if isinstance(event, NotKept))
     assert "and all may take" in notice.why
     (kept,) = (tmp_path / "small").rglob("*.npz")

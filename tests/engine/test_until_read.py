@@ -11,8 +11,8 @@ from engine.results.report import encode
 from engine.results.results import Results
 from engine.results.views import view
 from engine.runtime.store import Store
-from engine.runtime.sweep import sweep
-from engine.spec.plan import plan
+from engine.runtime.sweep import run_sweep
+from engine.spec.documents import sweep_of
 from hadamard_tui.headless.compute import state
 from hadamard_tui.running.progress import points_done, share, skipped
 
@@ -49,8 +49,8 @@ def runs(results):
     ],
 )
 def test_readings_and_their_errors_are_those_of_all_points_from_fewer_runs(read):
-    whole, short = sweep(plan(document(read, until=None))), sweep(plan(document(read)))
-    (picture,) = whole.plan.experiment.pictures
+    whole, short = run_sweep(sweep_of(document(read, until=None))), run_sweep(sweep_of(document(read)))
+    (picture,) = whole.sweep.experiment.pictures
     for one, other in zip(view(picture, whole).curves, view(picture, short).curves, strict=True):
         np.testing.assert_array_equal(one.y, other.y)
         np.testing.assert_array_equal(one.stderr, other.stderr)
@@ -63,18 +63,18 @@ def test_readings_and_their_errors_are_those_of_all_points_from_fewer_runs(read)
 
 
 def test_a_reading_that_never_comes_takes_all_points():
-    results = sweep(plan(document(READ | {"first_below": -1})))
+    results = run_sweep(sweep_of(document(READ | {"first_below": -1})))
     assert not results.skipped
     assert results.complete
 
 
 def test_who_is_skipped_is_not_run_and_others_go_on():
-    results = sweep(plan(document()))
+    results = run_sweep(sweep_of(document()))
     for number, trace in results.traces.items():
-        names = {learner.name for learner in results.plan.points[number].experiment.learners}
+        names = {learner.name for learner in results.sweep.points[number].experiment.learners}
         assert {curve.name for curve in trace.curves} == names - results.skipped.get(number, frozenset())
         assert [one.name for one in results.experiment(number).learners] == [one.name for one in trace.curves]
-    assert set(results.left_out) == set(range(len(results.plan.points))) - results.traces.keys()
+    assert set(results.left_out) == set(range(len(results.sweep.points))) - results.traces.keys()
     assert any(0 < len(names) < 2 for number, names in results.skipped.items() if number in results.traces)
 
 
@@ -83,28 +83,28 @@ def test_every_picture_that_reads_off_along_the_axis_counts():
         {"x": "size", "measure": "excess-risk", "read": READ},
         {"name": "less", "x": "size", "measure": "excess-risk", "read": READ | {"first_below": 0.01}},
     ]
-    one, two = sweep(plan(document())), sweep(plan(document(pictures=pictures)))
+    one, two = run_sweep(sweep_of(document())), run_sweep(sweep_of(document(pictures=pictures)))
     assert set(runs(one)) < set(runs(two))
 
 
 def test_a_sweep_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path):
     store, rounds = Store(tmp_path), iter([1 << 30] * 5 + [0])
-    stopped = sweep(plan(document()), lambda: next(rounds), store=store)
+    stopped = run_sweep(sweep_of(document()), lambda: next(rounds), store=store)
     assert not stopped.complete
-    resumed, whole = sweep(plan(document()), store=store), sweep(plan(document()))
+    resumed, whole = run_sweep(sweep_of(document()), store=store), run_sweep(sweep_of(document()))
     assert resumed.skipped == whole.skipped
     assert runs(resumed) == runs(whole)
 
 
 def test_progress_and_json_say_what_is_skipped_and_why():
-    results = sweep(plan(document()))
+    results = run_sweep(sweep_of(document()))
     count = sum(map(len, results.skipped.values()))
-    planned = sum(len(point.experiment.learners) for point in results.plan.points)
+    planned = sum(len(point.experiment.learners) for point in results.sweep.points)
     assert skipped(results) == f"{count} of {planned} runs skipped: the reading is known"
     assert state(results)[0].endswith(skipped(results))
     assert share(results) == 1.0
     assert points_done(results) == (len(results.traces), 0)
-    assert skipped(Results(results.plan)) == ""
+    assert skipped(Results(results.sweep)) == ""
     said = [point["skipped"] for point in json.loads(encode({}, results, []))["points"]]
     assert said == [sorted(results.skipped.get(number, ())) for number in range(len(said))]
 
@@ -119,7 +119,7 @@ def test_progress_and_json_say_what_is_skipped_and_why():
 )
 def test_it_is_for_places_that_are_read_off_along_the_axis(words, where, what):
     with pytest.raises(BadInput) as refused:
-        plan(document(**words))
+        sweep_of(document(**words))
     assert refused.value.where == where
     assert what in refused.value.what
 
@@ -127,7 +127,7 @@ def test_it_is_for_places_that_are_read_off_along_the_axis(words, where, what):
 def test_values_of_such_an_axis_grow():
     falling = {"name": "rows", "values": [8, 4], "until": "read"}
     with pytest.raises(BadInput, match="sort them"):
-        plan(document(axes=[{"name": "size", "values": [4]}, falling]))
+        sweep_of(document(axes=[{"name": "size", "values": [4]}, falling]))
 
 
 @pytest.mark.parametrize("of", ["mean", "replica"])
@@ -147,8 +147,8 @@ def test_the_best_of_the_rates_is_read_off_along_them(of):
             {"x": "step", "curves": "size", "measure": "loss", "read": {"over": "rate", "take": "min"}},
         ],
     }
-    results = sweep(plan(described))
-    best, along = (view(picture, results) for picture in results.plan.experiment.pictures)
+    results = run_sweep(sweep_of(described))
+    best, along = (view(picture, results) for picture in results.sweep.experiment.pictures)
     assert [curve.name for curve in best.curves] == ["GD", "LLS", "one"]
     for number, trace in results.traces.items():
         last = np.array([curve.values("loss")[-1] for curve in trace.curves])
@@ -163,4 +163,4 @@ def test_the_best_of_the_rates_is_read_off_along_them(of):
 def test_without_several_rates_there_is_nothing_to_read_off_along_them():
     described = document(until=None, read={"over": "rate", "take": "min"})
     with pytest.raises(BadInput, match="there is no 'rate'"):
-        plan(described)
+        sweep_of(described)

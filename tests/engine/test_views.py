@@ -18,9 +18,9 @@ from engine.results.results import Results, of_one
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.runtime.sweep import sweep
+from engine.runtime.sweep import run_sweep
 from engine.spec import presets, reading
-from engine.spec.plan import plan
+from engine.spec.documents import sweep_of
 
 LOSS = catalogue.make("measures", "loss")
 RECORDS = 9
@@ -264,8 +264,8 @@ def test_a_picture_shows_in_which_share_of_replicas_the_largest_gap_is_at_a_plac
         "learners": learners,
         "pictures": [spectrum, {"measure": "jacobian-spectrum", **gap}],
     }
-    whole = plan(described)
-    results = sweep(whole)
+    whole = sweep_of(described)
+    results = run_sweep(whole)
     spectra, shares = (view(picture, results) for picture in whole.experiment.pictures)
     (found,) = shares.curves
     for drawn, share in zip(spectra.curves, found.y, strict=True):
@@ -356,9 +356,9 @@ def test_of_several_rates_the_best_stands_for_its_learner(random):
 SIZES = [4, 8, 16]
 
 
-def sweep_of(values, **axes):
+def sweep_of_losses(values, **axes):
     """Results over d = 4, 8, 16 with losses [R, S] of each."""
-    whole = plan(
+    whole = sweep_of(
         {
             "axes": [{"name": "size", "values": SIZES, **axes}],
             "problem": {"matrix": {"kind": "gaussian", "d": "size", "n": RECORDS - 1}, "target": "feature"},
@@ -373,7 +373,7 @@ def sweep_of(values, **axes):
 
 def test_along_an_axis_the_last_record_is_taken(random):
     values = [random * (1 + number) for number in range(3)]
-    (found,) = view(Picture(x="size", measure=LOSS), sweep_of(values)).curves
+    (found,) = view(Picture(x="size", measure=LOSS), sweep_of_losses(values)).curves
     assert found.x.tolist() == SIZES
     np.testing.assert_allclose(found.y, [each[:, -1].mean() for each in values], rtol=1e-12)
     last = np.stack([each[:, -1] for each in values], 1)
@@ -384,7 +384,7 @@ def test_along_an_axis_the_last_record_is_taken(random):
 def test_along_an_axis_the_first_record_below_is_read_off_of_every_replica(random):
     values = [np.sort(random, 1)[:, ::-1] / (1 + number) for number in range(3)]
     picture = Picture(x="size", measure=LOSS, read=Read(first_below=0.6))
-    (found,) = view(picture, sweep_of(values)).curves
+    (found,) = view(picture, sweep_of_losses(values)).curves
     for number, each in enumerate(values):
         firsts = [next((k for k in range(RECORDS) if row[k] < 0.6), np.inf) for row in each]
         np.testing.assert_allclose(found.y[number], np.mean(firsts))
@@ -392,7 +392,7 @@ def test_along_an_axis_the_first_record_below_is_read_off_of_every_replica(rando
 
 def test_a_learner_that_ended_early_has_no_last_record(random):
     values = [random, random, random[:, :4]]
-    results = sweep_of(values)
+    results = sweep_of_losses(values)
     ended = results.traces[2].curves[0]
     assert not ended.diverged
     (found,) = view(Picture(x="size", measure=LOSS), results).curves
@@ -407,7 +407,7 @@ def test_a_learner_that_ended_early_has_no_last_record(random):
 
 
 def test_points_that_are_still_to_come_leave_a_curve_incomplete(random):
-    results = sweep_of([random, random, random])
+    results = sweep_of_losses([random, random, random])
     del results.traces[1]
     (found,) = view(Picture(x="size", measure=LOSS), results).curves
     assert found.x.tolist() == [4, 16]
@@ -415,7 +415,7 @@ def test_points_that_are_still_to_come_leave_a_curve_incomplete(random):
 
 
 def test_a_run_that_goes_on_is_no_place_on_a_curve_along_an_axis(random):
-    results = sweep_of([random, random, random[:, :4]])
+    results = sweep_of_losses([random, random, random[:, :4]])
     results.traces[2].curves[0].ended = False
     for words in ({"x": "size"}, {"x": "size", "read": "max"}, {"x": "size", "at": {"k": 2}}):
         (found,) = view(Picture(measure=LOSS, **words), results).curves
@@ -428,7 +428,7 @@ def test_a_run_that_goes_on_is_no_place_on_a_curve_along_an_axis(random):
 
 
 def test_curves_told_apart_by_an_axis_are_named_by_its_values(random):
-    results = sweep_of([random * (1 + number) for number in range(3)])
+    results = sweep_of_losses([random * (1 + number) for number in range(3)])
     seen = view(Picture(x="k", measure=LOSS, curves="size"), results)
     assert [found.name for found in seen.curves] == ["GD, size = 4", "GD, size = 8", "GD, size = 16"]
     assert [found.apart for found in seen.curves] == [(0,), (1,), (2,)]
@@ -438,7 +438,7 @@ def test_curves_told_apart_by_an_axis_are_named_by_its_values(random):
 
 
 def test_values_with_names_are_called_by_them_on_curves_and_places(random):
-    named = sweep_of([random * (1 + number) for number in range(3)], names=["few", "some", "many"])
+    named = sweep_of_losses([random * (1 + number) for number in range(3)], names=["few", "some", "many"])
     apart = view(Picture(x="k", measure=LOSS, curves="size"), named)
     assert [found.name for found in apart.curves] == ["GD, size = few", "GD, size = some", "GD, size = many"]
     assert apart.names == {}
@@ -469,7 +469,7 @@ def test_learners_keep_the_order_of_their_list_wherever_along_an_axis_each_begin
         {"name": "always", **gd(0.1)},
     ]
     there = {0: ["always"], 1: ["from 8", "at 8", "always"], 2: ["from 8", "always"]}
-    whole = plan(
+    whole = sweep_of(
         {
             "axes": [{"name": "size", "values": SIZES}],
             "problem": {"matrix": {"kind": "gaussian", "d": "size", "n": RECORDS - 1}, "target": "feature"},
@@ -528,7 +528,7 @@ def test_charts_call_axes_and_measures_by_their_symbols_and_labels():
         "learners": [{"name": "GD", **gd(0.1)}],
         "run": {"replicas": 2, "device": "cpu"},
     }
-    results = sweep(plan(document))
+    results = run_sweep(sweep_of(document))
 
     def seen(**how):
         return view(Picture(measure=LOSS, **how), results)
@@ -590,8 +590,8 @@ def test_a_picture_along_a_list_of_one_rate_has_that_place():
 
 def test_an_array_along_a_measured_clock_is_as_along_that_of_the_run():
     document = presets.document("norms-diverge", ["protocol.records=20", "protocol.time=5", "claims=[]"])
-    planned = presets.planned("norms-diverge", document)
-    results = sweep(planned)
+    planned = presets.sweep_of("norms-diverge", document)
+    results = run_sweep(planned)
     along = next(picture for picture in planned.experiment.pictures if picture.name == "rank")
     in_time = view(msgspec.structs.replace(along, x="time"), results).curves
     measured = view(along, results).curves

@@ -13,9 +13,9 @@ from engine.core.filled_text import fill, plain
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.report import encode
-from engine.runtime.sweep import sweep
+from engine.runtime.sweep import run_sweep
 from engine.spec import preset_index, presets, reading, renaming
-from engine.spec.plan import first, in_full, plan
+from engine.spec.documents import first, in_full, sweep_of
 from engine.spec.words import as_document
 
 DOCUMENT = {
@@ -56,7 +56,7 @@ def changed(*settings):
 
 
 def texts(raw):
-    described = plan(raw).experiment
+    described = sweep_of(raw).experiment
     (picture,), (claim,) = described.pictures, described.claims
     return [described.title, described.story, picture.title, picture.marks[0].name, claim.text]
 
@@ -97,7 +97,7 @@ def test_no_text_keeps_the_old_number_when_a_number_of_the_set_up_changes():
 )  # fmt: skip
 def test_a_bad_expression_in_a_text_is_one_line_that_names_the_place(change, where, what):
     with pytest.raises(BadInput) as refusal:
-        plan(changed(change))
+        sweep_of(changed(change))
     assert refusal.value.where.startswith(where)
     assert what in refusal.value.what
     assert "\n" not in str(refusal.value)
@@ -105,7 +105,7 @@ def test_a_bad_expression_in_a_text_is_one_line_that_names_the_place(change, whe
 
 def test_the_message_lists_the_names_that_a_text_may_use():
     with pytest.raises(BadInput, match=r"braces hold an expression of size, rate, d, n, m, .*at, below"):
-        plan(changed("claims[0].text=After {stepz}"))
+        sweep_of(changed("claims[0].text=After {stepz}"))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_the_message_lists_the_names_that_a_text_may_use():
 )
 def test_a_text_that_would_say_another_number_at_another_point_of_the_axes_is_refused(change, where):
     with pytest.raises(BadInput, match=r"where size = 16, rate = 0\.125, and another number") as refusal:
-        plan(changed(change))
+        sweep_of(changed(change))
     assert refusal.value.where == where
 
 
@@ -140,7 +140,7 @@ def test_documents_keep_the_expressions_of_their_texts_and_json_says_given_and_r
     assert full["claims"][0]["text"] == DOCUMENT["claims"][0]["text"]
     assert first(full) == first(DOCUMENT)
     assert in_full(full, first(full)) == full
-    results = sweep(plan(full))
+    results = run_sweep(sweep_of(full))
     said = json.loads(encode(full, results, judge(results)))
     assert said["experiment"]["given"]["title"] == DOCUMENT["title"]
     assert said["experiment"]["resolved"]["title"] == "12 features and 12 steps, on 2 draws"

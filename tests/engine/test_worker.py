@@ -16,7 +16,7 @@ from engine.runtime.run import Diverged, Finished, Loaded, run
 from engine.runtime.sweep import Begun, PointDone
 from engine.runtime.worker import Changed, Failed, Refused, Worker
 from engine.spec import reading
-from engine.spec.plan import only
+from engine.spec.documents import only
 from engine.updates.gd import GD
 
 PATIENCE = 60
@@ -259,7 +259,7 @@ def test_an_exception_before_the_data_are_drawn_is_a_failure_too(monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("nothing to run")
 
-    monkeypatch.setattr(worker, "sweep", broken)
+    monkeypatch.setattr(worker, "run_sweep", broken)
     watched = Watched(small())
     watched.worker.start()
     assert "RuntimeError: nothing to run" in watched.until(Failed).traceback
@@ -273,7 +273,7 @@ def test_memory_that_is_free_after_a_run_goes_back_to_the_system(monkeypatch, en
             raise ending
 
     given_back = []
-    monkeypatch.setattr(worker, "sweep", as_told)
+    monkeypatch.setattr(worker, "run_sweep", as_told)
     monkeypatch.setattr(memory_estimate, "give_back", lambda: given_back.append(True))
     watched = Watched(small())
     watched.worker.start()

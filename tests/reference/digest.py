@@ -34,9 +34,9 @@ from engine.results.trace import Curve, TheoryLine
 from engine.results.views import view
 from engine.runtime.compiling import compile_first
 from engine.runtime.run import run
-from engine.runtime.sweep import sweep
+from engine.runtime.sweep import run_sweep
 from engine.spec import presets
-from engine.spec.plan import plan
+from engine.spec.documents import sweep_of
 
 FOLDER = Path(__file__).resolve().parent / "digests"
 
@@ -116,7 +116,7 @@ def digest(name: str, preset: str | None = None) -> dict[str, Any]:
 
 def _along_axes(document: dict[str, Any]) -> dict[str, Any]:
     """The digest of a preset with axes: curves and lines of its pictures, and outcomes of its claims."""
-    results = sweep(plan(document))
+    results = run_sweep(sweep_of(document))
     found = json.loads(encode(document, results, judge(results)))
     pictures = found["pictures"]
     return {

@@ -13,7 +13,7 @@ import pytest
 from digest import differences, digest, read
 
 from engine.core.parts import BadInput
-from engine.spec import plan, reading
+from engine.spec import documents, reading
 
 FOLDER = Path(__file__).resolve().parent / "presets-0.1"
 NUMBERS = Path(__file__).resolve().parent / "presets-0.1-numbers"
@@ -45,7 +45,7 @@ def test_every_preset_is_read():
     refused = {}
     for file in FILES:
         try:
-            plan.first(reading.read_raw(file))
+            documents.first(reading.read_raw(file))
         except BadInput as error:
             refused[file.name] = str(error)
     assert refused == {}
@@ -54,7 +54,7 @@ def test_every_preset_is_read():
 @pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_preset_is_read_at_all_points_of_its_axes(file: Path):
-    assert plan.plan(reading.read_raw(file)).points
+    assert documents.sweep_of(reading.read_raw(file)).points
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.results import Results
 from engine.results.views import view
-from engine.runtime.sweep import sweep
-from engine.spec import plan as plans
+from engine.runtime.sweep import run_sweep
+from engine.spec import documents
 from engine.spec.reading import Raw
 from hadamard_tui.sharing.exporting import Shown, content, first_picture, with_picture
 
@@ -35,7 +35,7 @@ DOCUMENT: Raw = {
 
 @pytest.fixture(scope="module")
 def results() -> Results:
-    return sweep(plans.plan(DOCUMENT))
+    return run_sweep(documents.sweep_of(DOCUMENT))
 
 
 @pytest.fixture
@@ -51,9 +51,9 @@ def test_a_table_has_every_curve_line_and_cell_of_all_pictures(shown: Shown, res
     found = rows(content(Path("a.csv"), shown, ""))
     end = [row for row in found if row["picture"] == "end" and row["series"] == "learner"]
     assert [(row["name"], float(row["x"]), row["y"]) for row in end] == [("GD", 4.0, ""), ("GD", 8.0, "")]
-    curve = view(results.plan.experiment.pictures[0], results).curve("GD")
+    curve = view(results.sweep.experiment.pictures[0], results).curve("GD")
     assert [float(row["value"]) for row in end] == curve.y.tolist()
-    (heat,) = view(results.plan.experiment.pictures[1], results).heats
+    (heat,) = view(results.sweep.experiment.pictures[1], results).heats
     cells = [row for row in found if row["picture"] == "Map" and row["name"] == "GD"]
     for row in cells:
         place = np.flatnonzero(heat.y == float(row["y"]))[0], np.flatnonzero(heat.x == float(row["x"]))[0]

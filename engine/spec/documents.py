@@ -1,4 +1,4 @@
-"""The runs of an experiment: one at every point of its axes."""
+"""From a document to its sweep, its first experiment, and its full form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from engine.spec.check_pictures import check_pictures
 from engine.spec.check_points import check_points
 from engine.spec.experiment import Experiment
 from engine.spec.numbers import NAMES, with_tables
-from engine.spec.points import Plan, Point
+from engine.spec.sweep import Point, Sweep
 from engine.spec.upgrade import upgraded
 from engine.spec.words import texts_of, with_texts_changed
 
@@ -29,8 +29,8 @@ TAKEN = {*NAMES, *CLOCKS, *FUNCTIONS, *CONSTANTS, "learner", "record", "replica"
 """Names that mean something else in expressions and pictures."""
 
 
-def plan(raw: Mapping[str, Any]) -> Plan:
-    """The plan of a document, every point checked.
+def sweep_of(raw: Mapping[str, Any]) -> Sweep:
+    """The sweep of a document, every point checked.
 
     Raises: BadInput, with the point that it is about where there are several.
     """
@@ -42,7 +42,7 @@ def plan(raw: Mapping[str, Any]) -> Plan:
     points = [point for point in _points(raw, axes, values) if point is not None]
     if not points:
         raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
-    found = Plan(axes, tuple(points), _listed(raw))
+    found = Sweep(axes, tuple(points), _listed(raw))
     if axes:
         check_pictures(_with_each_learner(found), found.learners)
         check_claims(found.experiment, found.learners)
@@ -56,7 +56,7 @@ def _listed(raw: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(name for one in tables if isinstance(name := one.get("name"), str))
 
 
-def _with_each_learner(found: Plan) -> list[Experiment]:
+def _with_each_learner(found: Sweep) -> list[Experiment]:
     """The experiment at the first point, and at the first ones with learners that are not there."""
     known: set[str] = set()
     there: list[Experiment] = []
@@ -68,9 +68,9 @@ def _with_each_learner(found: Plan) -> list[Experiment]:
     return there
 
 
-def only(experiment: Experiment) -> Plan:
-    """The plan of an experiment without axes."""
-    return Plan((), (Point((), {}, "", experiment),))
+def only(experiment: Experiment) -> Sweep:
+    """The sweep of an experiment without axes."""
+    return Sweep((), (Point((), {}, "", experiment),))
 
 
 def first(raw: Mapping[str, Any]) -> Experiment:

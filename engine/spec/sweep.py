@@ -46,7 +46,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Sweep:
     """All points of an experiment; a preset without axes has one."""
 
     axes: tuple[Axis, ...]

@@ -6,7 +6,7 @@ from building import gd, measures_of
 
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
-from engine.spec.plan import first, in_full, only, plan
+from engine.spec.documents import first, in_full, only, sweep_of
 from engine.spec.reading import parse
 
 LINEAR = {"architecture": "linear"}
@@ -24,7 +24,7 @@ def document(axes, **words):
 
 def test_every_combination_of_values_is_a_point_the_last_axis_first():
     axes = [{"name": "size", "values": [8, 16]}, {"name": "eta", "from": 0.1, "to": 0.001, "log": True}]
-    found = plan(
+    found = sweep_of(
         document(
             axes,
             problem={"matrix": {"kind": "gaussian", "d": "size", "n": "2d"}, "target": "feature"},
@@ -45,7 +45,7 @@ def test_a_table_binds_several_names_and_set_puts_words():
         {"name": "both", "values": [{"a": 1, "b": 2}, {"a": 3, "b": 4}]},
         {"name": "rule", "set": "learners[0].update.kind", "values": ["gd", "egu"]},
     ]
-    found = plan(document(axes, learners=[{"name": "GD", **gd("a/(10b)")}]))
+    found = sweep_of(document(axes, learners=[{"name": "GD", **gd("a/(10b)")}]))
     assert [point.experiment.learners[0].update.kind for point in found.points] == ["gd", "egu"] * 2
     rates = [point.experiment.learners[0].update.lr for point in found.points]
     np.testing.assert_allclose(rates, [0.05, 0.05, 0.075, 0.075])
@@ -54,23 +54,23 @@ def test_a_table_binds_several_names_and_set_puts_words():
 def test_learners_are_where_their_condition_holds():
     learners = [{"name": "GD", **gd(0.1)}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
     axes = [{"name": "size", "values": [4, 8, 16]}]
-    found = plan(document(axes, learners=learners))
+    found = sweep_of(document(axes, learners=learners))
     assert [len(point.experiment.learners) for point in found.points] == [2, 2, 1]
     assert found.learners == ("GD", "LLS")
-    (only_small,) = plan(document([{"name": "size", "values": [8, 16]}], learners=learners[1:])).points
+    (only_small,) = sweep_of(document([{"name": "size", "values": [8, 16]}], learners=learners[1:])).points
     assert only_small.names == {"size": 8}
     picture = {"x": "size", "measure": "layer-variance", "at": {"layer": 1}}
     net = {"name": "net", **gd(0.1, kind="dense", widths=[2]), "where": "size > 4"}
     assert first(document(axes, learners=[learners[0], net], pictures=[picture])).pictures
     with pytest.raises(BadInput, match="no learner is anywhere"):
-        plan(document([{"name": "size", "values": [16]}], learners=learners[1:]))
+        sweep_of(document([{"name": "size", "values": [16]}], learners=learners[1:]))
 
 
 def test_conditions_are_joined_by_and_which_binds_more_and_or():
     sizes = [{"name": "size", "values": [2, 4, 8, 16]}]
     for where, there in (("size < 4 or size > 4 and size < 16", [2, 8]), ("size = 16 or size = 2", [2, 16])):
         learners = [{"name": "GD", **gd(0.1), "where": where}]
-        points = plan(document(sizes, learners=learners)).points
+        points = sweep_of(document(sizes, learners=learners)).points
         assert [point.names["size"] for point in points] == there
 
 
@@ -78,26 +78,26 @@ def test_conditions_of_learners_may_name_the_sizes_of_the_problem():
     learners = [{"name": "GD", **gd(0.1)}, {"name": "LLS", "solver": "lls", "where": "n < d/2 and m = 1"}]
     matrix = {"kind": "gaussian", "d": 8, "n": "size"}
     problem = {"matrix": matrix, "target": "feature"}
-    found = plan(document([{"name": "size", "values": [2, 4]}], problem=problem, learners=learners))
+    found = sweep_of(document([{"name": "size", "values": [2, 4]}], problem=problem, learners=learners))
     assert [len(point.experiment.learners) for point in found.points] == [2, 1]
-    (alone,) = plan(document([], learners=[*learners[:1], {**learners[1], "where": "d > 8"}])).points
+    (alone,) = sweep_of(document([], learners=[*learners[:1], {**learners[1], "where": "d > 8"}])).points
     assert [learner.name for learner in alone.experiment.learners] == ["GD"]
     with pytest.raises(BadInput, match=r"'e' is unknown; it compares axes, d, n or m, as in d <= 128"):
-        plan(document([], learners=[*learners[:1], {**learners[1], "where": "e > 8"}]))
+        sweep_of(document([], learners=[*learners[:1], {**learners[1], "where": "e > 8"}]))
 
 
 def test_claims_are_about_the_whole_and_have_numbers_along_a_curve():
     axes = [{"name": "size", "values": [4, 8]}, {"name": "eta", "values": [0.1, 0.2]}]
     pictures = [{"x": "k", "measure": "loss", "curves": ["learner", "size"], "at": {"eta": 0.1}}]
     claim = {"kind": "value", "text": "It is so", "curve": "GD", "at": "size/2", "above": 0}
-    found = plan(document(axes, pictures=pictures, claims=[claim]))
+    found = sweep_of(document(axes, pictures=pictures, claims=[claim]))
     assert len(found.claims) == 1
     picture = found.experiment.pictures[0]
     assert [found.claims_along(picture, (place,))[0].at for place in (0, 1)] == [2, 4]
     along = [{"x": "size", "measure": "loss", "at": {"eta": 0.1}}]
     claim |= {"at": 4, "above": "size"}
     with pytest.raises(BadInput, match="not the same along a curve"):
-        plan(document(axes, pictures=along, claims=[claim]))
+        sweep_of(document(axes, pictures=along, claims=[claim]))
 
 
 def test_a_claim_may_speak_of_a_learner_that_is_not_at_every_point():
@@ -105,14 +105,14 @@ def test_a_claim_may_speak_of_a_learner_that_is_not_at_every_point():
     axes = [{"name": "size", "values": [4, 16]}]
     claim = {"kind": "value", "text": "It is so", "curve": "LLS", "at": 4, "above": 0}
     pictures = [{"x": "size", "measure": "loss"}]
-    assert plan(document(axes, learners=learners, pictures=pictures, claims=[claim])).claims
+    assert sweep_of(document(axes, learners=learners, pictures=pictures, claims=[claim])).claims
 
 
 def test_measures_of_claims_are_recorded_at_every_point():
 
     claim = {"kind": "value", "text": "It", "curve": "GD", "at": 4, "above": 0, "measure": "error"}
     problem = {"matrix": {"kind": "gaussian", "d": 8, "n": 4}, "target": "feature", "labels": "sign"}
-    found = plan(document([{"name": "eta", "values": [1, 2]}], problem=problem, claims=[claim]))
+    found = sweep_of(document([{"name": "eta", "values": [1, 2]}], problem=problem, claims=[claim]))
     for point in found.points:
         (learner,) = point.experiment.learners
         assert "error" in [measure.name for measure in measures_of(learner, point.experiment)]
@@ -131,7 +131,7 @@ def test_measures_of_claims_are_recorded_at_every_point():
 )  # fmt: skip
 def test_axes_that_make_no_sense_are_refused(axes, where, said):
     with pytest.raises(BadInput) as caught:
-        plan(document(axes))
+        sweep_of(document(axes))
     assert caught.value.where == where
     assert said in caught.value.what
 
@@ -140,7 +140,7 @@ def test_what_is_wrong_at_a_point_says_which():
     axes = [{"name": "size", "values": [8, 2]}]
     words = document(axes, problem={"matrix": {"kind": "gaussian", "d": "size", "n": 4}, "target": "feature"})
     with pytest.raises(BadInput) as caught:
-        plan(words)
+        sweep_of(words)
     assert caught.value.where == "problem.target.index where size = 2"
     assert first(words).problem.matrix.d == 8
 
