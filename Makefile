@@ -10,7 +10,7 @@ JOBS := whole_process tui all_targets million own_matrix learning_curve on_a_gpu
 # Every process that the tests start would compile all of the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow test-all verify bench soak fuzz messages gallery setup lint lock clean
+.PHONY: run test test-slow test-all verify bench soak fuzz update setup lint lock clean
 
 run: .venv/installed
 	$(BIN)/hadamard-tui --preset hadamard-128 --run
@@ -42,14 +42,16 @@ soak: .venv/installed-test
 fuzz: .venv/installed-test
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600) --seed $(or $(SEED),1)
 
-# Every sentence of the code that a person can meet, in docs/messages.md.
-messages: .venv/installed
+# All files that are made from the code and the presets: tables of parts, sentences, the picture of the app, charts and
+# digests of presets, and snapshots. What is as it was stays; a digest that exists is never overwritten.
+# PRESETS="rank-64 eg-128" draws the charts of these anew. It goes on where Ctrl-C stopped it.
+update: .venv/installed-test
+	$(BIN)/python docs/parts.py
 	$(BIN)/python docs/messages.py
-
-# Charts of all presets from real runs, for docs/gallery.md and the app; only of what is new or was changed.
-# PRESETS="rank-64 eg-128" runs these. It takes minutes, and goes on where Ctrl-C stopped it.
-gallery: .venv/installed
+	$(BIN)/python docs/capture.py
 	$(BIN)/python docs/gallery.py $(PRESETS)
+	$(BIN)/python tests/reference/digest.py --missing
+	$(BIN)/python -m pytest -q --snapshot-update tests/app/test_snapshots.py
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

@@ -1,6 +1,6 @@
 """The gallery: every preset is run, and its chart kept as a picture of docs/gallery.md and as a thumbnail.
 
-Usage: .venv/bin/python docs/gallery.py [NAME…]    as `make gallery` does, all presets if none is named.
+Usage: .venv/bin/python docs/gallery.py [NAME…]    as `make update` does, all presets if none is named.
 
 Runs only presets that are new or compute something else than they did, which their digests say, unless they
 are named. What is done is kept at once: after Ctrl-C the same command goes on. The page is written anew each
@@ -49,7 +49,7 @@ UNKNOWN = 10.0
 HEAD = """# Gallery
 
 One chart for every preset, the first of its pictures, with the caption that the program wrote from the data
-of a real run. `make gallery` writes this page; it runs what is new or was changed. The times are those of one
+of a real run. `make update` writes this page; it runs what is new or was changed. The times are those of one
 processor core. In the app, `p` lists the presets with these charts; `hadamard-tui --preset NAME --run` opens
 one.
 """

@@ -2,7 +2,7 @@
 
 Files of experimental parts and panels are left out.
 
-Usage: .venv/bin/python docs/messages.py    writes them to docs/messages.md, as `make messages` does.
+Usage: .venv/bin/python docs/messages.py    writes them to docs/messages.md, as `make update` does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PACKAGES = ("engine", "hadamard_tui")
 HEAD = """# Messages
 
 Every sentence of the code that a person can meet: errors, findings, notices, titles and descriptions of
-fields, help, panels, and what parts say of themselves. `make messages` writes this page from the code; what
+fields, help, panels, and what parts say of themselves. `make update` writes this page from the code; what
 stands in {braces} is filled in.
 """
 

@@ -1,6 +1,6 @@
 """The README's tables of parts, made from the catalogue.
 
-Usage: .venv/bin/python docs/parts.py    writes them into README.md between the two marks.
+Usage: .venv/bin/python docs/parts.py    writes them into README.md, as `make update` does.
 """
 
 from __future__ import annotations

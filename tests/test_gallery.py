@@ -65,7 +65,7 @@ def test_every_chart_that_comes_with_the_program_is_of_a_preset_and_has_its_pict
 def test_most_presets_have_a_chart_of_what_they_say_now():
     kept = preview.shipped()
     fresh = [entry for entry in index() if entry.name in kept and kept[entry.name].digest == entry.digest]
-    assert len(fresh) >= 0.8 * len(index()), "make gallery runs the others"
+    assert len(fresh) >= 0.8 * len(index()), "make update runs the others"
 
 
 def test_presets_are_run_once_and_again_once_they_are_changed(script, capsys):

@@ -70,4 +70,4 @@ def test_a_part_or_a_panel_is_experimental_where_it_says_so(messages: ModuleType
 
 
 def test_the_page_of_messages_is_as_the_code_is(messages: ModuleType) -> None:
-    assert messages.page() == messages.FILE.read_text(encoding="utf-8"), "`make messages` writes it anew"
+    assert messages.page() == messages.FILE.read_text(encoding="utf-8"), "`make update` writes it anew"

@@ -1,4 +1,4 @@
-"""Pictures of the main states, compared whole. `pytest --snapshot-update` takes them anew: look at them."""
+"""Pictures of the main states, compared whole. `make update` takes them anew: look at them."""
 
 from __future__ import annotations
 

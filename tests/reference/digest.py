@@ -1,8 +1,9 @@
 """What every shipped preset measured, kept so that a change of the engine can be seen to change no figure.
 
 `python tests/reference/digest.py [NAME…]` runs presets and SMALL ones, all if none is named, and compares
-their digests with the files `digests/NAME.json` beside this one; with `--write` it writes these files
-instead. Write them only where a figure is meant to change, and say in the commit which and why.
+their digests with the files `digests/NAME.json` beside this one. `--write` writes these files instead, and
+`--missing` only those that do not exist. Write them only where a figure is meant to change, and say in the
+commit which and why.
 
 A digest has, of every curve, how it was computed, where it diverged, and of every measure the values at some
 SAMPLES records, closer together at the beginning, with least, greatest and mean of the whole curve; the same
@@ -256,20 +257,25 @@ def main() -> int:
     )
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--write", action="store_true", help="keep what is found now")
+    parser.add_argument("--missing", action="store_true", help="write only the digests that do not exist")
     asked = parser.parse_args()
     if not PLAIN.items() <= os.environ.items():
         # The libraries read their settings when they are loaded, which has happened above.
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | PLAIN)
     load_torch(threads=1)
     differ = False
-    for name in asked.names or names():
+    selected = asked.names or names()
+    if asked.missing:
+        selected = [name for name in selected if not (FOLDER / f"{name}.json").exists()]
+    writes = asked.write or asked.missing
+    for name in selected:
         found = digest(name)
-        changed = [] if asked.write else differences(read(name), found)
-        print(f"{name}: {'written' if asked.write else 'differs' if changed else 'as it was'}", flush=True)
+        changed = [] if writes else differences(read(name), found)
+        print(f"{name}: {'written' if writes else 'differs' if changed else 'as it was'}", flush=True)
         for line in changed:
             print(f"  {line}")
         differ = differ or bool(changed)
-        if asked.write:
+        if writes:
             write(name, found)
     return int(differ)
 
