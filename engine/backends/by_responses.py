@@ -57,7 +57,8 @@ class ByResponses(Backend):
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:
-        return not (measure.of_parameters or measure.of_coordinates or measure.under)
+        needs = measure.needs()
+        return not (needs.parameters or needs.coordinates or needs.under)
 
     def bytes_held(self, sizes: Sizes) -> int:
         """Labels apart: predictions at first and now, what moves them, and those of a record."""

@@ -58,7 +58,8 @@ class ByRows(Backend):
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:
-        return not (measure.of_parameters or measure.under or (measure.of_weights and not measure.expensive))
+        needs = measure.needs()
+        return not (needs.parameters or needs.under or (needs.weights and not measure.schedule().expensive))
 
     def bytes_held(self, sizes: Sizes) -> int:
         """Weights, predictions and their errors, steps, and what is made of a block of examples."""

@@ -69,7 +69,8 @@ class Compiled(Backend):
         return super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:
-        return not (measure.of_parameters or measure.of_rows_seen or measure.under)
+        needs = measure.needs()
+        return not (needs.parameters or needs.rows_seen or needs.under)
 
     def bytes_held(self, sizes: Sizes) -> int:
         starts = sizes.batch // sizes.targets

@@ -48,7 +48,8 @@ class OneByOne(Backend):
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:
-        return not (measure.of_parameters or measure.of_rows_seen or measure.under)
+        needs = measure.needs()
+        return not (needs.parameters or needs.rows_seen or needs.under)
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         return is_large(learner, experiment)

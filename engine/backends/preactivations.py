@@ -56,7 +56,8 @@ class Preactivations(Backend):
         return why_not_rotated(learner, experiment) or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:
-        return not (measure.of_coordinates or measure.under)
+        needs = measure.needs()
+        return not (needs.coordinates or needs.under)
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         schedule, architecture = experiment.protocol.schedule(), learner.architecture

@@ -45,7 +45,8 @@ class Structured(Backend):
         return reason or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:
-        return not (measure.of_coordinates or measure.under)
+        needs = measure.needs()
+        return not (needs.coordinates or needs.under)
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         if is_large(learner, experiment):

@@ -103,7 +103,7 @@ class Shapes:
         than what counts as 0 of the view."""
         view = self._names.view
         picture = view.picture
-        squares = view.y_log and picture.measure.under is None
+        squares = view.y_log and picture.measure.needs().under is None
         share = view.rounding ** (2 if squares else 1)
         greatest = max((float(np.abs(values_of(one)).max()) for one in self._names.learners), default=0.0)
         return max(share * greatest, view.negligible)

@@ -131,7 +131,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.one_of("equals", "below", "above", "between")
-        exact = self.measure is not None and self.measure.whole
+        exact = self.measure is not None and self.measure.structure().is_integer
         if self.equals is not None and not exact and self.within is None and self.standard_errors is None:
             raise BadField("equals", "needs a tolerance: within = …, or standard_errors = …")
         if self.between is not None and not all(map(math.isfinite, self.between)):

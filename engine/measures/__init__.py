@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, cast
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from engine.core import catalogue
 from engine.core.cost import Cost, Logarithm
+from engine.core.groups import Group
 from engine.core.lazy import torch
 from engine.core.parts import Part
 from engine.core.sizes import DERIVED, Sizes
@@ -22,7 +22,6 @@ from engine.problems.instances import Dense
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture
-    from engine.core.groups import Group
     from engine.core.params import Params
     from engine.hypotheses.hypothesis import Weighted
     from engine.learners.learner import Learner
@@ -212,72 +211,85 @@ class Probe:
         return self.value(measure) if self._first is None else self._first[measure]
 
 
+class MeasureStructure(NamedTuple):
+    """What a measure declares of its values."""
+
+    is_risk: bool = False
+    """Whether it is what learning is to make small, and never below 0: learners are compared by it."""
+
+    per_learner: bool = False
+    """Whether each learner makes another number small, so that learners cannot be compared by it."""
+
+    is_integer: bool = False
+    """Whether it is a whole number, which rounding leaves as it is."""
+
+    negligible: float = 0.0
+    """Up to this its values count as 0, as what steps make of rounding."""
+
+    of_labels: bool = False
+    """Whether it is what is predicted along instances, so that examples can be shown beside it."""
+
+
+class MeasureNeeds(NamedTuple):
+    """What a measure needs of a learner, of the backend that trains it, and of the run."""
+
+    weights: bool = False
+    """Whether it needs predictions that are linear in the instance, with their weights."""
+
+    parameters: bool = False
+    """Whether it needs a function with parameters, as an architecture is and a solver is not."""
+
+    coordinates: bool = False
+    """Whether it is of parameters as they stand to single features, and no backend may turn these."""
+
+    curvature: bool = False
+    """Whether it needs the Hessian of the loss that a net is trained on."""
+
+    start: bool = False
+    """Whether it needs the parameters at the first record, of learners that have any."""
+
+    rows_seen: bool = False
+    """Whether it is of the rows that were seen alone, or of the rows never seen alone."""
+
+    under: Group | None = None
+    """The group of transformations of the instances under which it compares a learner with itself.
+
+    The learner is trained once more beside itself; None if it needs no other run.
+    """
+
+
+class MeasureSchedule(NamedTuple):
+    """In which runs and at which of their records a measure is measured."""
+
+    always: bool = False
+    """Whether every run records it that it does not refuse, or only one with a picture or a claim of it."""
+
+    expensive: str = ""
+    """What it costs, where that is much: it is then measured at some of many records only."""
+
+    ends_only: bool = False
+    """Whether it is measured at the first and at the last record only, as what costs too much between."""
+
+
 class Measure(Part, frozen=True):
     """A number, or an array over indices of its own, that says something of a learner at a record."""
 
-    declares: ClassVar[frozenset[str]] = frozenset(("is_risk", "whole"))
+    declares: ClassVar[frozenset[str]] = frozenset(("structure",))
 
     label: ClassVar[str]
     """What an axis says of it."""
 
-    is_risk: ClassVar[bool] = False
-    """Whether it is what learning is to make small, and never below 0: learners are compared by it."""
+    def structure(self) -> MeasureStructure:
+        """What it declares of its values."""
+        return MeasureStructure()
 
-    per_learner: ClassVar[bool] = False
-    """Whether every learner has its own thing to make small, so that learners cannot be compared by it."""
+    def needs(self) -> MeasureNeeds:
+        """What must be there for it to be measured."""
+        return MeasureNeeds()
 
-    of_labels: ClassVar[bool] = False
-    """Whether it is what is predicted along instances, so that examples can be shown beside it."""
-
-    always: ClassVar[bool] = False
-    """Whether every run records it that it does not refuse, or only one with a picture or a claim of it."""
-
-    expensive: ClassVar[str] = ""
-    """What it costs, where that is much: it is then measured at some of many records only."""
-
-    whole: ClassVar[bool] = False
-    """Whether it is a whole number, which rounding leaves as it is."""
-
-    negligible: ClassVar[float] = 0.0
-    """Up to this its values count as 0, as what steps make of rounding."""
-
-    of_weights: ClassVar[bool] = False
-    """Whether it needs predictions that are linear in the instance, with their weights."""
-
-    of_parameters: ClassVar[bool] = False
-    """Whether it needs a function with parameters, as an architecture is and a solver is not."""
-
-    of_coordinates: ClassVar[bool] = False
-    """Whether it is of parameters as they stand to single features, and no backend may turn these."""
-
-    of_curvature: ClassVar[bool] = False
-    """Whether it needs the Hessian of the loss that a net is trained on."""
-
-    of_start: ClassVar[bool] = False
-    """Whether it needs the parameters at the first record, of learners that have any."""
-
-    @property
-    def under(self) -> Group | None:
-        """The group of transformations of the instances under which it compares a learner with itself.
-
-        The learner is trained once more beside itself; None if it needs no other run.
-        """
-        return None
-
-    @property
-    def of_rows_seen(self) -> bool:
-        """Whether it is of the rows that were seen, or of the others, alone."""
-        return False
-
-    @property
-    def ends_only(self) -> bool:
-        """Whether it is measured at the first and at the last record only, as what costs too much between."""
-        return False
-
-    @property
-    def recorded_always(self) -> bool:
-        """Whether it is that with the choices made here."""
-        return self.always
+    def schedule(self) -> MeasureSchedule:
+        """When it is measured."""
+        return MeasureSchedule()
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
@@ -322,17 +334,9 @@ class Measure(Part, frozen=True):
 
     def bytes_held(self, sizes: Sizes) -> int:
         """Bytes that it takes while it is measured, beside predictions and weights."""
-        if not self.of_parameters:
+        if not self.needs().parameters:
             return 0
         return DERIVED * self.numbers(sizes.parameters, sizes.signals, sizes.nets)
-
-    def numbers_kept(self, learner: Learner, problem: Problem) -> int:
-        """How many numbers of every record are kept beside a series, of each replica and rate.
-
-        Those of measures with indices are, unless they are measured at some records only.
-        """
-        index = () if self.expensive else self.index(learner, problem)
-        return math.prod(len(each.values) for each in index) if index else 0
 
     def value(self, probe: Probe) -> torch.Tensor:
         """[R, V, *index] for replicas and variants; of the first replica alone [1, V, *index]."""
@@ -342,7 +346,8 @@ class Measure(Part, frozen=True):
 class OfLayers(Measure, frozen=True):
     """A measure of every trained tensor of a net, each a layer, from the input up."""
 
-    of_parameters: ClassVar[bool] = True
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         layers = 0 if learner.architecture is None else len(learner.architecture.layers)
@@ -367,6 +372,9 @@ class OfRows(Measure, frozen=True):
         Meta(title="rows", description="all, those seen so far, or those never seen"),
     ] = "all"
 
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(rows_seen=self.rows != "all")
+
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
         return cls(), cls(rows="train"), cls(rows="test")
@@ -378,16 +386,8 @@ class OfRows(Measure, frozen=True):
     def label_with(self, loss: str) -> str:
         return f"{self.label}{OF_ROWS[self.rows]}"
 
-    @property
-    def of_rows_seen(self) -> bool:
-        return self.rows != "all"
-
-    @property
-    def recorded_always(self) -> bool:
-        return self.always and not self.of_rows_seen
-
     def bytes_held(self, sizes: Sizes) -> int:
-        by_row = self.of_rows_seen or sizes.one_hot
+        by_row = self.needs().rows_seen or sizes.one_hot
         return DERIVED * BY_ROW * sizes.predicted if by_row else 0
 
     def mean_over_rows(self, values: torch.Tensor, probe: Probe) -> torch.Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.core.lazy import torch
-from engine.measures import Measure, Probe, needs_teacher
+from engine.measures import Measure, MeasureNeeds, MeasureStructure, Probe, needs_teacher
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -21,8 +21,12 @@ class AngleError(Measure, frozen=True, tag="angle-error"):
     """
 
     label: ClassVar[str] = "0/1 error (angle)"
-    is_risk: ClassVar[bool] = True
-    of_weights: ClassVar[bool] = True
+
+    def structure(self) -> MeasureStructure:
+        return MeasureStructure(is_risk=True)
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(weights=True)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if not problem.matrix.isotropic:

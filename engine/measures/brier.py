@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.core.lazy import torch
-from engine.measures import OfRows, Probe
+from engine.measures import MeasureStructure, OfRows, Probe
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -22,9 +22,11 @@ class Brier(OfRows, frozen=True, tag="brier"):
     """
 
     label: ClassVar[str] = "Brier score"
-    is_risk: ClassVar[bool] = True
 
     names: ClassVar[Mapping[str, str]] = {"all": "brier", "train": "brier-seen", "test": "brier-unseen"}
+
+    def structure(self) -> MeasureStructure:
+        return MeasureStructure(is_risk=True)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         return None if problem.label_values == "signs" else "labels are ±1, and predictions are logits"

@@ -10,7 +10,7 @@ from msgspec import Meta
 from engine.core.activations import BENT, transfer
 from engine.core.lazy import torch
 from engine.core.parts import LARGEST
-from engine.measures import Index, Measure, Probe
+from engine.measures import Index, Measure, MeasureNeeds, MeasureSchedule, Probe
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,11 +32,15 @@ class Cells(Measure, frozen=True, tag="cells"):
     """
 
     label: ClassVar[str] = "hidden units that are on"
-    expensive: ClassVar[str] = "a pass through the net for every place on the plane"
-    of_parameters: ClassVar[bool] = True
 
     reach: Reach = 2.0
     points: Points = 65
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(expensive="a pass through the net for every place on the plane")
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         return Index("s", self._places), Index("t", self._places)

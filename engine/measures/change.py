@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, UNCHANGED, Group
 from engine.core.lazy import torch
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, MeasureStructure, Probe
 
 GROUPS: dict[str, Group] = {
     "rotations": ROTATIONS,
@@ -29,16 +29,17 @@ class Change(Measure, frozen=True, tag="change"):
     """
 
     label: ClassVar[str] = "change of predictions"
-    negligible: ClassVar[float] = UNCHANGED
 
     group: Annotated[
         Literal["rotations", "permutations", "sign-flips"],
         Meta(title="group", description="of the transformations of the instances"),
     ] = "rotations"
 
-    @property
-    def under(self) -> Group:
-        return GROUPS[self.group]
+    def structure(self) -> MeasureStructure:
+        return MeasureStructure(negligible=UNCHANGED)
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(under=GROUPS[self.group])
 
     def value(self, probe: Probe) -> torch.Tensor:
         raise AssertionError("two training runs are compared by who runs them both")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.core.lazy import torch
 from engine.core.sizes import DERIVED, Sizes
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, MeasureStructure, Probe
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -23,10 +23,12 @@ class Distance(Measure, frozen=True, tag="distance"):
     """
 
     label: ClassVar[str] = "distance to the predicted solution"
-    is_risk: ClassVar[bool] = True
-    per_learner: ClassVar[bool] = True
-    of_weights: ClassVar[bool] = True
-    of_start: ClassVar[bool] = True
+
+    def structure(self) -> MeasureStructure:
+        return MeasureStructure(is_risk=True, per_learner=True)
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(weights=True, start=True)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         return None if learner.tends_to is not None else "the learner says which solution it tends to"

@@ -12,7 +12,7 @@ from msgspec.structs import replace as replace_fields
 from engine.core.cost import Cost, by_instance
 from engine.core.lazy import torch
 from engine.core.parts import Values
-from engine.measures import Measure, OfRows, Probe
+from engine.measures import Measure, MeasureSchedule, MeasureStructure, OfRows, Probe
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -38,17 +38,17 @@ class Error(OfRows, frozen=True, tag="error"):
     ] = "given"
 
     label: ClassVar[str] = "0/1 error"
-    is_risk: ClassVar[bool] = True
-    always: ClassVar[bool] = True
+
+    def structure(self) -> MeasureStructure:
+        return MeasureStructure(is_risk=True)
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(always=self.rows == "all" and self.labels == "given")
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
         given = cls(), cls(rows="train"), cls(rows="test")
         return (*given, *(replace_fields(one, labels="true") for one in given))
-
-    @property
-    def recorded_always(self) -> bool:
-        return super().recorded_always and self.labels == "given"
 
     names: ClassVar[Mapping[str, str]] = {"all": "error", "train": "train-error", "test": "test-error"}
 

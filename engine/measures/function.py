@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from engine.core.lazy import torch
-from engine.measures import Index, Measure, Probe
+from engine.measures import Index, Measure, MeasureStructure, Probe
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +28,9 @@ class Function(Measure, frozen=True, tag="function"):
     """
 
     label: ClassVar[str] = "f(x)"
-    of_labels: ClassVar[bool] = True
+
+    def structure(self) -> MeasureStructure:
+        return MeasureStructure(of_labels=True)
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         return (Index("input", _places(problem)),)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, Probe
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -21,7 +21,9 @@ class GradientAlignment(Measure, frozen=True, tag="gradient-alignment"):
     """
 
     label: ClassVar[str] = "share of the gradient that sees the labels"
-    of_parameters: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if learner.architecture is not None and learner.architecture.outputs > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.lazy import torch
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, Probe
 
 
 class GradientNorm(Measure, frozen=True, tag="gradient-norm"):
@@ -18,7 +18,9 @@ class GradientNorm(Measure, frozen=True, tag="gradient-norm"):
     """
 
     label: ClassVar[str] = "length of the gradient"
-    of_parameters: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return batch * (2 * parameters + 3 * signals)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.core.lazy import torch
 from engine.core.params import unflat
-from engine.measures import Index, Measure, Probe
+from engine.measures import Index, Measure, MeasureNeeds, Probe
 from engine.measures.layer_norms import LayerNorms, spectral_norm
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ class GradientRank(Measure, frozen=True, tag="gradient-rank"):
     """
 
     label: ClassVar[str] = "‖∇_l‖_F/‖∇_l‖₂"
-    of_parameters: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         return LayerNorms().index(learner, problem)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from engine.core.lazy import torch
 from engine.core.params import unflat
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, Probe
 from engine.updates.agd import ratio
 
 
@@ -21,7 +21,9 @@ class GradientSummary(Measure, frozen=True, tag="gradient-summary"):
     """
 
     label: ClassVar[str] = "G², the size of gradients squared"
-    of_parameters: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return batch * (2 * parameters + 3 * signals)

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.parts import Count
-from engine.measures import Index, Measure, Probe
+from engine.measures import Index, Measure, MeasureNeeds, MeasureSchedule, Probe
 from engine.measures.jacobian_spectrum import JacobianSpectrum
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ class JacobianGap(Measure, frozen=True, tag="jacobian-gap"):
     """
 
     label: ClassVar[str] = "ratio of a singular value to the next"
-    of_parameters: ClassVar[bool] = True
-    expensive: ClassVar[str] = JacobianSpectrum.expensive
 
     most: Annotated[Count, Meta(title="how many", description="of the largest singular values")] = 50
 
-    @property
-    def ends_only(self) -> bool:
-        return True
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
+
+    def schedule(self) -> MeasureSchedule:
+        return self._spectrum.schedule()
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         (values,) = self._spectrum.index(learner, problem)

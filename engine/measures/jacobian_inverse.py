@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.lazy import torch
-from engine.measures import Probe
+from engine.measures import MeasureSchedule, Probe
 from engine.measures.jacobian_share import Labels, LeftSingular, OfJacobian
 
 
@@ -20,9 +20,8 @@ class JacobianInverse(OfJacobian, frozen=True, tag="jacobian-inverse"):
 
     label: ClassVar[str] = "length of the step for the labels"
 
-    @property
-    def ends_only(self) -> bool:
-        return True
+    def schedule(self) -> MeasureSchedule:
+        return super().schedule()._replace(ends_only=True)
 
     def value(self, probe: Probe) -> torch.Tensor:
         found, labels = probe.value(LeftSingular(self.directions)), probe.value(Labels())

@@ -9,7 +9,7 @@ from msgspec import Meta
 from engine.core.lazy import torch
 from engine.core.parts import Count
 from engine.hypotheses.tangent_kernel import largest_eigenpairs
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, MeasureSchedule, Probe
 from engine.measures.jacobian_spectrum import kernels_of_seen, seen_by_net
 
 if TYPE_CHECKING:
@@ -41,12 +41,17 @@ class LeftSingular(Measure, frozen=True):
 class OfJacobian(Measure, frozen=True):
     """A measure of labels or residuals in the span of m left singular vectors of the Jacobian by W₁."""
 
-    of_parameters: ClassVar[bool] = True
-    expensive: ClassVar[str] = "of every net eigenvectors of a matrix as large as there are predictions"
-
     directions: Annotated[
         Count, Meta(title="directions m", description="left singular vectors that span the information space")
     ] = 1
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(
+            expensive="of every net eigenvectors of a matrix as large as there are predictions"
+        )
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         net = learner.architecture
@@ -76,7 +81,6 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
     """
 
     label: ClassVar[str] = "share of the length"
-    of_start: ClassVar[bool] = True
 
     space: Annotated[
         Literal["information", "nuisance"],
@@ -90,9 +94,11 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
         Literal["start", "now"], Meta(title="Jacobian", description="at the start, or after the steps so far")
     ] = "start"
 
-    @property
-    def ends_only(self) -> bool:
-        return self.jacobian == "now"
+    def needs(self) -> MeasureNeeds:
+        return super().needs()._replace(start=True)
+
+    def schedule(self) -> MeasureSchedule:
+        return super().schedule()._replace(ends_only=self.jacobian == "now")
 
     def value(self, probe: Probe) -> torch.Tensor:
         singular = LeftSingular(self.directions)

@@ -11,7 +11,7 @@ from msgspec import Meta
 from engine.core.lazy import torch
 from engine.core.parts import Count
 from engine.hypotheses.tangent_kernel import tangent_kernels
-from engine.measures import Index, Measure, Probe
+from engine.measures import Index, Measure, MeasureNeeds, MeasureSchedule, Probe
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -33,8 +33,6 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
     """
 
     label: ClassVar[str] = "singular value of the Jacobian"
-    of_parameters: ClassVar[bool] = True
-    expensive: ClassVar[str] = "of every net the eigenvalues of a matrix as large as there are predictions"
 
     most: Annotated[Count, Meta(title="how many", description="of the largest singular values")] = 50
 
@@ -42,9 +40,14 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
         Literal["all", "train"], Meta(title="rows", description="of which predictions: all, or those seen")
     ] = "all"
 
-    @property
-    def ends_only(self) -> bool:
-        return True
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(
+            expensive="of every net the eigenvalues of a matrix as large as there are predictions",
+            ends_only=True,
+        )
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         outputs = 1 if learner.architecture is None else learner.architecture.outputs

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from engine.core.lazy import torch
 from engine.core.params import flat
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, Probe
 
 
 class KKTAngle(Measure, frozen=True, tag="kkt-angle"):
@@ -19,7 +19,9 @@ class KKTAngle(Measure, frozen=True, tag="kkt-angle"):
     """
 
     label: ClassVar[str] = "1 − cos(θ, −∇L)"
-    of_parameters: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return batch * (3 * parameters + 3 * signals)

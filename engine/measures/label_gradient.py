@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.core.lazy import torch
-from engine.measures import Index, Measure, Probe
+from engine.measures import Index, Measure, MeasureNeeds, Probe
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture
@@ -26,11 +26,13 @@ class LabelGradient(Measure, frozen=True, tag="label-gradient"):
     """
 
     label: ClassVar[str] = "squared gradient that sees the labels"
-    of_parameters: ClassVar[bool] = True
 
     of: Annotated[
         Literal["weights", "biases"], Meta(title="of", description="the weights of layers, or their biases")
     ] = "weights"
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         count = 0 if learner.architecture is None else len(self._names(learner.architecture))

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.lengths import coefficients
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, Probe
 
 LARGE = 0.05
 """Above so large a share of the largest a coefficient counts. Source: theory-bias.md §47."""
@@ -22,11 +22,13 @@ class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
     """
 
     label: ClassVar[str] = "large coefficients"
-    of_weights: ClassVar[bool] = True
 
     of: Annotated[
         Literal["1", "fourier"], Meta(title="of", description="1: the weights; or their Fourier transform")
     ] = "1"
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(weights=True)
 
     def value(self, probe: Probe) -> torch.Tensor:
         found = large(coefficients(probe.drawn_weights, self.of)).sum(1).double()

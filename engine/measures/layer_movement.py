@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from engine.core.lazy import torch
-from engine.measures import OfLayers, Probe
+from engine.measures import MeasureNeeds, OfLayers, Probe
 
 
 class LayerMovement(OfLayers, frozen=True, tag="layer-movement"):
@@ -22,7 +22,9 @@ class LayerMovement(OfLayers, frozen=True, tag="layer-movement"):
     ] = False
 
     label: ClassVar[str] = "‖W_l − W_l(0)‖₂"
-    of_start: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return super().needs()._replace(start=True)
 
     def label_with(self, loss: str) -> str:
         return f"{self.label}/‖W_l(0)‖₂" if self.relative else self.label

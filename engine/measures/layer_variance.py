@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.core.activations import transfer
 from engine.core.lazy import torch
-from engine.measures import Index, Measure, Probe
+from engine.measures import Index, Measure, MeasureNeeds, Probe
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -24,7 +24,9 @@ class LayerVariance(Measure, frozen=True, tag="layer-variance"):
     """
 
     label: ClassVar[str] = "layer variance"
-    of_parameters: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         hidden = None if learner.architecture is None else learner.architecture.hidden_layers

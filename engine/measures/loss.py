@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from engine.core.lazy import torch
-from engine.measures import OF_ROWS, OfRows, Probe
+from engine.measures import OF_ROWS, MeasureSchedule, MeasureStructure, OfRows, Probe
 
 
 class AverageLoss(OfRows, frozen=True, tag="loss"):
@@ -17,10 +17,14 @@ class AverageLoss(OfRows, frozen=True, tag="loss"):
     """
 
     label: ClassVar[str] = "average loss"
-    is_risk: ClassVar[bool] = True
-    always: ClassVar[bool] = True
 
     names: ClassVar[Mapping[str, str]] = {"all": "loss", "train": "train", "test": "unseen"}
+
+    def structure(self) -> MeasureStructure:
+        return MeasureStructure(is_risk=True)
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(always=self.rows == "all")
 
     def label_with(self, loss: str) -> str:
         if self.rows == "all":

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.lengths import POWERS, WORDS, Exponent, length
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, Probe
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -24,9 +24,11 @@ class Margin(Measure, frozen=True, tag="margin"):
     """
 
     label: ClassVar[str] = "margin"
-    of_weights: ClassVar[bool] = True
 
     q: Annotated[Exponent, Meta(title="q", description=f"the length of w that divides it: {WORDS}")] = "2"
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(weights=True)
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:

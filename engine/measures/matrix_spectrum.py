@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.factors import Pair, no_pair, pair_of
 from engine.core.lazy import torch
 from engine.core.singular_values import singular_values
-from engine.measures import Index, Measure, Probe
+from engine.measures import Index, Measure, MeasureNeeds, Probe
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -24,9 +24,11 @@ class MatrixSpectrum(Measure, frozen=True, tag="matrix-spectrum"):
     """
 
     label: ClassVar[str] = "s_j/s_1"
-    of_weights: ClassVar[bool] = True
 
     factors: Pair = None
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(weights=True)
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         count = min(pair_of(self.factors, problem.matrix.shape()[1]))

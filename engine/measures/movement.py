@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from engine.core.lazy import torch
-from engine.measures import OfRows, Probe
+from engine.measures import MeasureNeeds, OfRows, Probe
 from engine.measures.relative_error import relative_length
 
 
@@ -18,14 +18,15 @@ class Movement(OfRows, frozen=True, tag="movement"):
     """
 
     label: ClassVar[str] = "change since the start, relative to the labels"
-    of_parameters: ClassVar[bool] = True
-    of_start: ClassVar[bool] = True
 
     names: ClassVar[Mapping[str, str]] = {
         "all": "movement",
         "train": "movement-seen",
         "test": "movement-unseen",
     }
+
+    def needs(self) -> MeasureNeeds:
+        return super().needs()._replace(parameters=True, start=True)
 
     def value(self, probe: Probe) -> torch.Tensor:
         start = {**probe.tensors, **probe.start}

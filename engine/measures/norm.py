@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.lengths import POWERS, WORDS, Exponent, length
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, Probe
 
 
 class Norm(Measure, frozen=True, tag="norm"):
@@ -20,9 +20,11 @@ class Norm(Measure, frozen=True, tag="norm"):
     """
 
     label: ClassVar[str] = "norm of w"
-    of_weights: ClassVar[bool] = True
 
     p: Annotated[Exponent, Meta(title="p", description=WORDS)] = "2"
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(weights=True)
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.lengths import POWERS, WORDS, Exponent, coefficients
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, Probe
 from engine.measures.large_coefficients import large
 
 if TYPE_CHECKING:
@@ -27,9 +27,11 @@ class NormAngle(Measure, frozen=True, tag="norm-angle"):
     """
 
     label: ClassVar[str] = "1 − cos(−∇L, ∇‖w‖)"
-    of_weights: ClassVar[bool] = True
 
     q: Annotated[Exponent, Meta(title="q", description=f"the length that is to be least: {WORDS}")] = "1"
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(weights=True)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if self.q == "max":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.core.lazy import torch
 from engine.core.sizes import DERIVED, Sizes
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, Probe
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -24,8 +24,9 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
     """
 
     label: ClassVar[str] = "norm, relative to the least"
-    of_weights: ClassVar[bool] = True
-    of_start: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(weights=True, start=True)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         names_norm = learner.tends_to is not None and learner.tends_to.structure().names_norm

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.lazy import torch
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, MeasureStructure, Probe
 from engine.measures.loss import AverageLoss
 
 OF_TRAINING = AverageLoss(rows="train")
@@ -20,9 +20,12 @@ class Objective(Measure, frozen=True, tag="objective"):
     """
 
     label: ClassVar[str] = "loss with its penalty"
-    is_risk: ClassVar[bool] = True
-    per_learner: ClassVar[bool] = True
-    of_parameters: ClassVar[bool] = True
+
+    def structure(self) -> MeasureStructure:
+        return MeasureStructure(is_risk=True, per_learner=True)
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return batch * (2 * parameters + 3 * signals)

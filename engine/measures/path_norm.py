@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from engine.architectures import Architecture
 from engine.core.lazy import torch
 from engine.core.parts import MOST
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, Probe
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -25,8 +25,9 @@ class PathNorm(Measure, frozen=True, tag="path-norm"):
     """
 
     label: ClassVar[str] = "Σ|a w| over paths"
-    of_parameters: ClassVar[bool] = True
-    of_coordinates: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True, coordinates=True)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         net = learner.architecture

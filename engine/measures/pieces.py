@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from engine.core.activations import slope
 from engine.core.lazy import torch
 from engine.formulas import linear_pieces
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, MeasureSchedule, Probe
 from engine.measures.cells import needs_bent_net
 
 if TYPE_CHECKING:
@@ -34,14 +34,18 @@ class Pieces(Measure, frozen=True, tag="pieces"):
     """
 
     label: ClassVar[str] = "linear pieces"
-    expensive: ClassVar[str] = "the units of every net, one layer after the other"
-    of_parameters: ClassVar[bool] = True
     names: ClassVar[Mapping[str, str]] = {"instances": "pieces", "line": "pieces-of-line"}
 
     along: Annotated[
         Literal["instances", "line"],
         Meta(title="along", description="between two instances, or the whole line"),
     ] = "instances"
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(expensive="the units of every net, one layer after the other")
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:

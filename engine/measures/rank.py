@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.core.lazy import torch
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, MeasureSchedule, MeasureStructure, Probe
 from engine.measures.spectrum import SingularValues
 
 if TYPE_CHECKING:
@@ -20,9 +20,15 @@ class Rank(Measure, frozen=True, tag="rank"):
     """
 
     label: ClassVar[str] = "rank"
-    expensive: ClassVar[str] = "a singular value decomposition of the weights of all targets"
-    whole: ClassVar[bool] = True
-    of_weights: ClassVar[bool] = True
+
+    def structure(self) -> MeasureStructure:
+        return MeasureStructure(is_integer=True)
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(weights=True)
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(expensive="a singular value decomposition of the weights of all targets")
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         return SingularValues().refuses(learner, problem)

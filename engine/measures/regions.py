@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.core.lazy import torch
 from engine.formulas import plane_cells
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, MeasureSchedule, Probe
 from engine.measures.cells import needs_plane
 from engine.measures.pieces import nets_of, slopes_of
 
@@ -24,8 +24,12 @@ class Regions(Measure, frozen=True, tag="regions"):
     """
 
     label: ClassVar[str] = "cells of the plane"
-    expensive: ClassVar[str] = "every unit cuts every cell that is there already"
-    of_parameters: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(expensive="every unit cuts every cell that is there already")
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         return needs_plane(learner, problem)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from engine.core.lazy import torch
-from engine.measures import OfRows, Probe
+from engine.measures import MeasureStructure, OfRows, Probe
 
 
 class RelativeError(OfRows, frozen=True, tag="relative-error"):
@@ -17,13 +17,15 @@ class RelativeError(OfRows, frozen=True, tag="relative-error"):
     """
 
     label: ClassVar[str] = "relative error"
-    is_risk: ClassVar[bool] = True
 
     names: ClassVar[Mapping[str, str]] = {
         "all": "relative-error",
         "train": "relative-error-seen",
         "test": "relative-error-unseen",
     }
+
+    def structure(self) -> MeasureStructure:
+        return MeasureStructure(is_risk=True)
 
     def value(self, probe: Probe) -> torch.Tensor:
         labels = probe.data.labels.double()

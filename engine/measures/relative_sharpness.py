@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.lazy import torch
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, MeasureSchedule, Probe
 from engine.measures.sharpness import Sharpness
 
 
@@ -17,9 +17,12 @@ class RelativeSharpness(Measure, frozen=True, tag="relative-sharpness"):
     """
 
     label: ClassVar[str] = "sharpness / that at the start"
-    expensive: ClassVar[str] = Sharpness.expensive
-    of_parameters: ClassVar[bool] = True
-    of_curvature: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return Sharpness().needs()
+
+    def schedule(self) -> MeasureSchedule:
+        return Sharpness().schedule()
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return Sharpness().numbers(parameters, signals, batch)

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, Probe
 from engine.problems.instances import Dense
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ class RowGradients(Measure, frozen=True, tag="row-gradients"):
     ] = "given"
 
     label: ClassVar[str] = "mean square of the gradients of rows"
-    of_parameters: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if learner.architecture is not None and learner.architecture.outputs > 1:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from engine.core.lazy import torch
 from engine.hypotheses.curvature import EXACT, GRAPH, KRYLOV, TOGETHER, largest
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, MeasureSchedule, Probe
 
 
 class Sharpness(Measure, frozen=True, tag="sharpness"):
@@ -22,9 +22,14 @@ class Sharpness(Measure, frozen=True, tag="sharpness"):
     """
 
     label: ClassVar[str] = "sharpness"
-    expensive: ClassVar[str] = "of every net tens of products with its Hessian, of three passes each"
-    of_parameters: ClassVar[bool] = True
-    of_curvature: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True, curvature=True)
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(
+            expensive="of every net tens of products with its Hessian, of three passes each"
+        )
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         if parameters <= EXACT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.lazy import torch
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureNeeds, Probe
 
 ROUNDING = 64
 """What is no more than so many units of rounding of the largest entry counts as 0, whose sign is 0."""
@@ -20,7 +20,9 @@ class SignAlignment(Measure, frozen=True, tag="sign-alignment"):
     """
 
     label: ClassVar[str] = "cos∠(w, sign(Xᵀy))"
-    of_weights: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(weights=True)
 
     def value(self, probe: Probe) -> torch.Tensor:
         data, weights = probe.data, probe.drawn_weights.double()

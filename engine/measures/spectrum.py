@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.core.lazy import torch
 from engine.core.singular_values import singular_values
-from engine.measures import Index, Measure, Probe
+from engine.measures import Index, Measure, MeasureNeeds, MeasureSchedule, Probe
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -22,8 +22,12 @@ class SingularValues(Measure, frozen=True, tag="spectrum"):
     """
 
     label: ClassVar[str] = "singular value"
-    expensive: ClassVar[str] = "a singular value decomposition of the weights of all targets"
-    of_weights: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(weights=True)
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(expensive="a singular value decomposition of the weights of all targets")
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         matrix = problem.matrix

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.core.activations import slope
 from engine.core.lazy import torch
-from engine.measures import Index, Measure, Probe
+from engine.measures import Index, Measure, MeasureNeeds, Probe
 from engine.measures.layer_variance import LayerVariance
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ class Susceptibility(Measure, frozen=True, tag="susceptibility"):
     """
 
     label: ClassVar[str] = "susceptibility χ⊥"
-    of_parameters: ClassVar[bool] = True
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         return LayerVariance().index(learner, problem)

@@ -415,7 +415,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         """What counts as 0, however small all else is: of a measure as it stands what it says of itself, and
         where all curves are QUIET no less than that."""
         as_it_stands = self.picture.times is None and self.picture.relative is None
-        least = self.picture.measure.negligible if as_it_stands else 0.0
+        least = self.picture.measure.structure().negligible if as_it_stands else 0.0
         highest = [np.nanmax(np.abs(curve.y), initial=0.0) for curve in self.curves]
         return max(least, QUIET) if highest and max(highest) <= QUIET else least
 
@@ -492,7 +492,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def is_risk(self) -> bool:
         """Whether y is a risk itself."""
-        return self.as_measured and self.picture.measure.is_risk
+        return self.as_measured and self.picture.measure.structure().is_risk
 
     @cached_property
     def known_places(self) -> Floats:

@@ -57,7 +57,7 @@ def _requested(experiment: Experiment, learner: Learner) -> dict[str, Measure]:
     """The measures of a learner that every run records, or that the set-up, a picture or a claim names."""
     ending = experiment.protocol.schedule().ends_early
     end_name = None if ending is None else ending.measure
-    always = [measure for name, measure in named().items() if measure.recorded_always or name == end_name]
+    always = [measure for name, measure in named().items() if measure.schedule().always or name == end_name]
     claimed = [claim.measure for claim in experiment.claims if claim.measure is not None]
     pictured = [picture.measure for picture in experiment.pictures]
     pictured += [named()[name] for name in _read_until(experiment.pictures)]

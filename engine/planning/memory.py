@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
 from engine.backends import LONG, WIDE
 from engine.core.sizes import DERIVED, Sizes
+from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.planning.run_plan import LearnerPlan, RunPlan
 from engine.problems.matrices import ROTATED
+from engine.problems.problem import Problem
 from engine.protocols import CLOCKS
 from engine.results.series import bytes_of
 from engine.spec.experiment import Experiment
@@ -52,9 +55,9 @@ def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Coun
         if planned.backend.needs.matrix and linear:
             measured[place] += evaluators.bytes_held(sizes)
         if learner.architecture is not None:
-            kept = sum(measure.numbers_kept(learner, problem) for measure in measures)
+            kept = sum(_numbers_kept(measure, learner, problem) for measure in measures)
             parts["protocol"] += sizes.models * sizes.batch * records * DERIVED * kept
-        others = sum(measure.under is not None for measure in measures)
+        others = sum(measure.needs().under is not None for measure in measures)
         turned = replicas * sizes.n * sizes.d * sizes.item + DERIVED * ROTATED * sizes.d**2
         parts[place] += others * (parts[place] + turned)
     place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
@@ -96,13 +99,22 @@ def _trained(planned: LearnerPlan) -> int:
     return taken + (0 if learner.noise is None else learner.noise.bytes_held(sizes))
 
 
+def _numbers_kept(measure: Measure, learner: Learner, problem: Problem) -> int:
+    """How many numbers of every record are kept beside a series, of each replica and rate.
+
+    Those of measures with indices are, unless they are measured at some records only.
+    """
+    index = () if measure.schedule().expensive else measure.index(learner, problem)
+    return math.prod(len(dimension.values) for dimension in index) if index else 0
+
+
 def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> int:
     """Bytes that records take while they are made: measures of parameters are taken one after the other."""
     predicted = 3 * sizes.item * sizes.predicted if predicts else 0
     signals = 3 * sizes.item * sizes.nets // sizes.models * sizes.n * sizes.units
-    start = any(measure.of_start for measure in measures) * sizes.nets * sizes.parameters * sizes.item
-    derived = max((one.bytes_held(sizes) for one in measures if one.of_parameters), default=0)
-    others = max((one.bytes_held(sizes) for one in measures if not one.of_parameters), default=0)
+    start = any(measure.needs().start for measure in measures) * sizes.nets * sizes.parameters * sizes.item
+    derived = max((one.bytes_held(sizes) for one in measures if one.needs().parameters), default=0)
+    others = max((one.bytes_held(sizes) for one in measures if not one.needs().parameters), default=0)
     return predicted + signals + start + derived + others
 
 

@@ -106,7 +106,7 @@ def _is_drawn(line: Line, experiment: Setup) -> bool:
     shown without a picture, too."""
     pictures = getattr(experiment, "pictures", ())
     about = [picture.lines for picture in pictures if picture.measure.name == line.measure]
-    if not (line.per_learner and about) or named()[line.measure].recorded_always:
+    if not (line.per_learner and about) or named()[line.measure].schedule().always:
         return True
     needed = {picture.relative for picture in pictures}
     needed |= {one.line for picture in pictures for one in picture.contours}

@@ -98,7 +98,7 @@ def _check_points(picture: Picture, where: str) -> None:
     """
     if picture.points is None:
         return
-    if not picture.measure.of_labels:
+    if not picture.measure.structure().of_labels:
         what = f"examples are labels at their inputs, and {picture.measure.kind} is not such a function"
         raise BadInput(f"{where}.points", f"{what}; leave it out, or take measure function")
     for key in ("running", "times", "read", "relative", "share", "y"):

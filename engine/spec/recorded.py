@@ -9,9 +9,9 @@ from engine.spec.setup import Setup
 
 def missing(measure: Measure, experiment: Setup, learner: Learner) -> str | None:
     """Where a measure is recorded, if not here: "it is measured only where …"."""
-    if measure.of_parameters and learner.architecture is None:
+    if measure.needs().parameters and learner.architecture is None:
         return "the learner has parameters, as those with an architecture do"
-    if measure.of_curvature and (reason := no_hessian(experiment, learner)):
+    if measure.needs().curvature and (reason := no_hessian(experiment, learner)):
         return reason
     return measure.refuses(learner, experiment.problem)
 

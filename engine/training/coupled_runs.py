@@ -40,10 +40,10 @@ def on_transformed(inputs: TrainingInputs, begin: Begin, turn: torch.Tensor) -> 
 
 def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
     """A training run with the measures that compare it with others of it, on transformed instances."""
-    measures = [measure for measure in inputs.measures if measure.under is not None]
+    measures = [measure for measure in inputs.measures if measure.needs().under is not None]
     if not measures:
         return begin(inputs)
-    own = replace(inputs, measures=tuple(one for one in inputs.measures if one.under is None))
+    own = replace(inputs, measures=tuple(one for one in inputs.measures if one.needs().under is None))
     return CoupledRuns(own, begin, measures)
 
 
@@ -55,8 +55,9 @@ class CoupledRuns:
         self._data, self._own = data, begin(inputs)
         self._others: dict[str, tuple[Data, TrainingRun]] = {}
         for measure in measures:
-            assert measure.under is not None, "coupled() chooses them so"
-            turn = element(measure.under, inputs.streams("transformations"), data.instances.d, -1)
+            group = measure.needs().under
+            assert group is not None, "coupled() chooses them so"
+            turn = element(group, inputs.streams("transformations"), data.instances.d, -1)
             matrix = torch.from_numpy(turn).to(data.labels)
             self._others[measure.name] = on_transformed(inputs, begin, matrix)
 

@@ -123,7 +123,8 @@ class Recorder:
         self._others = [
             measure
             for measure in measures
-            if measure.name not in self._evaluator.serves and not (measure.of_weights and weights is None)
+            if measure.name not in self._evaluator.serves
+            and not (measure.needs().weights and weights is None)
         ]
         self._every_record, self._last = every_record, records - 1
         self._limit = None if inputs.learner.tends_to is None else Limit(inputs.learner.tends_to, data)
@@ -163,7 +164,7 @@ class Recorder:
 
         Returns the predictions of all rows [B, n], if some of these were made of them.
         """
-        of_start = self._taken == 0 and any(one.of_start for one in self._others)
+        of_start = self._taken == 0 and any(one.needs().start for one in self._others)
         if of_start and isinstance(self._hypothesis, Parametrised):
             self._start = {name: tensor.clone() for name, tensor in self._hypothesis.params.items()}
         due = [measure for measure in self._others if self._due(measure, self._taken)]
@@ -186,9 +187,10 @@ class Recorder:
 
     def _due(self, measure: Measure, record: int) -> bool:
         """Whether a measure is made at a record."""
-        if measure.ends_only:
+        schedule = measure.schedule()
+        if schedule.ends_only:
             return record in (0, self._last)
-        return self._every_record or not measure.expensive or looked_at(record)
+        return self._every_record or not schedule.expensive or looked_at(record)
 
     def _first_weights(self) -> torch.Tensor:
         """The weights of the first replica and target [V, d], for instances as the hypothesis has them."""

@@ -103,7 +103,7 @@ def _values(look: Look) -> list[Value]:
 def looked_at(look: Look, learner: str) -> Value | None:
     """The best of learners of which no replica has diverged, where they are compared; else one learner's."""
     found = [one for one in _own(look) if one.value is not None]
-    if look.view.picture.measure.is_risk:  # a mean over those that have not diverged says nothing
+    if look.view.picture.measure.structure().is_risk:  # a mean over those that have not diverged says nothing
         found = [one for one in found if not one.diverged]
     if compares(look.view):
         some = all(curve.is_reference for curve in look.view.curves)
@@ -116,8 +116,8 @@ def looked_at(look: Look, learner: str) -> Value | None:
 
 def compares(view: View) -> bool:
     """Whether the least value is the best one: of several learners that are to make the same thing small."""
-    measure = view.picture.measure
-    return measure.is_risk and not measure.per_learner and len(view.curves) + len(view.heats) > 1
+    values = view.picture.measure.structure()
+    return values.is_risk and not values.per_learner and len(view.curves) + len(view.heats) > 1
 
 
 def equals(look: Look, best: Value) -> int:
@@ -195,7 +195,7 @@ def _is_place(view: View) -> bool:
 
 def _is_count(view: View) -> bool:
     counted = _is_place(view) and view.picture.share is None
-    return counted or (view.picture.measure.whole and view.as_measured)
+    return counted or (view.picture.measure.structure().is_integer and view.as_measured)
 
 
 def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:

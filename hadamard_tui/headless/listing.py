@@ -18,6 +18,7 @@ from rich.text import Text
 from engine.core import catalogue
 from engine.core.docstrings import docstring
 from engine.core.parts import BadInput, Part, summary_of
+from engine.measures import Measure
 from engine.spec.fields import Field, fields_of
 from hadamard_tui.charts.line_heads import head
 
@@ -143,7 +144,7 @@ def _facts(member: type[Part]) -> list[str | Text]:
     """What a theory line says and who proved it, what a measure costs, how a claim is said; else fields."""
     if example := getattr(member, "example", ""):
         return [example]
-    if cost := getattr(member, "expensive", ""):
+    if issubclass(member, Measure) and (cost := member().schedule().expensive):
         return [f"expensive: at some of many evaluation points only ({cost})"]
     line: Any = member
     return [head(line())] if hasattr(member, "formula") else []

@@ -19,8 +19,8 @@ def costs(experiment: Experiment) -> list[str]:
     named += [claim.measure for claim in experiment.claims if claim.measure is not None]
     by_cost: dict[str, dict[str, None]] = {}
     for measure in (*named, *experiment.run.measures):
-        if measure.expensive:
-            by_cost.setdefault(measure.expensive, {})[measure.kind] = None
+        if cost := measure.schedule().expensive:
+            by_cost.setdefault(cost, {})[measure.kind] = None
     measures = [f"Expensive: {listed(list(kinds))} ({cost})." for cost, kinds in by_cost.items()]
     return [*measures, *_refitted(experiment)]
 

@@ -432,7 +432,7 @@ def test_every_measure_is_the_same_on_every_backend(name, backend):
         found, expected = (measured(curve, measure) for curve in (fast, dense))
         assert (found is None) == (expected is None), measure.name
         if found is not None:
-            within = 1e-4 if measure.of_curvature else 1e-6  # eigenvalues are found by iteration
+            within = 1e-4 if measure.needs().curvature else 1e-6  # eigenvalues are found by iteration
             np.testing.assert_allclose(found, expected, rtol=within, atol=1e-8, err_msg=measure.name)
 
 

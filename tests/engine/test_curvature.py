@@ -13,7 +13,7 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.hypotheses import curvature as eigenvalues
 from engine.hypotheses.curvature import Curvature
-from engine.measures import Measure, named
+from engine.measures import Measure, MeasureNeeds, named
 from engine.planning import measures as planning_measures
 from engine.results.results import of_one
 from engine.results.views import view
@@ -293,8 +293,8 @@ def test_a_picture_is_enough_for_a_measure_to_be_recorded():
 class Moved(Measure, frozen=True, tag="moved"):
     """How far the parameters have moved."""
 
-    of_parameters = True
-    of_start = True
+    def needs(self):
+        return MeasureNeeds(parameters=True, start=True)
 
     def value(self, probe):
         gaps = [(probe.parameters[name] - start).flatten(1) for name, start in probe.start.items()]

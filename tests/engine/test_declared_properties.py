@@ -491,7 +491,8 @@ def test_two_measures_of_one_name_are_refused(monkeypatch):
         def value(self, probe):
             return 2 * super().value(probe)
 
-    assert not Other.is_risk
+    assert AverageLoss().structure().is_risk
+    assert not Other().structure().is_risk
     members = {**catalogue.members("measures"), "other-loss": Other}
     monkeypatch.setattr(catalogue, "members", lambda family: members)
     with pytest.raises(ValueError, match="two measures are called 'loss'"):

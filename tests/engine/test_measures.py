@@ -11,7 +11,7 @@ from building import curve, experiment, gd, measures_of, spectrum_of, weights
 from engine.backends import one_by_one
 from engine.core.parts import BadInput
 from engine.core.singular_values import looked_at
-from engine.measures import Index, Measure, named
+from engine.measures import Index, Measure, MeasureNeeds, MeasureSchedule, named
 from engine.planning import measures as planning_measures
 from engine.results.report import encode
 from engine.results.results import of_one
@@ -84,7 +84,9 @@ class Norm(Measure, frozen=True, tag="norm"):
     """The length of the weights."""
 
     label: ClassVar[str] = "norm"
-    of_weights: ClassVar[bool] = True
+
+    def needs(self):
+        return MeasureNeeds(weights=True)
 
     def value(self, probe):
         return probe.data.over_targets(probe.weights.norm(dim=1)[None])[0]
@@ -94,8 +96,12 @@ class Largest(Measure, frozen=True, tag="largest"):
     """The two largest weights, in some of the records."""
 
     label: ClassVar[str] = "weight"
-    of_weights: ClassVar[bool] = True
-    expensive: ClassVar[str] = "much"
+
+    def needs(self):
+        return MeasureNeeds(weights=True)
+
+    def schedule(self):
+        return MeasureSchedule(expensive="much")
 
     def index(self, learner, problem):
         return (Index("j", np.array([1.0, 2.0])),)
