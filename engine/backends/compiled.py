@@ -52,8 +52,8 @@ class Compiled(Backend):
         if update is None or architecture is None or update.multiplicative_step(architecture) is None:
             return "its steps are more than one of two numbers for every weight"
         problem, protocol = experiment.problem, experiment.protocol
-        matrix = problem.matrix
-        if not (matrix.is_sylvester and matrix.entries_are_signs):
+        matrix, structure = problem.matrix, problem.matrix.structure()
+        if not (structure.is_sylvester and structure.entries_are_signs):
             return f"the instances of {matrix.kind}, as set here, are no ±1 rows of a Sylvester matrix"
         if matrix.shape()[1] < LEAST:
             return f"it takes {LEAST} features or more"

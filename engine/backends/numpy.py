@@ -70,11 +70,11 @@ class Numpy(Backend):
 def _has_step(learner: Learner, experiment: Experiment) -> bool:
     """Whether every step of a learner is one of those below."""
     if learner.solver is not None:
-        return learner.solver.structure().projects and experiment.problem.matrix.is_orthogonal
+        return learner.solver.structure().projects and experiment.problem.matrix.structure().is_orthogonal
     rule, net = learner.update, learner.architecture
     if rule is None or net is None or not rule.by_operators:
         return False
-    signs = experiment.problem.matrix.entries_are_signs
+    signs = experiment.problem.matrix.structure().entries_are_signs
     if rule.multiplicative_step(net) is not None:
         return signs
     return rule.scalar_step(net) is not None and not rule.own_start and (signs or rule.along_gradients)

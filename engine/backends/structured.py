@@ -40,7 +40,7 @@ class Structured(Backend):
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         reason = why_not_rotated(learner, experiment)
         matrix = experiment.problem.matrix
-        if reason is not None and matrix.is_sylvester and _by_products(learner):
+        if reason is not None and matrix.structure().is_sylvester and _by_products(learner):
             reason = None
         return reason or super().refuses(learner, experiment)
 
@@ -78,7 +78,7 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
         return "a solver takes the instances themselves"
     if learner.architecture is not None and learner.architecture.by_inner_products:
         return "its features are made of the instances themselves"
-    if not matrix.is_orthogonal:
+    if not matrix.structure().is_orthogonal:
         return f"the instances of {matrix.kind}, as set here, have no structure that is used"
     if verdict(learner, experiment).invariant is False:
         return "it tells the features apart, and the rows are no rows of a Sylvester matrix"

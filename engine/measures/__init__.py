@@ -424,4 +424,6 @@ def needs_teacher(problem: Problem) -> str | None:
     """Where labels are made of xᵀw* for the instances x that learners see, if that is not here."""
     if not problem.target_structure.has_w_star:
         return "labels are made of xᵀw*, as by the targets feature, sparse and weights"
-    return None if problem.matrix.features_are_seen else "learners see the features that targets name"
+    if not problem.matrix.structure().features_are_seen:
+        return "learners see the features that targets name"
+    return None

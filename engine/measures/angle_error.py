@@ -29,7 +29,7 @@ class AngleError(Measure, frozen=True, tag="angle-error"):
         return MeasureNeeds(weights=True)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        if not problem.matrix.isotropic:
+        if not problem.matrix.structure().isotropic:
             return "the matrix declares isotropic Gaussian instances, as gaussian does"
         return needs_teacher(problem)
 

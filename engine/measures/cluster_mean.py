@@ -30,7 +30,7 @@ class ClusterMean(OfRows, frozen=True, tag="cluster-mean"):
     }
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        return None if problem.matrix.in_clusters else "instances fall into clusters or classes"
+        return None if problem.matrix.structure().in_clusters else "instances fall into clusters or classes"
 
     def value(self, probe: Probe) -> torch.Tensor:
         data, predictions = probe.data, probe.predictions.double()

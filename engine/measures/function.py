@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from engine.core.lazy import torch
+from engine.core.streams import Streams
 from engine.measures import Index, Measure, MeasureStructure, Probe
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Function(Measure, frozen=True, tag="function"):
         return (Index("input", _places(problem)),)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        if problem.matrix.span is None:
+        if problem.matrix.structure().span is None:
             return "instances are points of an interval, as those of matrix interval"
         return _one_target(problem)
 
@@ -49,10 +50,10 @@ class Function(Measure, frozen=True, tag="function"):
 
 def _places(problem: Problem) -> NDArray[np.float64]:
     """Where the function is seen."""
-    matrix = problem.matrix
-    if matrix.fixed_points is not None:
-        return np.sort(matrix.fixed_points)
-    return np.empty(0) if matrix.span is None else _spaced(matrix.span)
+    structure = problem.matrix.structure()
+    if structure.points_are_fixed:
+        return np.sort(problem.matrix.rows(Streams([0]))[0, :, 0])
+    return np.empty(0) if structure.span is None else _spaced(structure.span)
 
 
 def _spaced(span: tuple[float, float]) -> NDArray[np.float64]:
@@ -65,7 +66,7 @@ def _one_target(problem: Problem) -> str | None:
 
 def needs_fixed_points(problem: Problem) -> str | None:
     """Where f(x) can be seen at the instances themselves, if that is not here."""
-    if problem.matrix.fixed_points is None:
+    if not problem.matrix.structure().points_are_fixed:
         return "instances are numbers that are the same in every replica, as interval has with spaced points"
     return _one_target(problem)
 

@@ -43,7 +43,7 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if self.group == "rotations":
             return _off_sphere(problem)
-        if not problem.matrix.is_cube or problem.target.columns(problem.matrix) > 1:
+        if not problem.matrix.structure().is_cube or problem.target.columns(problem.matrix) > 1:
             return "the rows are all vectors of ±1, with a single target"
         return None
 
@@ -63,6 +63,7 @@ def _off_sphere(problem: Problem) -> str | None:
     """Why the alignment under rotations is not known, in one sentence; None if it is."""
     target, matrix = problem.target, problem.matrix
     made = target.structure(matrix).has_w_star and target.columns(matrix) == 1 and problem.noise == 0
-    if problem.matrix.on_sphere and problem.matrix.shape()[1] >= 3 and made and problem.labels != "bernoulli":
+    high_sphere = matrix.structure().on_sphere and matrix.shape()[1] >= 3
+    if high_sphere and made and problem.labels != "bernoulli":
         return None
     return "under rotations it is known of labels xᵀw* and their signs, on a sphere in d ≥ 3 dimensions"

@@ -11,8 +11,7 @@ from engine.core.sizes import DERIVED, Sizes
 from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.planning.run_plan import LearnerPlan, RunPlan
-from engine.problems.matrices import ROTATED
-from engine.problems.problem import Problem
+from engine.problems.problem import ROTATED, Problem
 from engine.protocols import CLOCKS
 from engine.results.series import bytes_of
 from engine.spec.experiment import Experiment

@@ -14,10 +14,10 @@ from engine.core.parts import Values
 from engine.core.streams import Streams
 from engine.problems.examples import given, tabled
 from engine.problems.instances import Dense, Instances
+from engine.problems.matrices import RowNumbers, Rows
 from engine.problems.sylvester import Sylvester, Walsh
 
 if TYPE_CHECKING:
-    from engine.problems.matrices import Rows
     from engine.problems.problem import Problem
     from engine.problems.targets import Combination
 
@@ -105,19 +105,23 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
     Raises: BadInput for a file that cannot be used.
     """
     combination, streams = problem.target.combination(problem.matrix, streams), streams.of_data()
-    if problem.matrix.is_sylvester:
+    structure = problem.matrix.structure()
+    if structure.is_sylvester:
         instances, labels = _arranged(problem, combination, streams, dtype, device)
     else:
         rows, labels = tabled(problem, combination, streams)
         matrix = torch.from_numpy(np.ascontiguousarray(rows, dtype=dtype)).to(device)
-        instances = Dense(matrix, problem.matrix.entries_are_signs)
+        instances = Dense(matrix, structure.entries_are_signs)
     replicas, targets, n = labels.shape
     labels = given(problem, labels, streams)
     teacher = None
-    if combination is not None and problem.matrix.features_are_seen:
+    if combination is not None and structure.features_are_seen:
         places, sizes = combination
         teacher = torch.from_numpy(places).to(device), torch.from_numpy(sizes.astype(dtype)).to(device)
     moment, true = problem.matrix.second_moment, problem.target.true_labels(problem.matrix, streams)
+    numbers = RowNumbers()
+    if structure.in_clusters or structure.sign_factors:
+        numbers = problem.matrix.row_numbers(streams)
 
     def tensor(labels: Rows) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(labels, dtype=dtype)).reshape(-1, n).to(device)
@@ -133,9 +137,9 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
         second_moment=torch.from_numpy(moment).to(device) if isinstance(moment, np.ndarray) else moment,
         values=problem.label_values,
         one_hot=problem.one_hot,
-        tuples=problem.matrix.tuples(streams) if problem.matrix.sign_factors else None,
-        span=problem.matrix.span if problem.matrix.fixed_points is None else None,
-        clusters=problem.matrix.cluster_numbers(streams) if problem.matrix.in_clusters else None,
+        tuples=numbers.tuples if structure.sign_factors else None,
+        span=None if structure.points_are_fixed else structure.span,
+        clusters=numbers.clusters if structure.in_clusters else None,
     )
 
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from engine.core.parts import Values
 from engine.core.streams import Streams
+from engine.problems.matrices import Rows, drawn_rows
 
 if TYPE_CHECKING:
-    from engine.problems.matrices import Rows
     from engine.problems.problem import Problem
     from engine.problems.targets import Combination
 
@@ -44,7 +44,7 @@ def examples(problem: Problem, streams: Streams, dtype: str) -> Examples:
 def tabled(problem: Problem, combination: Combination | None, streams: Streams) -> tuple[Rows, Rows]:
     """The instances [R, n, d] and what labels [R, m, n] are made of."""
     matrix = problem.matrix
-    rows = matrix.draw(streams)
+    rows = drawn_rows(matrix, streams)
     if combination is None:
         labels = problem.target.labels(matrix, lambda: matrix.named(rows), streams)
     else:

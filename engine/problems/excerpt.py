@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.streams import Streams
-from engine.problems.matrices import Arrangement, Matrix, Rows
+from engine.problems.matrices import Arrangement, Matrix, Rows, drawn_rows
 
 Whole = NDArray[np.integer[Any]]
 
@@ -26,7 +26,7 @@ def can_excerpt(matrix: Matrix) -> bool:
 
     Raises: BadInput for a file that cannot be used.
     """
-    return matrix.is_sylvester or math.prod(matrix.shape()) <= (
+    return matrix.structure().is_sylvester or math.prod(matrix.shape()) <= (
         MOST_ROTATED if matrix.rotate else MOST_ENTRIES
     )
 
@@ -36,7 +36,7 @@ def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
 
     Of matrices for which `can_excerpt` holds. Raises: BadInput for a file that cannot be used.
     """
-    if matrix.is_sylvester:
+    if matrix.structure().is_sylvester:
         arrangement = _arrangement(matrix, seed)
         columns = np.arange(matrix.shape()[1])[features]
         return _of_sylvester(
@@ -61,5 +61,5 @@ def _arrangement(matrix: Matrix, seed: int) -> Arrangement:
 @lru_cache(maxsize=2)
 def _whole(matrix: Matrix, seed: int) -> Rows:
     streams = Streams([seed])
-    instances: Rows = matrix.instances(matrix.draw(streams), streams)[0]
+    instances: Rows = matrix.instances(drawn_rows(matrix, streams), streams)[0]
     return instances

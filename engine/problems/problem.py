@@ -20,6 +20,12 @@ else:
     AnyMatrix = catalogue.union("matrices")
     AnyTarget = catalogue.union("targets")
 
+VECTORS = 5
+"""Numbers per row of Sylvester's matrix while it is drawn: order, signs, and the feature that labels it."""
+
+ROTATED = 3
+"""Matrices [d, d] in float64 that a rotation is made of."""
+
 
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What there is to learn: instances and their labels."""
@@ -58,7 +64,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         The sign of a label 0 is +1 for both.
         """
         structure = self.target_structure
-        odd = self.matrix.features_are_odd and structure.is_odd
+        odd = self.matrix.structure().features_are_odd and structure.is_odd
         return odd and (self.labels != "sign" or structure.is_never_zero)
 
     @property
@@ -89,10 +95,28 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * (8 + item)
-        return replicas * (self.matrix.bytes_drawn(item, as_matrix) + GENERATORS + labels)
+        return replicas * (_bytes_drawn(self.matrix, item, as_matrix) + GENERATORS + labels)
 
     def bytes_kept(self, replicas: int, item: int, as_matrix: bool) -> int:
         """Bytes that they take once they are drawn."""
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * item
-        return replicas * (self.matrix.bytes_kept(item, as_matrix) + GENERATORS + labels)
+        return replicas * (_bytes_kept(self.matrix, item, as_matrix) + GENERATORS + labels)
+
+
+def _bytes_drawn(matrix: AnyMatrix, item: int, as_matrix: bool) -> int:
+    """Bytes of the instances of a replica while they are drawn, with `item` bytes a number."""
+    (n, d), structure = matrix.shape(), matrix.structure()
+    if structure.is_sylvester:
+        drawn = n * 8 * VECTORS + (n * 3 * d * item if as_matrix else 0)
+    else:
+        drawn = n * (d * (8 + item) + 8 * structure.features_made)
+    return drawn + (8 * d * (ROTATED * d + n) if structure.rotated else 0)
+
+
+def _bytes_kept(matrix: AnyMatrix, item: int, as_matrix: bool) -> int:
+    """Bytes of the instances of a replica once they are drawn."""
+    n, d = matrix.shape()
+    if matrix.structure().is_sylvester and not as_matrix:
+        return n * (8 + item)
+    return n * d * item

@@ -261,7 +261,7 @@ def _with_sizes(numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]
     """`names` with d, n and m; the numbers of matrix and target are put in place. Raises: BadInput."""
     matrix = _resolved_part("matrix", numbers, raw, names)
     n, d = matrix.shape()
-    names = {**matrix.named_sizes, **names, "d": d, "n": n}
+    names = {**matrix.structure().named_sizes, **names, "d": d, "n": n}
     if _kind_of(_protocol(raw)) == UNTRAINED:
         numbers["problem"].setdefault("target", NO_SIGNAL)
     target = _resolved_part("target", numbers, raw, names)

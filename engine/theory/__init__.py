@@ -296,7 +296,7 @@ class RotationInvariant(Line, frozen=True):
     needs_k_rows: ClassVar[bool] = False
 
     def group_in(self, experiment: Setup) -> Group | None:
-        return TRIVIAL if experiment.problem.matrix.is_turned else self.group
+        return TRIVIAL if experiment.problem.matrix.structure().is_turned else self.group
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if shares_layers(learner):
@@ -304,7 +304,7 @@ class RotationInvariant(Line, frozen=True):
         judged = verdict(learner, experiment)
         if self.group is not None and self.group <= judged.group:
             return Finding(True, f"{learner.name} is rotation invariant: {judged.reason}")
-        if experiment.problem.matrix.is_turned:
+        if experiment.problem.matrix.structure().is_turned:
             return bound_by_turning(learner, f"is {judged.word}")
         return Finding(False, f"{learner.name} is {judged.word}: {judged.reason}")
 
@@ -365,7 +365,7 @@ def fair_signs(experiment: Setup, reason: str) -> Finding:
         return Finding(True, reason)
     if not problem.target_structure.unit:
         return Finding(False, f"requires a feature as the target, and here it is {problem.target.kind}")
-    if not (experiment.loss.is_square and problem.matrix.random_order):
+    if not (experiment.loss.is_square and problem.matrix.structure().random_order):
         return Finding(False, "requires labels ±1, or square loss and rows in random order")
     return Finding(True, reason)
 
@@ -410,7 +410,7 @@ def rows_in_order(experiment: Setup) -> Finding | None:
 def whole_cube(experiment: Setup) -> Finding | None:
     """What keeps the rows from being all vectors of ±1; None if nothing does."""
     matrix = experiment.problem.matrix
-    if matrix.is_cube:
+    if matrix.structure().is_cube:
         return None
     return Finding(False, f"requires all vectors of ±1 as rows, and the matrix is {matrix.kind}")
 
@@ -435,12 +435,13 @@ def signed_orthogonal(experiment: Setup) -> Finding | None:
     matrix = experiment.problem.matrix
     if repeated := shown_once(experiment):
         return repeated
-    if not matrix.is_orthogonal:
+    structure = matrix.structure()
+    if not structure.is_orthogonal:
         return Finding(False, f"requires orthogonal rows of one length, and the matrix is {matrix.kind}")
-    if matrix.sign_factors and not matrix.random_signs:
+    if structure.sign_factors and not structure.random_signs:
         own = f"the matrix is {matrix.kind}, whose factors have them"
         return Finding(False, f"requires a random sign of its own for every row, and {own}")
-    if not matrix.random_signs:
+    if not structure.random_signs:
         return Finding(False, "requires random row signs, and row_signs is off")
     return None
 
@@ -450,7 +451,7 @@ def linear_labels(experiment: Setup) -> Finding | None:
     problem = experiment.problem
     if problem.labels != "soft":
         return Finding(False, f"requires linear labels, and here they are {problem.labels}")
-    if not problem.matrix.features_are_linear:
+    if not problem.matrix.structure().features_are_linear:
         other = problem.matrix.kind
         return Finding(False, f"requires labels that are linear in the instances, and the matrix is {other}")
     if not problem.target_structure.unit:
@@ -466,7 +467,7 @@ def without_direction(experiment: Setup) -> Finding | None:
     matrix = experiment.problem.matrix
     if repeated := shown_once(experiment):
         return repeated
-    if not matrix.has_no_direction:
+    if not matrix.structure().has_no_direction:
         what = "requires Gaussian instances, or points of a sphere"
         return Finding(False, f"{what}, and the matrix is {matrix.kind}")
     if matrix.second_moment != 1.0:

@@ -17,7 +17,7 @@ class OfUnseen(Line, frozen=True):
 
     def holds(self, experiment: Setup) -> Finding:
         problem, protocol = experiment.problem, experiment.protocol
-        if not problem.matrix.private_entries:
+        if not problem.matrix.structure().private_entries:
             other = problem.matrix.kind
             return Finding(False, f"requires instances with private entries, and the matrix is {other}")
         if problem.label_values != "signs":

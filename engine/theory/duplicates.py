@@ -39,14 +39,15 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
 
     def holds(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
-        if not matrix.has_orthogonal_rows:
+        structure = matrix.structure()
+        if not structure.has_orthogonal_rows:
             return Finding(False, f"requires orthogonal rows of one length, and the matrix is {matrix.kind}")
         protocol, schedule = experiment.protocol, experiment.protocol.schedule()
         drawn = schedule.drawn_independently
         if matrix.repeat is None:
             if not drawn:
                 return Finding(False, "requires rows that come more than once: set repeat, or replacement")
-            if not matrix.random_signs:
+            if not structure.random_signs:
                 return Finding(
                     False, "requires rows with both signs, or random row signs, and row_signs is off"
                 )

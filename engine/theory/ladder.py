@@ -31,7 +31,7 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
 
     def formula_in(self, experiment: Setup) -> str:
         constant = loss_constant(experiment)
-        if len(experiment.problem.matrix.sign_factors) == 1:
+        if len(experiment.problem.matrix.structure().sign_factors) == 1:
             return times_constant("(1 − k/d)", experiment)
         return (
             self.formula.removeprefix("c × ")
@@ -42,12 +42,12 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
     def holds(self, experiment: Setup) -> Finding:
         if not (finding := super().holds(experiment)).holds:
             return finding
-        if len(experiment.problem.matrix.sign_factors) == 2:
+        if len(experiment.problem.matrix.structure().sign_factors) == 2:
             return Finding(False, "for products of two factors percolation says the same")
         return rows_in_order(experiment) or finding
 
     def value(self, at: At) -> Floats:
-        tuples, factors = at.drawn.data.tuples, at.experiment.problem.matrix.sign_factors
+        tuples, factors = at.drawn.data.tuples, at.experiment.problem.matrix.structure().sign_factors
         assert tuples is not None, "matrices with factors have them"
         if len(factors) == 1:
             return loss_constant(at.experiment) * (1 - at.k / factors[0])[None].repeat(len(tuples), 0)

@@ -43,7 +43,7 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
 
     def holds(self, experiment: Setup) -> Finding:
         problem, protocol = experiment.problem, experiment.protocol
-        if problem.matrix.entries_of != (2, 2):
+        if problem.matrix.structure().entries_of != (2, 2):
             other = problem.matrix.kind
             return Finding(
                 False, f"requires the four entries of a matrix, row by row, and the matrix is {other}"

@@ -35,7 +35,8 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
 
     def holds(self, experiment: Setup) -> Finding:
         problem, schedule = experiment.problem, experiment.protocol.schedule()
-        if problem.matrix.entry_values != "bits" or not problem.matrix.features_are_seen:
+        structure = problem.matrix.structure()
+        if structure.entry_values != "bits" or not structure.features_are_seen:
             return Finding(False, "requires features 0 and 1: there is no such theorem for other features")
         feature = problem.target_structure.fixed_feature
         if feature is None or problem.noise > 0 or problem.labels != "soft":

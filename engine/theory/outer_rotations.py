@@ -32,7 +32,7 @@ class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
 
     def holds(self, experiment: Setup) -> Finding:
         found = OfFactors().holds(experiment)
-        if found.holds and len(experiment.problem.matrix.sign_factors) == 1:
+        if found.holds and len(experiment.problem.matrix.structure().sign_factors) == 1:
             return Finding(False, "for a single factor with independent signs ri-signed is stronger")
         return (only_square(experiment) or found) if found.holds else found
 

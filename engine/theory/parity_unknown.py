@@ -35,7 +35,7 @@ class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
             return Finding(False, f"requires a parity drawn from sets of any size as the target, not {other}")
         if problem.label_values != "signs":
             return Finding(False, "requires labels ±1, and here noise is added to them")
-        if not matrix.independent_signs:
+        if not matrix.structure().independent_signs:
             return Finding(False, f"requires independent random signs, and the matrix is {matrix.kind}")
         return Finding(True, "the label of a new instance that is not a product of those seen is a fair coin")
 

@@ -36,15 +36,14 @@ class OfFactors(Line, frozen=True):
     needs_k_rows: ClassVar[bool] = False
 
     def group_in(self, experiment: Setup) -> Group | None:
-        if experiment.problem.matrix.is_turned:
-            return TRIVIAL
-        return rotations(*experiment.problem.matrix.sign_factors)
+        structure = experiment.problem.matrix.structure()
+        return TRIVIAL if structure.is_turned else rotations(*structure.sign_factors)
 
     def holds(self, experiment: Setup) -> Finding:
         problem = experiment.problem
         if repeated := shown_once(experiment):
             return repeated
-        if not problem.matrix.sign_factors:
+        if not problem.matrix.structure().sign_factors:
             what = "products of Hadamard rows with random signs (outer with row_signs on)"
             return Finding(False, f"requires {what}, and the matrix is {problem.matrix.kind}")
         if not problem.labels_flip or problem.label_values != "signs":
@@ -56,11 +55,12 @@ class OfFactors(Line, frozen=True):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
-        group = rotations(*experiment.problem.matrix.sign_factors)
+        structure = experiment.problem.matrix.structure()
+        group = rotations(*structure.sign_factors)
         judged = verdict(learner, experiment)
         if group <= judged.group:
             return Finding(True, f"{group.words} changes nothing for {learner.name}: {judged.reason}")
-        if experiment.problem.matrix.is_turned:
+        if structure.is_turned:
             return bound_by_turning(learner, f"is not invariant under {group.words}")
         return Finding(False, f"{group.words} may change what {learner.name} learns: {judged.reason}")
 
@@ -92,7 +92,7 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
     def holds(self, experiment: Setup) -> Finding:
         if not (finding := super().holds(experiment)).holds:
             return finding
-        factors = len(experiment.problem.matrix.sign_factors)
+        factors = len(experiment.problem.matrix.structure().sign_factors)
         if factors != 2:
             return Finding(
                 False, f"requires products of two factors, and there are {factors}; ladder is for those"
@@ -100,7 +100,7 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
         return rows_in_order(experiment) or finding
 
     def value(self, at: At) -> Floats:
-        rows, columns = at.experiment.problem.matrix.sign_factors
+        rows, columns = at.experiment.problem.matrix.structure().sign_factors
         tuples = at.drawn.data.tuples
         assert tuples is not None, "matrices with factors have them"
         shares = np.stack([unconnected(pairs[: int(at.k.max())], rows, columns) for pairs in tuples])

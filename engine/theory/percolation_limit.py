@@ -34,7 +34,7 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
 
     def holds(self, experiment: Setup) -> Finding:
         found = Percolation().holds(experiment)
-        if found.holds and not experiment.problem.matrix.random_order:
+        if found.holds and not experiment.problem.matrix.structure().random_order:
             return Finding(False, "requires the rows in random order, and permute is off")
         return found
 
@@ -44,7 +44,7 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
         return super().binds(learner, experiment)
 
     def value(self, at: At) -> Floats:
-        d, other = at.experiment.problem.matrix.sign_factors
+        d, other = at.experiment.problem.matrix.structure().sign_factors
         return loss_constant(at.experiment) * limit(at.k / d, at.k / other)
 
 

@@ -44,7 +44,7 @@ class RankDoubling(Line, frozen=True, tag="rank-doubling"):
 
     def holds(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
-        if matrix.entry_values not in ("signs", "bits"):
+        if matrix.structure().entry_values not in ("signs", "bits"):
             return Finding(False, f"requires entries of two values, and the matrix is {matrix.kind}")
         return more_than_one_target(experiment)
 

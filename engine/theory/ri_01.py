@@ -27,9 +27,10 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
         matrix, target = experiment.problem.matrix, experiment.problem.target
         if repeated := shown_once(experiment):
             return repeated
-        if not matrix.is_shifted_hadamard:
+        structure = matrix.structure()
+        if not structure.is_shifted_hadamard:
             return Finding(False, f"requires shifted Hadamard rows, and the matrix is {matrix.kind}")
-        if not matrix.random_signs:
+        if not structure.random_signs:
             return Finding(False, "requires random row signs, and row_signs is off")
         if not target.structure(matrix).are_features:
             return Finding(False, f"requires features as labels, 0 and 1, and the target is {target.kind}")

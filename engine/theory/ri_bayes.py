@@ -28,7 +28,7 @@ class HalfSpace(Line, frozen=True):
 
     def holds(self, experiment: Setup) -> Finding:
         problem = experiment.problem
-        if not problem.matrix.isotropic:
+        if not problem.matrix.structure().isotropic:
             return Finding(False, f"requires Gaussian instances, and the matrix is {problem.matrix.kind}")
         if repeated := shown_once(experiment):
             return repeated

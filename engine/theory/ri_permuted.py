@@ -28,11 +28,12 @@ class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
         matrix, target = experiment.problem.matrix, experiment.problem.target
         if repeated := shown_once(experiment):
             return repeated
-        if not matrix.is_hadamard:
+        structure = matrix.structure()
+        if not structure.is_hadamard:
             return Finding(False, f"requires Hadamard rows, and the matrix is {matrix.kind}")
-        if not matrix.random_order:
+        if not structure.random_order:
             return Finding(False, "requires the rows in random order, and permute is off")
-        if target.structure(matrix).fixed_feature in (None, matrix.constant_column):
+        if target.structure(matrix).fixed_feature in (None, structure.constant_column):
             return Finding(False, "requires one fixed feature as the target, not the constant one")
         return only_square(experiment) or Finding(
             True, "orthogonal rows in random order: the labels are drawn from a balanced column"

@@ -50,14 +50,14 @@ class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
         matrix = experiment.problem.matrix
         if repeated := shown_once(experiment):
             return repeated
-        if not matrix.independent_signs:
+        if not matrix.structure().independent_signs:
             return Finding(False, f"requires random ±1 instances, and the matrix is {matrix.kind}")
         return linear_labels(experiment) or Finding(
             True, "random signs prefer no feature, and a new row is orthogonal to old ones on average"
         )
 
     def group_in(self, experiment: Setup) -> Group | None:
-        return TRIVIAL if experiment.problem.matrix.is_turned else self.group
+        return TRIVIAL if experiment.problem.matrix.structure().is_turned else self.group
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if shares_layers(learner):
@@ -66,7 +66,7 @@ class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
         if not linear.holds:
             return linear
         judged = verdict(learner, experiment)
-        if not judged.group >= SIGNED_PERMUTATIONS and experiment.problem.matrix.is_turned:
+        if not judged.group >= SIGNED_PERMUTATIONS and experiment.problem.matrix.structure().is_turned:
             return bound_by_turning(learner, "may prefer features or signs")
         if not judged.group >= SIGNED_PERMUTATIONS:
             return Finding(False, f"{learner.name} may prefer features or signs: {judged.reason}")

@@ -35,7 +35,8 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
         matrix = problem.matrix
         if repeated := shown_once(experiment):
             return repeated
-        if not (matrix.is_orthogonal and matrix.entries_are_signs):
+        structure = matrix.structure()
+        if not (structure.is_orthogonal and structure.entries_are_signs):
             return Finding(False, f"requires orthogonal rows of ±1, and the matrix is {matrix.kind}")
         if not protocol.schedule().online:
             return Finding(False, "requires one pass of steps along single rows")

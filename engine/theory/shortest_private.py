@@ -40,7 +40,7 @@ class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
         return stays_in_span(learner, experiment, any_start=False)
 
     def value(self, at: At) -> Floats:
-        private = at.experiment.problem.matrix.private_entries
+        private = at.experiment.problem.matrix.structure().private_entries
         seen, unseen = self.labels(at)
         plus, minus = (seen > 0).sum(1, keepdims=True), (seen < 0).sum(1, keepdims=True)
         scale = 8 * plus * minus + 3 * private * plus + 3 * minus + private

@@ -36,7 +36,7 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
         problem = experiment.problem
         if repeated := shown_once(experiment):
             return repeated
-        if not problem.matrix.independent_signs:
+        if not problem.matrix.structure().independent_signs:
             return Finding(False, f"requires random ±1 instances, and the matrix is {problem.matrix.kind}")
         structure = problem.target_structure
         features = structure.unit and structure.values == "signs"  # products of features have other values

@@ -33,7 +33,7 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
 
     def holds(self, experiment: Setup) -> Finding:
         matrix, protocol = experiment.problem.matrix, experiment.protocol
-        if not matrix.in_halves:
+        if not matrix.structure().in_halves:
             return Finding(False, f"requires the rows of ordered-hadamard, and the matrix is {matrix.kind}")
         n, d = matrix.shape()
         if not protocol.schedule().online or protocol.extent(n).last > d / 2 + 1:

@@ -347,7 +347,7 @@ class Diagonal(Update, frozen=True):
             return Verdict(
                 True, "all inputs of a unit share a rate, so steps stay in the span of the instances"
             )
-        if not matrix.entries_are_signs:
+        if not matrix.structure().entries_are_signs:
             return Verdict(
                 False,
                 "every weight has a rate of its own, which tells the features apart",

@@ -153,12 +153,12 @@ def test_the_alignment_under_rotations_is_measured_on_a_sphere_only():
 
 def test_points_of_a_sphere_are_said_to_be_on_it_where_they_are():
     for kind in catalogue.members("matrices"):
-        if kind != "file" and (matrix := catalogue.make("matrices", kind)).on_sphere:
+        if kind != "file" and (matrix := catalogue.make("matrices", kind)).structure().on_sphere:
             rows = matrix.rows(Streams([0]))[0]
             np.testing.assert_allclose(np.linalg.norm(rows, axis=1), np.linalg.norm(rows[0]))
             assert matrix.second_moment is not None
-    assert catalogue.make("matrices", "sphere").on_sphere
-    assert not catalogue.make("matrices", "gaussian").on_sphere
+    assert catalogue.make("matrices", "sphere").structure().on_sphere
+    assert not catalogue.make("matrices", "gaussian").structure().on_sphere
 
 
 def described(learner=None, **words):
@@ -223,6 +223,6 @@ def test_a_matrix_that_is_declared_the_cube_has_every_vector_of_signs_once():
     declared = [
         kind
         for kind, member in catalogue.members("matrices").items()
-        if "d" in member.__struct_fields__ and catalogue.make("matrices", kind, d=4).is_cube
+        if "d" in member.__struct_fields__ and catalogue.make("matrices", kind, d=4).structure().is_cube
     ]
     assert declared == ["xor"]

@@ -180,7 +180,7 @@ def test_targets_are_refused_only_by_families_that_they_do_not_fit(files):
     made = {
         name: catalogue.make("matrices", **ready("matrices", name, files["matrices"])) for name in families
     }
-    of_signs = {name for name, matrix in made.items() if matrix.feature_values == "signs"}
+    of_signs = {name for name, matrix in made.items() if matrix.structure().feature_values == "signs"}
     assert {"rademacher", "xor", "hadamard"} <= of_signs
     expected |= {(matrix, "parity") for matrix in families - of_signs}
     assert refused == expected

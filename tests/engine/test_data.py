@@ -14,6 +14,7 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.streams import PIECE, Stream, Streams
 from engine.problems.data import draw
+from engine.problems.matrices import drawn_rows
 from engine.training.descent import begin
 from engine.training.training_inputs import TrainingInputs
 
@@ -207,7 +208,8 @@ def test_no_two_purposes_share_a_stream(kind, target):
     loss = catalogue.make("losses", described.protocol.loss)
     begin(TrainingInputs(described.learners[0], data, loss, streams))
     assert {"noise", "init"} <= set(streams.names)
-    if described.problem.matrix.in_clusters or kind == "outer":  # drawn with the rows, in the order of these
+    in_clusters = described.problem.matrix.structure().in_clusters
+    if in_clusters or kind == "outer":  # drawn with the rows, in the order of these
         once = {"order", "classes"} & set(streams.names)
         streams.names = [*once, *(name for name in streams.names if name not in once)]
     assert len(set(streams.names)) == len(streams.names)
@@ -318,8 +320,9 @@ def test_xor_targets_are_products_of_the_bits_in_either_form(d):
 def test_a_matrix_knows_whether_its_features_are_seen(words, rotate):
     matrix = catalogue.make("matrices", **{**ready("matrices", words["kind"], ""), **words, "rotate": rotate})
     streams = Streams(range(8))  # a rotation of one entry is none in half of the replicas
-    rows = matrix.draw(streams)
-    assert matrix.features_are_seen == np.array_equal(matrix.named(rows), matrix.instances(rows, streams))
+    rows = drawn_rows(matrix, streams)
+    are_seen = np.array_equal(matrix.named(rows), matrix.instances(rows, streams))
+    assert matrix.structure().features_are_seen == are_seen
 
 
 def test_xor_without_permutation_expands_to_sylvesters_matrix():
@@ -424,7 +427,7 @@ def test_values_are_what_matrices_and_targets_say_of_them(kind, target, repeat):
     among = {"signs": {-1.0, 1.0}, "bits": {0.0, 1.0}}
     said = described.problem.label_values
     assert said == "any" or set(data.labels.unique().tolist()) <= among[said]
-    if described.problem.matrix.entries_are_signs:
+    if described.problem.matrix.structure().entries_are_signs:
         assert set(data.instances.rows.unique().tolist()) <= {-1.0, 1.0}
 
 

@@ -18,6 +18,7 @@ from engine.core.streams import Streams
 from engine.losses.square import Square
 from engine.measures import named
 from engine.measures.loss import AverageLoss
+from engine.problems.matrices import drawn_rows
 from engine.problems.matrices.gaussian import Gaussian
 from engine.problems.matrices.hadamard import Hadamard
 from engine.problems.matrices.rademacher import Rademacher
@@ -53,7 +54,7 @@ def of_family(kind: str) -> list[Any]:
 
 def instances(matrix, replicas=REPLICAS):
     streams = Streams(range(replicas))
-    return np.asarray(matrix.instances(matrix.draw(streams), streams), float)
+    return np.asarray(matrix.instances(drawn_rows(matrix, streams), streams), float)
 
 
 def assert_mean(sample, expected, what):
@@ -65,7 +66,7 @@ def assert_mean(sample, expected, what):
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_signs_that_are_declared_independent_have_their_moments(kind):
     for matrix in of_family(kind):
-        if not matrix.independent_signs or matrix.rotate:
+        if not matrix.structure().independent_signs or matrix.rotate:
             continue
         x = instances(matrix)
         first, second = x[:, 0], x[:, 1]
@@ -80,22 +81,22 @@ def test_families_have_the_structure_that_they_declare(kind):
     for matrix in of_family(kind):
         x = instances(matrix, 8)
         gram = x @ x.swapaxes(1, 2)
-        if matrix.is_orthogonal:
+        if matrix.structure().is_orthogonal:
             np.testing.assert_allclose(gram, np.tile(D * np.eye(D), (8, 1, 1)), atol=1e-6)
-        if matrix.has_orthogonal_rows:
+        if matrix.structure().has_orthogonal_rows:
             rows = np.asarray(matrix.rows(Streams(range(8))), float)
             np.testing.assert_allclose(
                 rows @ rows.swapaxes(1, 2), np.tile(D * np.eye(D), (8, 1, 1)), atol=1e-6
             )
-        if matrix.is_hadamard and not matrix.rotate:
+        if matrix.structure().is_hadamard and not matrix.rotate:
             np.testing.assert_array_equal(abs(x), 1)
-        if matrix.is_shifted_hadamard and matrix.repeat is None:
+        if matrix.structure().is_shifted_hadamard and matrix.repeat is None:
             np.testing.assert_allclose(gram, np.tile(D / 4 * (np.eye(D - 1) + 1), (8, 1, 1)), atol=1e-6)
         for values, allowed in (("signs", {-1.0, 1.0}), ("bits", {0.0, 1.0})):
-            if matrix.entry_values == values:
+            if matrix.structure().entry_values == values:
                 assert set(np.unique(x)) <= allowed, matrix
-            if matrix.feature_values == values:
-                assert set(np.unique(matrix.named(matrix.draw(Streams([1]))))) <= allowed, matrix
+            if matrix.structure().feature_values == values:
+                assert set(np.unique(matrix.named(drawn_rows(matrix, Streams([1]))))) <= allowed, matrix
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
@@ -104,10 +105,10 @@ def test_rows_come_in_random_order_and_with_random_signs_where_that_is_declared(
         if matrix.repeat is not None:
             continue
         rows = np.asarray(matrix.rows(Streams(range(1000))), float)
-        signed = 2 * rows - 1 if matrix.is_shifted_hadamard else rows
-        if matrix.random_signs:
+        signed = 2 * rows - 1 if matrix.structure().is_shifted_hadamard else rows
+        if matrix.structure().random_signs:
             assert_mean(signed, 0, f"signs of {matrix}")
-        if matrix.random_order:
+        if matrix.structure().random_order:
             products = signed[:, :, :, None] * signed[:, :, None]  # whatever the sign of a row
             averages = products.mean(0)
             error = np.maximum(products.std(0) / np.sqrt(len(rows)), 1e-6)
@@ -152,9 +153,8 @@ class Wide(Gaussian, frozen=True, tag="wide"):
 class Negated(Correlated, frozen=True, tag="negated"):
     """Rows that are isotropic after all, and whose author says so."""
 
-    @property
-    def isotropic(self):
-        return True
+    def structure(self):
+        return super().structure()._replace(isotropic=True)
 
     @property
     def second_moment(self):
@@ -167,9 +167,8 @@ class Negated(Correlated, frozen=True, tag="negated"):
 class Halves(Negated, frozen=True, tag="halves"):
     """The same at half the size."""
 
-    @property
-    def isotropic(self):
-        return True
+    def structure(self):
+        return super().structure()._replace(isotropic=True)
 
     @property
     def second_moment(self):
@@ -208,7 +207,7 @@ def holds(kind, described):
 
 @pytest.mark.parametrize("matrix", [Correlated(d=D), Stretched(d=D)])
 def test_a_family_that_draws_otherwise_is_not_certified_isotropic(matrix):
-    assert not matrix.isotropic
+    assert not matrix.structure().isotropic
     found = holds("ri-gaussian", with_matrix(matrix))
     assert not found.holds
     what = "requires Gaussian instances, or points of a sphere"
@@ -217,16 +216,16 @@ def test_a_family_that_draws_otherwise_is_not_certified_isotropic(matrix):
 
 
 def test_features_are_those_seen_only_where_a_family_shows_its_rows_themselves():
-    assert Gaussian(d=D).features_are_seen
-    assert not Gaussian(d=D, rotate=True).features_are_seen
-    assert not Stretched(d=D).features_are_seen
+    assert Gaussian(d=D).structure().features_are_seen
+    assert not Gaussian(d=D, rotate=True).structure().features_are_seen
+    assert not Stretched(d=D).structure().features_are_seen
     assert data_of(with_matrix(Stretched(d=D))).w_star is None
 
 
 def test_a_family_with_other_defaults_or_its_own_word_keeps_what_is_declared():
     for matrix in (Wide(d=D), Negated(d=D)):
         assert holds("ri-gaussian", with_matrix(matrix)).holds
-    assert not Correlated(d=D).isotropic, "the word of a derived class is not that of its base"
+    assert not Correlated(d=D).structure().isotropic, "the word of a derived class is not that of its base"
 
 
 @pytest.mark.parametrize(("kind", "noise"), [("ri-gaussian", 0.0), ("noise", 0.1)])
@@ -237,7 +236,7 @@ def test_rows_of_another_size_are_not_bound_as_if_they_had_entries_of_mean_squar
 
 
 def test_a_family_derived_from_hadamard_with_other_rows_is_no_hadamard_matrix():
-    broken = Broken(d=D)
+    broken, matrix = Broken(d=D).structure(), Broken(d=D)
     for claim in (
         "is_hadamard",
         "is_orthogonal",
@@ -250,7 +249,7 @@ def test_a_family_derived_from_hadamard_with_other_rows_is_no_hadamard_matrix():
     assert broken.entry_values == "any"
     assert broken.constant_column is None
     for kind in ("ri-signed", "ri-permuted", "duplicates"):
-        assert not holds(kind, with_matrix(broken)).holds
+        assert not holds(kind, with_matrix(matrix)).holds
     assert not holds("ri-rademacher", with_matrix(Dependent(d=D))).holds
 
 

@@ -22,6 +22,7 @@ from engine.planning import memory as planned_memory
 from engine.planning.run_plan import plan_run
 from engine.problems.data import draw
 from engine.problems.matrices.gaussian import Gaussian
+from engine.problems.problem import Problem
 from engine.problems.targets import Combination
 from engine.protocols.one_pass import Pass as OnePassCourse
 from engine.results import series
@@ -63,7 +64,7 @@ def test_too_much_memory_is_refused_before_anything_is_drawn(monkeypatch):
         raise AssertionError("nothing may be allocated")
 
     monkeypatch.setattr(drawn_data, "draw", never)
-    monkeypatch.setattr(Gaussian, "draw", never)
+    monkeypatch.setattr(Gaussian, "rows", never)
     monkeypatch.setattr(memory_estimate, "available", lambda device: 3 << 30)
     with pytest.raises(BadInput) as caught:
         run(experiment("gaussian", d=65536, replicas=10))
@@ -266,7 +267,7 @@ def test_what_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypa
 @pytest.mark.parametrize(
     ("part", "says"),
     [
-        (Gaussian, "bytes_drawn"),
+        (Problem, "bytes_drawn"),
         (catalogue.members("updates")["gd"], "bytes_held"),
         (catalogue.members("solvers")["lls"], "bytes_held"),
         (catalogue.members("protocols")["one-pass"], "bytes_held"),

@@ -11,6 +11,7 @@ from building import experiment
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
+from engine.problems.matrices import drawn_rows
 from engine.spec import presets
 
 COUNT = 40
@@ -30,7 +31,7 @@ def write(folder, **contents):
 
 def check(matrix, pixels):
     streams = Streams([0, 1])
-    rows, numbers = matrix.draw(streams), matrix.class_numbers(streams)
+    rows, numbers = drawn_rows(matrix, streams), matrix.row_numbers(streams).classes
     flat = pixels.reshape(len(pixels), -1).astype(float)
     for seen, classes in zip(rows, numbers, strict=True):
         restored = np.rint(seen * flat.std() + flat.mean())
@@ -55,8 +56,8 @@ def test_some_classes_of_a_file_are_chosen_in_the_order_given(tmp_path):
     matrix = catalogue.make("matrices", "digits", images=files["colours"], digits=[7, 2], permute=False)
     streams = Streams([0])
     assert matrix.shape() == (8, 3072)
-    assert matrix.class_numbers(streams)[0].tolist() == [1, 0] * 4
-    np.testing.assert_allclose(matrix.draw(streams)[0].std(), 1)
+    assert matrix.row_numbers(streams).classes[0].tolist() == [1, 0] * 4
+    np.testing.assert_allclose(drawn_rows(matrix, streams)[0].std(), 1)
 
 
 def npz(**arrays):

@@ -368,8 +368,8 @@ def test_labels_that_are_declared_to_flip_are_distributed_like_their_negatives(l
             problem.target.check(problem.matrix)
         except BadInput:
             continue
-        signed = problem.matrix.random_signs or problem.matrix.repeat
-        if not (problem.labels_flip and signed) or problem.matrix.is_shifted_hadamard:
+        signed = problem.matrix.structure().random_signs or problem.matrix.repeat
+        if not (problem.labels_flip and signed) or problem.matrix.structure().is_shifted_hadamard:
             continue
         declared.add(problem.target.kind)
         labels_drawn = data_of(described).labels.view(replicas, -1).double().numpy()

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
-from engine.problems.matrices import digits
+from engine.problems.matrices import digits, drawn_rows
 
 ERRORS = 4.5
 REPLICAS = 400
@@ -16,7 +16,7 @@ REPLICAS = 400
 
 def rows_of(replicas=1, **words):
     matrix = catalogue.make("matrices", **words)
-    return matrix.draw(Streams(range(replicas)))
+    return drawn_rows(matrix, Streams(range(replicas)))
 
 
 EXTRA = {
@@ -35,7 +35,7 @@ EXTRA = {
 def test_rows_have_the_second_moment_that_their_settings_declare(words):
     """In standard errors over replicas, or up to rounding where every replica has the same one."""
     matrix = catalogue.make("matrices", **words)
-    rows = matrix.draw(Streams(range(REPLICAS))).astype(np.float64)
+    rows = drawn_rows(matrix, Streams(range(REPLICAS))).astype(np.float64)
     moments = np.einsum("rni,rnj->rij", rows, rows) / rows.shape[1]
     off = abs(moments.mean(0) - matrix.second_moment * np.eye(rows.shape[2]))
     errors = moments.std(0, ddof=1) / np.sqrt(REPLICAS)
@@ -67,7 +67,7 @@ def test_an_entry_of_separable_rows_is_away_from_0_and_the_others_are_gaussian()
 def test_clusters_take_turns_and_lie_around_their_centres():
     words = {"kind": "clusters", "classes": 3, "centres": 2, "d": 50, "n": 600, "sigma": 0.3}
     (rows,) = rows_of(**words)
-    (numbers,) = catalogue.make("matrices", **words).class_numbers(Streams([0]))
+    (numbers,) = catalogue.make("matrices", **words).row_numbers(Streams([0])).classes
     assert numbers.tolist() == [0, 1, 2] * 200
     clusters = rows.reshape(100, 6, 50).swapaxes(0, 1)
     centres = clusters.mean(1)
@@ -120,7 +120,7 @@ def test_digits_are_those_of_scikit_learn_standardised_by_one_mean_and_deviation
     assert rows.std() == pytest.approx(1, abs=1e-12)
     np.testing.assert_allclose(rows * images.std() + images.mean(), images, atol=1e-12)
     matrix = catalogue.make("matrices", "digits", permute=False)
-    assert np.array_equal(matrix.class_numbers(Streams([0]))[0], shown)
+    assert np.array_equal(matrix.row_numbers(Streams([0])).classes[0], shown)
 
 
 def test_normalised_digits_are_less_their_mean_image_and_of_length_1():
@@ -136,12 +136,12 @@ def test_digits_take_turns_as_long_as_there_are_images_of_each(permute):
     words = {"digits": [8, 3, 1], "permute": permute}
     matrix = catalogue.make("matrices", "digits", **words, in_turns=True)
     streams = Streams([4, 5])
-    numbers, rows = matrix.class_numbers(streams), matrix.rows(streams)
+    numbers, rows = matrix.row_numbers(streams).classes, matrix.rows(streams)
     least = min(digits.COUNTS[digit] for digit in (8, 3, 1))
     np.testing.assert_array_equal(numbers[:, : 3 * least], np.tile([0, 1, 2], (2, least)))
     other = catalogue.make("matrices", "digits", **words)
     for one, its, before, given in zip(
-        rows, numbers, other.rows(streams), other.class_numbers(streams), strict=True
+        rows, numbers, other.rows(streams), other.row_numbers(streams).classes, strict=True
     ):
         for digit in range(3):  # of each digit the images come in the order that they have without turns
             np.testing.assert_array_equal(one[its == digit], before[given == digit])
@@ -152,7 +152,7 @@ def test_some_digits_come_in_random_order_each_with_its_class():
     chosen = images[(shown == 8) | (shown == 3)]
     matrix = catalogue.make("matrices", "digits", digits=[8, 3], n=300)
     streams = Streams([4, 5])
-    rows, numbers = matrix.draw(streams), matrix.class_numbers(streams)
+    rows, numbers = drawn_rows(matrix, streams), matrix.row_numbers(streams).classes
     assert matrix.shape() == (300, 64)
     for seen, classes in zip(rows, numbers, strict=True):
         restored = np.rint(seen * chosen.std() + chosen.mean())

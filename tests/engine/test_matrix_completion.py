@@ -38,7 +38,7 @@ def test_instances_are_all_entries_of_a_matrix_each_once(permute):
     assert np.array_equal(rows[0], np.eye(6)) != permute
     assert np.array_equal(rows[0], rows[1]) != permute
     assert matrix.second_moment == pytest.approx((rows[0].T @ rows[0]).mean(0).sum() / 6)
-    assert matrix.entries_of == (None if permute else (2, 3))
+    assert matrix.structure().entries_of == (None if permute else (2, 3))
 
 
 @pytest.mark.parametrize("rank", [1, 2])

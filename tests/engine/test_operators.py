@@ -11,6 +11,7 @@ from engine.core.streams import Streams
 from engine.problems.data import draw
 from engine.problems.hadamard_matrices import sylvester
 from engine.problems.instances import Dense
+from engine.problems.matrices import drawn_rows
 from engine.problems.matrices.hadamard import Hadamard
 from engine.problems.scaled_identity import ScaledIdentity
 from engine.problems.sylvester import MOST_ROWS, Sylvester, Walsh
@@ -44,7 +45,7 @@ def drawn(matrix, target="feature", d=16, replicas=2, **settings):
 
 def tabled(described, replicas=2):
     """The rows [R, n, d] that the family makes as a matrix, without the operator."""
-    return described.problem.matrix.draw(Streams(range(replicas))).astype(np.float64)
+    return drawn_rows(described.problem.matrix, Streams(range(replicas))).astype(np.float64)
 
 
 @pytest.mark.parametrize("bits", [0, 1, 5, 7, 8, 11, 12])

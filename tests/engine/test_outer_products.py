@@ -40,7 +40,7 @@ def test_rows_are_products_of_signed_rows_and_tuples_say_of_which(factors):
     for rotate in (False, True):
         matrix = Outer(factors=factors, rotate=rotate)
         streams = Streams([1, 2])
-        rows, tuples = matrix.rows(streams), matrix.tuples(streams)
+        rows, tuples = matrix.rows(streams), matrix.row_numbers(streams).tuples
         count = int(np.prod(factors))
         np.testing.assert_array_equal(rows @ rows.swapaxes(1, 2), np.tile(count * np.eye(count), (2, 1, 1)))
         for of_replica, numbers in zip(rows, tuples, strict=True):

@@ -9,6 +9,7 @@ from msgspec import structs
 from engine.core import catalogue
 from engine.core.streams import Streams
 from engine.pictures.picture import Picture
+from engine.problems.matrices import drawn_rows
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
@@ -23,7 +24,7 @@ def problem(seed=0, **words):
 def test_rows_are_the_label_two_ones_and_a_block_of_their_own():
     matrix = catalogue.make("matrices", "wilson", n=6, p=0.5)
     streams = Streams([0, 1])
-    rows, classes = matrix.draw(streams), matrix.class_numbers(streams)
+    rows, classes = drawn_rows(matrix, streams), matrix.row_numbers(streams).classes
     assert rows.shape == (2, 6, 33)
     for row, number in zip(rows.reshape(-1, 33), classes.ravel(), strict=True):
         place = int(np.flatnonzero(row[3:])[0])
@@ -97,7 +98,7 @@ def test_the_cosine_with_the_signs_of_what_was_seen_and_the_share_of_minus_ones_
 
 def test_so_many_of_the_first_rows_are_plus_and_minus_one_in_a_random_order():
     matrix = catalogue.make("matrices", "wilson", n=12, p=1, shown=(3, 4))
-    numbers = matrix.class_numbers(Streams(range(40)))
+    numbers = matrix.row_numbers(Streams(range(40))).classes
     assert (numbers[:, :7].sum(1) == 4).all()
     assert (numbers[:, 7:] == 0).all()
     assert len({tuple(row) for row in numbers.tolist()}) > 20

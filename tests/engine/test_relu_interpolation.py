@@ -97,7 +97,7 @@ def test_given_points_come_before_those_that_fill_up():
     expected = np.append(X, np.linspace(-3, 3, 24))
     for replica in rows:
         np.testing.assert_array_equal(replica[:, 0], expected)
-    np.testing.assert_array_equal(matrix.fixed_points, expected)
+    assert matrix.structure().points_are_fixed
     assert matrix.second_moment == pytest.approx(np.square(expected).mean())
     with pytest.raises(BadInput, match="6 points are given, and there are 5"):
         experiment({**POINTS, "n": 5}, "linear-spline")
@@ -106,7 +106,7 @@ def test_given_points_come_before_those_that_fill_up():
 @pytest.mark.parametrize("words", [{"points": "uniform"}, {"rotate": True}, {"repeat": 1}])
 def test_points_that_replicas_draw_are_no_places_of_bends(words):
     matrix = make("matrices", **{**POINTS, **words})
-    assert matrix.fixed_points is None
+    assert not matrix.structure().points_are_fixed
     document = raw({**POINTS, **words}, "linear-spline", {"GD": gd(0.1)})
     document["pictures"] = [{"x": "step", "measure": "slope-variation"}]
     with pytest.raises(BadInput, match="the same in every replica"):

@@ -120,8 +120,8 @@ def test_the_judgement_says_both_that_a_learner_is_not_invariant_and_why_it_is_b
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_rows_that_are_declared_turned_prefer_no_direction(kind):
     for matrix in of_family(kind):
-        assert matrix.is_turned == matrix.rotate
-        if matrix.is_turned:
+        assert matrix.structure().is_turned == matrix.rotate
+        if matrix.structure().is_turned:
             x = instances(matrix)
             assert_mean(x, 0, f"mean of {matrix}")
             for second in (x[:, 0], x[:, 1]):
@@ -131,5 +131,5 @@ def test_rows_that_are_declared_turned_prefer_no_direction(kind):
 
 
 def test_a_family_that_shows_its_rows_in_another_way_is_not_declared_turned():
-    assert not Stretched(d=D, rotate=True).is_turned
+    assert not Stretched(d=D, rotate=True).structure().is_turned
     assert data_of(described(BINDING["ri-signed"], {"EGU±": EGU})).w_star is None

@@ -205,7 +205,7 @@ def factor_signs(factors: tuple[int, ...], tuples: Array) -> Array:
 
 def knowing_the_factors(loss: str, described: Experiment) -> Array:
     """Of a learner that knows which factors a row has, in the order of every replica."""
-    factors = described.problem.matrix.sign_factors
+    factors = described.problem.matrix.structure().sign_factors
     labels = (factor_signs(factors, tuples) for tuples in data_of(described).tuples)
     return np.array([knowing_the_rows(y, loss) for y in labels])
 
@@ -222,7 +222,7 @@ def of_all_tuples(factors: tuple[int, ...]) -> Array:
 
 def linear_in_labels(described: Experiment) -> Array:
     """Least squares over all worlds: 1 and the labels seen predict each unseen label."""
-    y = of_all_tuples(described.problem.matrix.sign_factors)
+    y = of_all_tuples(described.problem.matrix.structure().sign_factors)
     costs_at_k = []
     for k in range(y.shape[1] + 1):
         inputs = np.concatenate([np.ones((len(y), 1)), y[:, :k]], 1)
@@ -233,7 +233,7 @@ def linear_in_labels(described: Experiment) -> Array:
 
 def one_number_for_unseen_rows(described: Experiment) -> Array:
     """Of the best single prediction of all unseen rows, by someone who knows the sum of their labels."""
-    y = of_all_tuples(described.problem.matrix.sign_factors)
+    y = of_all_tuples(described.problem.matrix.structure().sign_factors)
     D = y.shape[1]
     return np.array(
         [np.square(y[:, k:] - y[:, k:].mean(1, keepdims=True)).sum(1).mean() / D for k in range(D)] + [0]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.core.parts import Count, Dimension
 from engine.core.streams import Stream, Streams
-from engine.problems.matrices import Matrix, Rows
+from engine.problems.matrices import Matrix, MatrixStructure, RowNumbers, Rows
 
 
 class Clusters(Matrix, frozen=True, tag="clusters"):
@@ -42,17 +42,15 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
         bool, Meta(title="normalised", description="scale every instance to the length r")
     ] = False
 
+    def structure(self) -> MatrixStructure:
+        return super().structure()._replace(class_count=self.classes)
+
     def size(self) -> tuple[int, int]:
         return self.n, self.d
 
-    def class_count(self) -> int:
-        return self.classes
-
-    def class_numbers(self, streams: Streams) -> NDArray[np.int64]:
-        return np.tile(self._clusters() % self.classes, (len(streams.seeds), 1))
-
-    def cluster_numbers(self, streams: Streams) -> NDArray[np.int64]:
-        return np.tile(self._clusters(), (len(streams.seeds), 1))
+    def row_numbers(self, streams: Streams) -> RowNumbers:
+        clusters = np.tile(self._clusters(), (len(streams.seeds), 1))
+        return RowNumbers(classes=clusters % self.classes, subclasses=clusters)
 
     @property
     def second_moment(self) -> float | None:

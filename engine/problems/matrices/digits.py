@@ -17,7 +17,7 @@ from engine.core.streams import Streams
 from engine.problems.data_files import Version, make_absolute, version_of
 from engine.problems.data_report import DataReport
 from engine.problems.formats.images import Images, read, standardised
-from engine.problems.matrices import Matrix, PermuteRows, Rows
+from engine.problems.matrices import Matrix, MatrixStructure, PermuteRows, RowNumbers, Rows
 from engine.problems.table_settings import FilePath
 
 COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
@@ -103,9 +103,8 @@ class Digits(Matrix, frozen=True, tag="digits"):
             raise BadInput(f"{PLACE}.n", f"{self.n} is more than the {sum(found)} images; take that or fewer")
         return found
 
-    @property
-    def random_order(self) -> bool:
-        return self.permute
+    def structure(self) -> MatrixStructure:
+        return super().structure()._replace(random_order=self.permute, class_count=len(self._digits))
 
     def size(self) -> tuple[int, int]:
         count = sum(self._counts)
@@ -117,11 +116,8 @@ class Digits(Matrix, frozen=True, tag="digits"):
         labels = "" if self.labels is None else f"labels in {Path(self.labels).name}"
         return DataReport(PLACE, self.images, *self.size(), notes=(labels,))
 
-    def class_count(self) -> int:
-        return len(self._digits)
-
-    def class_numbers(self, streams: Streams) -> NDArray[np.int64]:
-        return self._numbers()[self._order(streams)]
+    def row_numbers(self, streams: Streams) -> RowNumbers:
+        return RowNumbers(classes=self._numbers()[self._order(streams)])
 
     def rows(self, streams: Streams) -> Rows:
         pixels, classes = self._collection()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated
 
 import numpy as np
@@ -10,7 +9,7 @@ from msgspec import Meta
 
 from engine.core.parts import MOST, BadField, Count
 from engine.core.streams import Streams
-from engine.problems.matrices import Matrix, PermuteRows, Rows
+from engine.problems.matrices import Matrix, MatrixStructure, PermuteRows, Rows
 
 
 class Entries(Matrix, frozen=True, tag="entries"):
@@ -34,22 +33,19 @@ class Entries(Matrix, frozen=True, tag="entries"):
         if rows * columns > MOST:
             raise BadField("factors", f"{rows} times {columns} entries are too many; take at most {MOST}")
 
+    def structure(self) -> MatrixStructure:
+        rows, columns = self.factors
+        in_turn = not (self.permute or self.repeat or self.rotate)
+        structure = super().structure()
+        return structure._replace(
+            named_sizes={"rows": rows, "columns": columns},
+            random_order=self.permute,
+            entries_of=(rows, columns) if in_turn else None,
+        )
+
     def size(self) -> tuple[int, int]:
         rows, columns = self.factors
         return rows * columns, rows * columns
-
-    @property
-    def named_sizes(self) -> Mapping[str, int]:
-        return dict(zip(("rows", "columns"), self.factors, strict=True))
-
-    @property
-    def random_order(self) -> bool:
-        return self.permute
-
-    @property
-    def entries_of(self) -> tuple[int, int] | None:
-        rows, columns = self.factors
-        return None if self.permute or self.repeat or self.rotate else (rows, columns)
 
     @property
     def second_moment(self) -> float:

@@ -8,13 +8,11 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.core.parts import Values
 from engine.core.streams import Streams
 from engine.problems import table
-from engine.problems.class_labels import Labels
 from engine.problems.data_files import make_absolute
 from engine.problems.data_report import DataReport
-from engine.problems.matrices import Matrix, Rows
+from engine.problems.matrices import Matrix, MatrixStructure, RowNumbers, Rows
 from engine.problems.table_settings import (
     Array,
     Column,
@@ -60,47 +58,34 @@ class File(Matrix, frozen=True, tag="file"):
         super().__post_init__()
         make_absolute(self)
 
-    @property
-    def feature_values(self) -> Values:
-        values = self._table().values
-        return "any" if values == "bits" and self.repeat is not None else values
-
-    @property
-    def entry_values(self) -> Values:
-        return "any" if self.rotate else self.feature_values
-
-    @property
-    def rows_are_given(self) -> bool:
-        return True
-
-    @property
-    def random_order(self) -> bool:
-        return self.permute
+    def structure(self) -> MatrixStructure:
+        held = self._table()
+        classes = None if held.labels is None else held.labels.classes
+        structure = super().structure()
+        return structure._replace(
+            row_values=held.values,
+            class_count=None if classes is None else len(classes.names),
+            random_order=self.permute,
+            rows_are_given=True,
+            given_labels=held.labels,
+        )
 
     def size(self) -> tuple[int, int]:
         n, d = self._table().numbers.shape
         return n, d
 
-    def given_labels(self) -> Labels | None:
-        return self._table().labels
-
-    def class_count(self) -> int | None:
-        labels = self.given_labels()
-        return None if labels is None or labels.classes is None else len(labels.classes.names)
-
-    def class_numbers(self, streams: Streams) -> NDArray[np.int64]:
-        labels = self.given_labels()
-        assert labels is not None, "there are classes"
-        assert labels.classes is not None, "there are classes"
-        return labels.classes.numbers[self.order(streams)]
+    def row_numbers(self, streams: Streams) -> RowNumbers:
+        order, labels = self._order(streams), self._table().labels
+        classes = None if labels is None else labels.classes
+        return RowNumbers(order, None if classes is None else classes.numbers[order])
 
     def data_report(self) -> DataReport:
         return table.report(self._request(), PLACE)
 
     def rows(self, streams: Streams) -> Rows:
-        return self._table().numbers[self.order(streams)]
+        return self._table().numbers[self._order(streams)]
 
-    def order(self, streams: Streams) -> NDArray[np.int64]:
+    def _order(self, streams: Streams) -> NDArray[np.int64]:
         n, _ = self.size()
         if self.permute:
             return streams("order").permutation(n)

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from engine.core.parts import Count, Dimension
 from engine.core.streams import Streams
-from engine.problems.matrices import Matrix, Rows
+from engine.problems.matrices import Matrix, MatrixStructure, Rows
 
 
 class Gaussian(Matrix, frozen=True, tag="gaussian"):
@@ -20,9 +20,8 @@ class Gaussian(Matrix, frozen=True, tag="gaussian"):
     d: Annotated[Dimension, Meta(title="d", description="features")] = 128
     n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
 
-    @property
-    def isotropic(self) -> bool:
-        return self.repeat is None
+    def structure(self) -> MatrixStructure:
+        return super().structure()._replace(isotropic=self.repeat is None)
 
     @property
     def second_moment(self) -> float:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.core.parts import BadField, Features, Values
+from engine.core.parts import BadField, Features
 from engine.core.streams import Streams
 from engine.problems.hadamard_matrices import hadamard, nearest, reached
-from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows, RowSigns
+from engine.problems.matrices import Arrangement, Matrix, MatrixStructure, PermuteRows, Rows, RowSigns
 
 
 class Hadamard(Matrix, frozen=True, tag="hadamard"):
@@ -23,9 +23,6 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
     constant 1 up to the row signs. Source: WKA21 §3; Paley 1933; theory.md §2.
     """
 
-    constant_column: ClassVar[int | None] = 0
-    drawn: ClassVar[Values] = "signs"
-
     d: Annotated[Features, Meta(title="d", description="features and rows: 2, or 4, 8, 12, 16, 20 …")] = 128
     permute: PermuteRows = True
     row_signs: RowSigns = True
@@ -34,28 +31,24 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
         super().__post_init__()
         check_order(self.d)
 
-    @property
-    def is_hadamard(self) -> bool:
-        return True
+    def structure(self) -> MatrixStructure:
+        structure = super().structure()
+        return structure._replace(
+            row_values="signs",
+            constant_column=0,
+            is_hadamard=True,
+            has_orthogonal_rows=True,
+            is_sylvester=is_power_of_two(self.d) and not self.rotate,
+            random_order=self.permute,
+            random_signs=self.row_signs,
+        )
 
     @property
     def second_moment(self) -> float:
         return 1.0
 
-    @property
-    def random_order(self) -> bool:
-        return self.permute
-
-    @property
-    def random_signs(self) -> bool:
-        return self.row_signs
-
     def size(self) -> tuple[int, int]:
         return self.d, self.d
-
-    @property
-    def is_sylvester(self) -> bool:
-        return is_power_of_two(self.d) and not self.rotate
 
     def arrangement(self, streams: Streams) -> Arrangement:
         return arranged(streams, self.d, self.permute, self.row_signs)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import Dimension, Values
+from engine.core.parts import Dimension
 from engine.core.streams import Streams
 from engine.problems.hadamard_matrices import hadamard
-from engine.problems.matrices import Arrangement, Floats, Matrix, PermuteRows, Rows, RowSigns
+from engine.problems.matrices import Arrangement, Floats, Matrix, MatrixStructure, PermuteRows, Rows, RowSigns
 from engine.problems.matrices.hadamard import arranged, check_order, is_power_of_two, placed
 
 
@@ -23,9 +23,6 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
     row: feature j is ½(s_i h_ij + 1). Source: WKA21 Thm 4; theory.md §2.
     """
 
-    constant_column: ClassVar[int | None] = 0
-    drawn: ClassVar[Values] = "bits"
-
     d: Annotated[
         Dimension, Meta(title="d", description="features, one more than rows: 2, or 4, 8, 12, 16, 20 …")
     ] = 128
@@ -36,9 +33,16 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
         super().__post_init__()
         check_order(self.d)
 
-    @property
-    def is_shifted_hadamard(self) -> bool:
-        return True
+    def structure(self) -> MatrixStructure:
+        structure = super().structure()
+        return structure._replace(
+            row_values="bits",
+            constant_column=0,
+            is_shifted_hadamard=True,
+            is_sylvester=is_power_of_two(self.d) and not self.rotate and self.repeat is None,
+            random_order=self.permute,
+            random_signs=self.row_signs,
+        )
 
     @property
     def second_moment(self) -> Floats:
@@ -51,20 +55,8 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
             found += (mean[:, None] + mean) / 4
         return found
 
-    @property
-    def random_order(self) -> bool:
-        return self.permute
-
-    @property
-    def random_signs(self) -> bool:
-        return self.row_signs
-
     def size(self) -> tuple[int, int]:
         return self.d - 1, self.d
-
-    @property
-    def is_sylvester(self) -> bool:
-        return is_power_of_two(self.d) and not self.rotate and self.repeat is None
 
     def arrangement(self, streams: Streams) -> Arrangement:
         order, signs, _ = arranged(streams, self.d - 1, self.permute, self.row_signs)

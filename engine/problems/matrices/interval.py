@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.core.parts import LARGEST, SELDOM, BadField, Count
 from engine.core.streams import Streams
-from engine.problems.matrices import Floats, Matrix, Rows
+from engine.problems.matrices import Floats, Matrix, MatrixStructure, Rows
 
 MOST_GIVEN = 4096
 """Points that are given one by one, at most."""
@@ -47,6 +47,15 @@ class Interval(Matrix, frozen=True, tag="interval"):
         if len(self.first) > self.n:
             raise BadField("first", f"{len(self.first)} points are given, and there are {self.n}; raise n")
 
+    def structure(self) -> MatrixStructure:
+        structure = super().structure()
+        if structure.repeated or structure.rotated:
+            return structure
+        return structure._replace(
+            points_are_fixed=self.points == "spaced" or len(self.first) == self.n,
+            span=(min((self.low, *self.first)), max((self.high, *self.first))),
+        )
+
     def size(self) -> tuple[int, int]:
         return self.n, 1
 
@@ -57,18 +66,6 @@ class Interval(Matrix, frozen=True, tag="interval"):
             return float(np.square(np.append(given, self._spaced())).mean())
         others = (self.low**2 + self.low * self.high + self.high**2) / 3
         return float(np.square(given).sum() + (self.n - len(given)) * others) / self.n
-
-    @property
-    def fixed_points(self) -> Floats | None:
-        drawn = self.points == "uniform" and len(self.first) < self.n
-        given = not drawn and self.repeat is None and not self.rotate
-        return np.append(self.first, self._spaced()) if given else None
-
-    @property
-    def span(self) -> tuple[float, float] | None:
-        if self.repeat is not None or self.rotate:
-            return None
-        return min((self.low, *self.first)), max((self.high, *self.first))
 
     def rows(self, streams: Streams) -> Rows:
         replicas = len(streams.seeds)

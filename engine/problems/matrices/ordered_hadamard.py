@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import BadField, Dimension, Values
+from engine.core.parts import BadField, Dimension
 from engine.core.streams import Streams
 from engine.problems.hadamard_matrices import sylvester
-from engine.problems.matrices import Arrangement, Matrix, Rows
+from engine.problems.matrices import Arrangement, Matrix, MatrixStructure, Rows
 from engine.problems.matrices.hadamard import is_power_of_two
 
 
@@ -22,9 +22,6 @@ class OrderedHadamard(Matrix, frozen=True, tag="ordered-hadamard"):
     Source: theory-open.md §18.
     """
 
-    constant_column: ClassVar[int | None] = 0
-    drawn: ClassVar[Values] = "signs"
-
     d: Annotated[Dimension, Meta(title="d", description="features and rows: a power of two")] = 32
 
     def __post_init__(self) -> None:
@@ -33,21 +30,20 @@ class OrderedHadamard(Matrix, frozen=True, tag="ordered-hadamard"):
             below = 1 << (self.d.bit_length() - 1)
             raise BadField("d", f"{self.d} is not a power of two; take {below} or {2 * below}")
 
-    @property
-    def is_hadamard(self) -> bool:
-        return True
-
-    @property
-    def in_halves(self) -> bool:
-        return self.repeat is None
+    def structure(self) -> MatrixStructure:
+        structure = super().structure()
+        return structure._replace(
+            row_values="signs",
+            constant_column=0,
+            is_hadamard=True,
+            has_orthogonal_rows=True,
+            in_halves=self.repeat is None,
+            is_sylvester=not self.rotate,
+        )
 
     @property
     def second_moment(self) -> float:
         return 1.0
-
-    @property
-    def is_sylvester(self) -> bool:
-        return not self.rotate
 
     def size(self) -> tuple[int, int]:
         return self.d, self.d

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.core.parts import Dimension
 from engine.core.streams import Streams
-from engine.problems.matrices import Matrix, PermuteRows, Rows, RowSigns
+from engine.problems.matrices import Matrix, MatrixStructure, PermuteRows, Rows, RowSigns
 
 
 class Orthogonal(Matrix, frozen=True, tag="orthogonal"):
@@ -25,24 +25,18 @@ class Orthogonal(Matrix, frozen=True, tag="orthogonal"):
     permute: PermuteRows = True
     row_signs: RowSigns = True
 
+    def structure(self) -> MatrixStructure:
+        structure = super().structure()
+        return structure._replace(
+            has_orthogonal_rows=True, random_order=self.permute, random_signs=self.row_signs
+        )
+
     @property
     def second_moment(self) -> float:
         return 1.0
 
-    @property
-    def random_order(self) -> bool:
-        return self.permute
-
-    @property
-    def random_signs(self) -> bool:
-        return self.row_signs
-
     def size(self) -> tuple[int, int]:
         return self.d, self.d
-
-    @property
-    def has_orthogonal_rows(self) -> bool:
-        return True
 
     def rows(self, streams: Streams) -> Rows:
         rows = np.tile(np.sqrt(self.d) * np.eye(self.d), (len(streams.seeds), 1, 1))

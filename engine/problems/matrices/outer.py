@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import reduce
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.factors import Factors, Several, Side, check_factors, sizes_of
-from engine.core.parts import MOST, BadField, Values
+from engine.core.parts import MOST, BadField
 from engine.core.streams import Streams
 from engine.problems.hadamard_matrices import hadamard
-from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows
+from engine.problems.matrices import Arrangement, Matrix, MatrixStructure, PermuteRows, RowNumbers, Rows
 from engine.problems.matrices.hadamard import arranged, check_order, is_power_of_two, placed
 
 BY_DEFAULT = (8, 8)
@@ -33,9 +32,6 @@ class Outer(Matrix, frozen=True, tag="outer"):
     those of a Hadamard matrix of order D, but their signs are not D independent ones, and the bounds that
     require these do not apply. A single factor is `hadamard`. Source: theory-open.md §17.
     """
-
-    constant_column: ClassVar[int | None] = 0
-    drawn: ClassVar[Values] = "signs"
 
     factors: Factors = None
     side: Side = None
@@ -59,45 +55,32 @@ class Outer(Matrix, frozen=True, tag="outer"):
         """The size of every factor."""
         return sizes_of(self.factors, self.side, self.count) or BY_DEFAULT
 
-    @property
-    def named_sizes(self) -> Mapping[str, int]:
-        return dict(zip(("rows", "columns"), self.sizes, strict=True)) if len(self.sizes) == 2 else {}
-
-    @property
-    def is_hadamard(self) -> bool:
-        return not self.row_signs or len(self.sizes) == 1
-
-    @property
-    def has_orthogonal_rows(self) -> bool:
-        return True
-
-    @property
-    def sign_factors(self) -> tuple[int, ...]:
-        return self.sizes if self.row_signs else ()
+    def structure(self) -> MatrixStructure:
+        sizes = self.sizes
+        structure = super().structure()
+        return structure._replace(
+            row_values="signs",
+            named_sizes=dict(zip(("rows", "columns"), sizes, strict=True)) if len(sizes) == 2 else {},
+            constant_column=0,
+            is_hadamard=not self.row_signs or len(sizes) == 1,
+            has_orthogonal_rows=True,
+            sign_factors=sizes if self.row_signs else (),
+            is_sylvester=all(map(is_power_of_two, sizes)) and not self.rotate,
+            random_order=self.permute,
+            random_signs=self.row_signs and len(sizes) == 1,
+        )
 
     @property
     def second_moment(self) -> float:
         return 1.0
 
-    @property
-    def random_order(self) -> bool:
-        return self.permute
-
-    @property
-    def random_signs(self) -> bool:
-        return self.row_signs and len(self.sizes) == 1
-
-    @property
-    def is_sylvester(self) -> bool:
-        return all(map(is_power_of_two, self.sizes)) and not self.rotate
-
     def size(self) -> tuple[int, int]:
         entries = math.prod(self.sizes)
         return entries, entries
 
-    def tuples(self, streams: Streams) -> NDArray[np.int64]:
+    def row_numbers(self, streams: Streams) -> RowNumbers:
         order = self._order(streams)
-        return np.stack(np.unravel_index(order, self.sizes), -1)
+        return RowNumbers(tuples=np.stack(np.unravel_index(order, self.sizes), -1))
 
     def arrangement(self, streams: Streams) -> Arrangement:
         order = self._order(streams)

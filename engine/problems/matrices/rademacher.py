@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import Count, Dimension, Values
+from engine.core.parts import Count, Dimension
 from engine.core.streams import Streams
-from engine.problems.matrices import Matrix, Rows
+from engine.problems.matrices import Matrix, MatrixStructure, Rows
 
 
 class Rademacher(Matrix, frozen=True, tag="rademacher"):
@@ -18,18 +18,15 @@ class Rademacher(Matrix, frozen=True, tag="rademacher"):
     Source: WKA21 §6 (experiments); theory.md §2.
     """
 
-    drawn: ClassVar[Values] = "signs"
-
     d: Annotated[Dimension, Meta(title="d", description="features")] = 128
     n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
+
+    def structure(self) -> MatrixStructure:
+        return super().structure()._replace(row_values="signs", independent_signs=self.repeat is None)
 
     @property
     def second_moment(self) -> float:
         return 1.0
-
-    @property
-    def independent_signs(self) -> bool:
-        return self.repeat is None
 
     def size(self) -> tuple[int, int]:
         return self.n or self.d, self.d

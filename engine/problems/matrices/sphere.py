@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.core.parts import Count, Dimension
 from engine.core.streams import Streams
-from engine.problems.matrices import Matrix, Rows
+from engine.problems.matrices import Matrix, MatrixStructure, Rows
 
 
 class Sphere(Matrix, frozen=True, tag="sphere"):
@@ -25,13 +25,12 @@ class Sphere(Matrix, frozen=True, tag="sphere"):
     def size(self) -> tuple[int, int]:
         return self.n or self.d, self.d
 
+    def structure(self) -> MatrixStructure:
+        return super().structure()._replace(on_sphere=self.repeat is None)
+
     @property
     def second_moment(self) -> float:
         return 1.0
-
-    @property
-    def on_sphere(self) -> bool:
-        return self.repeat is None
 
     def rows(self, streams: Streams) -> Rows:
         rows = streams("matrix").normal(*self.size())

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import Count, Dimension, Values
+from engine.core.parts import Count, Dimension
 from engine.core.streams import Streams
-from engine.problems.matrices import Matrix, Rows
+from engine.problems.matrices import Matrix, MatrixStructure, Rows
 
 
 class Threshold(Matrix, frozen=True, tag="threshold"):
@@ -27,17 +27,8 @@ class Threshold(Matrix, frozen=True, tag="threshold"):
         Literal["bits", "signs"], Meta(title="values", description="of features: 0 and 1, or −1 and +1")
     ] = "bits"
 
-    @property
-    def feature_values(self) -> Values:
-        return self.values
-
-    @property
-    def features_are_seen(self) -> bool:
-        return False
-
-    @property
-    def isotropic(self) -> bool:
-        return self.repeat is None
+    def structure(self) -> MatrixStructure:
+        return super().structure()._replace(named_values=self.values, isotropic=self.repeat is None)
 
     @property
     def second_moment(self) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.core.parts import MOST, SELDOM, BadField, Count
 from engine.core.streams import Streams
-from engine.problems.matrices import Floats, Matrix, Rows
+from engine.problems.matrices import Floats, Matrix, MatrixStructure, RowNumbers, Rows
 
 Examples = Annotated[int, Meta(ge=0, le=MOST)]
 
@@ -40,17 +40,16 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
         if self.shown is not None and sum(self.shown) > self.n:
             raise BadField("shown", f"{sum(self.shown)} rows of {self.n}; take fewer, or more rows n")
 
+    def structure(self) -> MatrixStructure:
+        return super().structure()._replace(private_entries=self.private, class_count=2)
+
     def size(self) -> tuple[int, int]:
         return self.n, SHARED + self.private * self.n
 
-    @property
-    def private_entries(self) -> int:
-        return self.private
+    def row_numbers(self, streams: Streams) -> RowNumbers:
+        return RowNumbers(classes=self._classes(streams))
 
-    def class_count(self) -> int:
-        return 2
-
-    def class_numbers(self, streams: Streams) -> NDArray[np.int64]:
+    def _classes(self, streams: Streams) -> NDArray[np.int64]:
         drawn = streams("classes").uniform(self.n)
         numbers = (drawn >= self.p).astype(np.int64)
         if self.shown is not None:
@@ -59,7 +58,7 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
         return numbers
 
     def rows(self, streams: Streams) -> Rows:
-        labels = 1.0 - 2 * self.class_numbers(streams)
+        labels = 1.0 - 2 * self._classes(streams)
         rows = np.zeros((len(labels), *self.size()))
         rows[:, :, 0], rows[:, :, 1:SHARED] = labels, 1.0
         for row in range(self.n):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.core.parts import BadField, Dimension, Values
+from engine.core.parts import BadField, Dimension
 from engine.core.streams import Streams
 from engine.problems.hadamard_matrices import sylvester
-from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows
+from engine.problems.matrices import Arrangement, Matrix, MatrixStructure, PermuteRows, Rows
 from engine.problems.matrices.hadamard import arranged
 
 
@@ -24,9 +24,6 @@ class XOR(Matrix, frozen=True, tag="xor"):
     product 0 is the constant 1 and bit j is product 2^j. With bits alone `repeat` flips the bits, and a
     product of evenly many of them stays. Source: WKA21 §4; theory.md §2.
     """
-
-    constant_column: ClassVar[int | None] = 0
-    drawn: ClassVar[Values] = "signs"
 
     d: Annotated[Dimension, Meta(title="d", description="products and rows: a power of two")] = 128
     features: Annotated[
@@ -41,22 +38,21 @@ class XOR(Matrix, frozen=True, tag="xor"):
             below = 1 << (self.d.bit_length() - 1)
             raise BadField("d", f"{self.d} is not a power of two; take {below} or {2 * below}")
 
-    @property
-    def is_hadamard(self) -> bool:
-        return self.features == "products"
-
-    @property
-    def is_cube(self) -> bool:
-        return self.features == "bits" and self.repeat is None and not self.rotate
-
-    @property
-    def features_are_seen(self) -> bool:
-        return self.features == "products" and not self.rotate
-
-    @property
-    def features_are_odd(self) -> bool:
-        """A product of evenly many bits stays when all bits change sign."""
-        return self.features == "products"
+    def structure(self) -> MatrixStructure:
+        products = self.features == "products"
+        structure = super().structure()
+        return structure._replace(
+            features_are_odd=products,  # a product of evenly many bits stays when all bits change sign
+            features_are_seen=products and not self.rotate,
+            features_made=self.d if products else self.bits,
+            row_values="signs",
+            constant_column=0,
+            is_hadamard=products,
+            has_orthogonal_rows=products,
+            is_sylvester=products and not self.rotate,
+            is_cube=not products and self.repeat is None and not self.rotate,
+            random_order=self.permute,
+        )
 
     @property
     def bits(self) -> int:
@@ -67,19 +63,11 @@ class XOR(Matrix, frozen=True, tag="xor"):
     def second_moment(self) -> float:
         return 1.0
 
-    @property
-    def random_order(self) -> bool:
-        return self.permute
-
     def size(self) -> tuple[int, int]:
         return self.d, self.bits if self.features == "bits" else self.d
 
     def feature_count(self) -> int:
         return self.d
-
-    @property
-    def is_sylvester(self) -> bool:
-        return self.features_are_seen
 
     def arrangement(self, streams: Streams) -> Arrangement:
         return arranged(streams, self.d, self.permute, row_signs=False)
@@ -101,10 +89,6 @@ class XOR(Matrix, frozen=True, tag="xor"):
         return lambda places: np.stack(
             [[product(each, place) for place in some] for each, some in zip(rows, places, strict=True)]
         )
-
-    @property
-    def features_made(self) -> int:
-        return self.bits if self.features == "bits" else self.d
 
     def named(self, rows: Rows) -> Rows:
         if self.features == "products":

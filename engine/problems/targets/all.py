@@ -16,14 +16,15 @@ class All(Target, frozen=True, tag="all"):
     """
 
     def structure(self, matrix: Matrix) -> TargetStructure:
+        values = matrix.structure().feature_values
         return TargetStructure(
-            values=matrix.feature_values,
+            values=values,
             linear=True,
             has_w_star=True,
             unit=True,
             are_features=True,
             is_odd=True,
-            is_never_zero=matrix.feature_values == "signs",
+            is_never_zero=values == "signs",
         )
 
     def columns(self, matrix: Matrix) -> int:

@@ -46,11 +46,11 @@ class Classes(Target, frozen=True, tag="classes"):
     ] = False
 
     def columns(self, matrix: Matrix) -> int:
-        count = matrix.class_count()
+        count = matrix.structure().class_count
         return 1 if count is None or not self._one_hot(matrix) else count
 
     def check(self, matrix: Matrix) -> None:
-        if matrix.class_count() is None:
+        if matrix.structure().class_count is None:
             raise BadInput(
                 "problem.target.kind",
                 f"the instances of {matrix.kind} have no classes; take [problem.matrix] kind = "
@@ -60,16 +60,16 @@ class Classes(Target, frozen=True, tag="classes"):
             raise BadInput("problem.matrix.repeat", "the negative of an instance has no class; leave it out")
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
-        numbers = matrix.class_numbers(streams)
+        numbers = _classes(matrix, streams)
         if self.corrupted > 0:
             numbers = self._corrupted(numbers, matrix, streams)
         return self._labels(numbers, matrix)
 
     def true_labels(self, matrix: Matrix, streams: Streams) -> Rows | None:
-        return None if self.corrupted == 0 else self._labels(matrix.class_numbers(streams), matrix)
+        return None if self.corrupted == 0 else self._labels(_classes(matrix, streams), matrix)
 
     def data_report(self, matrix: Matrix) -> DataReport | None:
-        report, labels = matrix.data_report(), matrix.given_labels()
+        report, labels = matrix.data_report(), matrix.structure().given_labels
         if report is None or labels is None or labels.classes is None:
             return super().data_report(matrix)
         classes = labels.classes.with_a_target_each if self.each else labels.classes.in_words
@@ -79,15 +79,16 @@ class Classes(Target, frozen=True, tag="classes"):
         """Labels [R, m, n] of classes [R, n]."""
         if not self._one_hot(matrix):
             return np.where(numbers[:, None] == 0, 1.0, -1.0)
-        count = matrix.class_count()
+        count = matrix.structure().class_count
         assert count is not None, "check() admits no other family"
         one_hot: Rows = (numbers[:, None] == np.arange(count)[:, None]).astype(np.float64)
         return one_hot if self.size == "1" else np.sqrt(count) * one_hot
 
     def _corrupted(self, numbers: Numbers, matrix: Matrix, streams: Streams) -> Numbers:
         """Classes [R, n] of which a share in every cluster is another one."""
-        count, clusters = matrix.class_count(), matrix.cluster_numbers(streams)
+        count, clusters = matrix.structure().class_count, matrix.row_numbers(streams).clusters
         assert count is not None, "check() admits no other family"
+        assert clusters is not None, "check() admits no other family"
         draws = streams("corrupted")
         by_chance, others = draws.uniform(numbers.shape[1]), 1 + draws.integers(count - 1, numbers.shape[1])
         found = numbers.copy()
@@ -104,7 +105,14 @@ class Classes(Target, frozen=True, tag="classes"):
         return TargetStructure("bits" if self.size == "1" else "any", one_hot=True)
 
     def _one_hot(self, matrix: Matrix) -> bool:
-        return self.each or matrix.class_count() != 2
+        return self.each or matrix.structure().class_count != 2
+
+
+def _classes(matrix: Matrix, streams: Streams) -> Numbers:
+    """The class of each row, [R, n]."""
+    classes = matrix.row_numbers(streams).classes
+    assert classes is not None, "check() admits no other family"
+    return classes
 
 
 def _one_of_each_stretch(by_chance: Floats, share: float) -> Numbers:

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from engine.core.parts import BadInput, Dimension
 from engine.core.streams import Streams
-from engine.problems.matrices import Matrix, Rows
+from engine.problems.matrices import Matrix, Rows, repeated
 from engine.problems.targets import Target, TargetStructure
 
 
@@ -39,7 +39,7 @@ class Coin(Target, frozen=True, tag="coin"):
             one_hot: Rows = (drawn == np.arange(self.classes)[:, None]).astype(np.float64)
             return one_hot
         coins = streams("target").signs(n, 1).astype(np.float64)
-        return matrix.repeated(coins).swapaxes(1, 2)
+        return repeated(coins, matrix.repeat).swapaxes(1, 2)
 
     def structure(self, matrix: Matrix) -> TargetStructure:
         if self.classes > 2:

@@ -20,9 +20,9 @@ class Constant(Target, frozen=True, tag="constant"):
     """
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:
-        if matrix.constant_column is None:
+        if (column := matrix.structure().constant_column) is None:
             return None
-        return Combination.of(np.array([matrix.constant_column]), 1.0, len(streams.seeds))
+        return Combination.of(np.array([column]), 1.0, len(streams.seeds))
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         n, _ = matrix.shape()
@@ -30,8 +30,9 @@ class Constant(Target, frozen=True, tag="constant"):
 
     def structure(self, matrix: Matrix) -> TargetStructure:
         # The label 1 of families without a constant feature does not change sign with the instance.
-        is_feature = matrix.constant_column is not None
-        values = matrix.feature_values
+        structure = matrix.structure()
+        is_feature = structure.constant_column is not None
+        values = structure.feature_values
         if not is_feature:
             values = "bits" if values == "bits" else "signs"
         return TargetStructure(

@@ -17,14 +17,15 @@ class Doubled(Target, frozen=True, tag="doubled"):
     """
 
     def structure(self, matrix: Matrix) -> TargetStructure:
+        of_signs = matrix.structure().feature_values == "signs"
         return TargetStructure(
-            values="signs" if matrix.feature_values == "signs" else "any",
+            values="signs" if of_signs else "any",
             linear=True,
             has_w_star=True,
             unit=True,
             with_negatives=True,
             is_odd=True,
-            is_never_zero=matrix.feature_values == "signs",
+            is_never_zero=of_signs,
         )
 
     def columns(self, matrix: Matrix) -> int:

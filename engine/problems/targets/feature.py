@@ -31,15 +31,16 @@ class Feature(Target, frozen=True, tag="feature"):
             )
 
     def structure(self, matrix: Matrix) -> TargetStructure:
+        values = matrix.structure().feature_values
         return TargetStructure(
-            values=matrix.feature_values,
+            values=values,
             linear=True,
             has_w_star=True,
             unit=True,
             fixed_feature=self.index,
             are_features=True,
             is_odd=True,
-            is_never_zero=matrix.feature_values == "signs",
+            is_never_zero=values == "signs",
         )
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:

@@ -59,7 +59,7 @@ class File(Target, frozen=True, tag="file"):
         return int(targets)
 
     def check(self, matrix: Matrix) -> None:
-        if not matrix.rows_are_given:
+        if not matrix.structure().rows_are_given:
             raise BadInput(
                 f"{PLACE}.kind",
                 f"labels from a file need instances from a file, and the matrix is {matrix.kind}; "
@@ -77,7 +77,9 @@ class File(Target, frozen=True, tag="file"):
             raise BadInput(f"{PLACE}.path", fault)
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
-        return self._labels(matrix).numbers[matrix.order(streams)].swapaxes(1, 2)
+        order = matrix.row_numbers(streams).in_file
+        assert order is not None, "check() admits no other family"
+        return self._labels(matrix).numbers[order].swapaxes(1, 2)
 
     def structure(self, matrix: Matrix) -> TargetStructure:
         labels = self._labels(matrix)
@@ -100,7 +102,7 @@ class File(Target, frozen=True, tag="file"):
             labels = table.read(self._request(matrix), PLACE).labels
             assert labels is not None, "all columns are labels"
             return labels
-        if (labels := matrix.given_labels()) is None:
+        if (labels := matrix.structure().given_labels) is None:
             raise BadInput(
                 f"{PLACE}.path",
                 "missing; give a file of labels here, or name the column of labels by problem.matrix.label",
@@ -109,7 +111,7 @@ class File(Target, frozen=True, tag="file"):
 
     def _request(self, matrix: Matrix) -> table.Request:
         assert self.path is not None, "a file is named"
-        n = matrix.shape()[0] if matrix.rows_are_given else None
+        n = matrix.shape()[0] if matrix.structure().rows_are_given else None
         return table.Request(self.path, self._settings(), is_target=True, rows_wanted=n)
 
     def _settings(self) -> TableSettings:

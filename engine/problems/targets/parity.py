@@ -32,7 +32,7 @@ class Parity(Target, frozen=True, tag="parity"):
         return TargetStructure("signs", is_any_parity=self.degree == "any", is_odd=odd, is_never_zero=True)
 
     def check(self, matrix: Matrix) -> None:
-        if matrix.feature_values != "signs":
+        if matrix.structure().feature_values != "signs":
             raise BadInput(
                 "problem.target.kind",
                 f"a parity is of features ±1, and those of {matrix.kind} are not; "

@@ -24,7 +24,8 @@ class Sparse(Target, frozen=True, tag="sparse"):
     signs: Annotated[bool, Meta(title="signs", description="flip each non-zero weight at random")] = False
 
     def structure(self, matrix: Matrix) -> TargetStructure:
-        features, flipped = matrix.feature_values, self.signs and matrix.feature_values == "bits"
+        features = matrix.structure().feature_values
+        flipped = self.signs and features == "bits"
         return TargetStructure(
             "any" if self.r > 1 or flipped else features,
             linear=True,

@@ -38,7 +38,7 @@ class Weights(Target, frozen=True, tag="weights"):
     ] = 1
 
     def structure(self, matrix: Matrix) -> TargetStructure:
-        features, weights = matrix.feature_values, [weight for weight in self._all if weight != 0]
+        features, weights = matrix.structure().feature_values, [weight for weight in self._all if weight != 0]
         feature = self._all.index(1.0) if weights == [1.0] else None
         negated: Values = "signs" if weights == [-1.0] and features == "signs" else "any"
         return TargetStructure(
