@@ -139,7 +139,7 @@ PROCESS_CLOCK = 2
 HEADLESS = """
 import os, sys, threading, time
 from engine.runtime import worker
-from engine.spec import documents, presets
+from engine.spec import presets, sweep
 from engine.runtime.run import Finished, Loaded
 times = {}
 done = threading.Event()
@@ -148,7 +148,7 @@ def received(event):
     if isinstance(event, Finished):
         done.set()
 changes = [value for option, value in zip(sys.argv, sys.argv[1:]) if option == "--set"]
-whole = documents.only(presets.load("hadamard-128", changes))
+whole = sweep.only(presets.load("hadamard-128", changes))
 worker.Worker(whole, received, max(1, (os.cpu_count() or 2) - 1)).start()
 done.wait()
 print(times[Finished] - times[Loaded], flush=True)

@@ -49,9 +49,9 @@ UNKNOWN = 10.0
 HEAD = """# Gallery
 
 One chart for every preset, the first of its pictures, with the caption that the program wrote from the data
-of a real run. `make update` writes this page; it runs what is new or was changed. The times are those of one
-processor core. In the app, `p` lists the presets with these charts; `hadamard-tui --preset NAME --run` opens
-one.
+of a real run. `make update` writes this page. It runs presets that are new or changed. The times are those of
+one processor core. In the app, `p` lists the presets with these charts; `hadamard-tui --preset NAME --run`
+opens one.
 """
 
 

@@ -227,7 +227,7 @@ class MeasureStructure(NamedTuple):
     """Up to this its values count as 0, as what steps make of rounding."""
 
     of_labels: bool = False
-    """Whether it is what is predicted along instances, so that examples can be shown beside it."""
+    """Whether its values are predictions along instances, so that labels can be drawn beside them."""
 
 
 class MeasureNeeds(NamedTuple):

@@ -54,11 +54,11 @@ def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Coun
         if planned.backend.needs.matrix and linear:
             measured[place] += evaluators.bytes_held(sizes)
         if learner.architecture is not None:
-            kept = sum(_numbers_kept(measure, learner, problem) for measure in measures)
-            parts["protocol"] += sizes.models * sizes.batch * records * DERIVED * kept
-        others = sum(measure.needs().under is not None for measure in measures)
+            numbers = sum(_numbers_kept(measure, learner, problem) for measure in measures)
+            parts["protocol"] += sizes.models * sizes.batch * records * DERIVED * numbers
+        coupled_runs = sum(measure.needs().under is not None for measure in measures)
         turned = replicas * sizes.n * sizes.d * sizes.item + DERIVED * ROTATED * sizes.d**2
-        parts[place] += others * (parts[place] + turned)
+        parts[place] += coupled_runs * (parts[place] + turned)
     place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
     parts[place] += most
     item, as_matrix = learners[0].sizes.item, takes_matrix(learners)
@@ -112,9 +112,9 @@ def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> in
     predicted = 3 * sizes.item * sizes.predicted if predicts else 0
     signals = 3 * sizes.item * sizes.nets // sizes.models * sizes.n * sizes.units
     start = any(measure.needs().start for measure in measures) * sizes.nets * sizes.parameters * sizes.item
-    derived = max((one.bytes_held(sizes) for one in measures if one.needs().parameters), default=0)
-    others = max((one.bytes_held(sizes) for one in measures if not one.needs().parameters), default=0)
-    return predicted + signals + start + derived + others
+    derived = [measure.bytes_held(sizes) for measure in measures if measure.needs().parameters]
+    of_predictions = [measure.bytes_held(sizes) for measure in measures if not measure.needs().parameters]
+    return predicted + signals + start + max(derived, default=0) + max(of_predictions, default=0)
 
 
 def scatters(plan: RunPlan) -> bool:

@@ -77,12 +77,12 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
         return _of_maps(claim, seen)
     outcomes: dict[str, Outcome] = {}
     for apart in dict.fromkeys(curve.apart for curve in seen.curves):
-        here, one = results.sweep.claims_along(seen.picture, apart)[number], seen.at(apart)
-        learners = dict.fromkeys(curve.learner for curve in one.curves if not curve.is_reference)
+        claim_along, along = results.sweep.claims_along(seen.picture, apart)[number], seen.at(apart)
+        learners = dict.fromkeys(curve.learner for curve in along.curves if not curve.is_reference)
         for name in [claim.curve] if claim.curve is not None else learners:
             try:
-                curve = one.curve(name)
-                outcome = _of_curve(msgspec.structs.replace(here, curve=name), one)
+                curve = along.curve(name)
+                outcome = _of_curve(msgspec.structs.replace(claim_along, curve=name), along)
                 outcomes[seen.short_name(curve)] = outcome._replace(claim=claim)
             except KeyError:  # a learner that is not at these points, or of which nothing is recorded yet
                 continue

@@ -26,15 +26,15 @@ def known_at(results: Results, number: int) -> frozenset[str]:
     sweep = results.sweep
     point = sweep.points[number]
     reading = [
-        (picture, axis)
-        for axis, each in enumerate(sweep.axes)
-        if each.until is not None
+        (picture, number_of_axis)
+        for number_of_axis, axis in enumerate(sweep.axes)
+        if axis.until is not None
         for picture in sweep.experiment.pictures
-        if picture.reading is not None and picture.reading.over == each.name and point.is_in(picture)
+        if picture.reading is not None and picture.reading.over == axis.name and point.is_in(picture)
     ]
     names = frozenset(learner.name for learner in point.experiment.learners)
-    for picture, axis in reading:
-        names &= _known(picture, _along(results, point, axis))
+    for picture, number_of_axis in reading:
+        names &= _known(picture, _along(results, point, number_of_axis))
     return names if reading else frozenset()
 
 

@@ -9,9 +9,8 @@ from types import MappingProxyType
 from msgspec import structs
 
 from engine.results.trace import Trace
-from engine.spec.documents import only
 from engine.spec.experiment import Experiment
-from engine.spec.sweep import Sweep
+from engine.spec.sweep import Sweep, only
 
 
 @dataclass(frozen=True, eq=False)

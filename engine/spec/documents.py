@@ -68,11 +68,6 @@ def _with_each_learner(found: Sweep) -> list[Experiment]:
     return there
 
 
-def only(experiment: Experiment) -> Sweep:
-    """The sweep of an experiment without axes."""
-    return Sweep((), (Point((), {}, "", experiment),))
-
-
 def first(raw: Mapping[str, Any]) -> Experiment:
     """The experiment at the first point that has a learner. Raises: BadInput."""
     axes = axes_of(raw)

@@ -112,3 +112,8 @@ class Sweep:
         """The names of all learners in their order, also of those that are not at every point."""
         there = dict.fromkeys(learner.name for point in self.points for learner in point.experiment.learners)
         return tuple(dict.fromkeys([*(name for name in self.order if name in there), *there]))
+
+
+def only(experiment: Experiment) -> Sweep:
+    """The sweep of an experiment without axes."""
+    return Sweep((), (Point((), {}, "", experiment),))

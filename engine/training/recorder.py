@@ -14,7 +14,7 @@ from engine.core.params import Params
 from engine.core.singular_values import looked_at
 from engine.hypotheses.hypothesis import Parametrised, Weighted
 from engine.learners.limit import Limit
-from engine.measures import Measure, Probe
+from engine.measures import Measure, MeasureSchedule, Probe
 from engine.problems.data import Data
 from engine.training.evaluators import Evaluator
 from engine.training.evaluators.by_predictions import ByPredictions, seen_counts
@@ -120,12 +120,13 @@ class Recorder:
         kept = _signal_weights(hypothesis) if weights is None else weights
         self._kept = None if kept is None else kept_records(records, data.instances.d, kept.itemsize)
         self._loss, self._order = inputs.loss, order
-        self._others = [
-            measure
+        # Each record reads the schedules, so they are computed once, here.
+        self._schedules = {
+            measure: measure.schedule()
             for measure in measures
             if measure.name not in self._evaluator.serves
             and not (measure.needs().weights and weights is None)
-        ]
+        }
         self._every_record, self._last = every_record, records - 1
         self._limit = None if inputs.learner.tends_to is None else Limit(inputs.learner.tends_to, data)
         self._start: Params | None = None
@@ -134,14 +135,14 @@ class Recorder:
         self._waiting = 0
         self._first: Mapping[Measure, torch.Tensor] | None = None
         self._weights: dict[int, torch.Tensor] = {}
-        self._values: dict[str, dict[int, torch.Tensor]] = {measure.name: {} for measure in self._others}
+        self._values: dict[str, dict[int, torch.Tensor]] = {measure.name: {} for measure in self._schedules}
 
     def take(self, clocks: Mapping[str, Time], seen: int | torch.Tensor) -> None:
         """Record the hypothesis when the clocks say this, after `seen` examples, one number or [B, 1]."""
         if self.keeps(self._taken):
             kept = self._first_weights() if self._keeping is None else self._keeping.kept()
             self._weights[self._waiting] = kept
-        known = self._measure_others(seen) if self._others else None
+        known = self._measure_others(seen) if self._schedules else None
         if known is not None and isinstance(self._evaluator, ByPredictions) and self._evaluator.takes_known:
             self._evaluator.take_known(known, seen)
         else:
@@ -157,17 +158,19 @@ class Recorder:
 
     def looks(self, record: int) -> bool:
         """Whether more than the loss and the first weights will be needed of the hypothesis at a record."""
-        return any(self._due(one, record) for one in self._others) or self._evaluator.looks(record)
+        return any(
+            self._due(schedule, record) for schedule in self._schedules.values()
+        ) or self._evaluator.looks(record)
 
     def _measure_others(self, seen: int | torch.Tensor) -> torch.Tensor | None:
         """What the measures say that the evaluator does not have, at records where it is their turn.
 
         Returns the predictions of all rows [B, n], if some of these were made of them.
         """
-        of_start = self._taken == 0 and any(one.needs().start for one in self._others)
+        of_start = self._taken == 0 and any(measure.needs().start for measure in self._schedules)
         if of_start and isinstance(self._hypothesis, Parametrised):
             self._start = {name: tensor.clone() for name, tensor in self._hypothesis.params.items()}
-        due = [measure for measure in self._others if self._due(measure, self._taken)]
+        due = [measure for measure, schedule in self._schedules.items() if self._due(schedule, self._taken)]
         if not due:
             return None
         probe = Probe(
@@ -185,9 +188,8 @@ class Recorder:
             self._first = probe.values
         return probe.known_predictions
 
-    def _due(self, measure: Measure, record: int) -> bool:
-        """Whether a measure is made at a record."""
-        schedule = measure.schedule()
+    def _due(self, schedule: MeasureSchedule, record: int) -> bool:
+        """Whether a measure of this schedule is made at a record."""
         if schedule.ends_only:
             return record in (0, self._last)
         return self._every_record or not schedule.expensive or looked_at(record)
@@ -204,7 +206,7 @@ class Recorder:
         found = self._evaluator.measured()
         measures = {name: torch.cat(parts).cpu().numpy() for name, parts in found.items()}
         arrays: dict[str, dict[int, NDArray[np.float64]]] = {}
-        for measure in self._others:
+        for measure in self._schedules:
             values, self._values[measure.name] = self._values[measure.name], {}
             if measure.is_number:
                 measures[measure.name] = self._everywhere(values)

@@ -18,6 +18,7 @@ from engine.core.parts import BadInput
 from engine.spec import documents, presets, reading
 from engine.spec.changes import unjudged
 from engine.spec.fields import UNTAGGED
+from engine.spec.sweep import only
 from engine.spec.words import as_document
 from hadamard_tui.editing import additions
 from hadamard_tui.editing.differences import differences
@@ -143,7 +144,7 @@ class EditableExperiment:
         Raises: BadInput for a point of its axes that cannot run.
         """
         if not self.document.get("axes"):
-            return self._with_unjudged(documents.only(self.experiment))
+            return self._with_unjudged(only(self.experiment))
         try:
             sweep, given, claims = fitting(self._to_run(), documents.sweep_of)
         except BadInput as error:

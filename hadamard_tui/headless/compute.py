@@ -11,7 +11,7 @@ from rich.console import Console
 from engine.runtime.pacing import Pacing
 from engine.runtime.run import NotKept
 from engine.runtime.sweep import Begun, Event, load_torch_for, run_sweep
-from engine.spec.documents import only
+from engine.spec.sweep import only
 from hadamard_tui.headless import console
 from hadamard_tui.running.progress import share, skipped
 

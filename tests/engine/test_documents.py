@@ -6,8 +6,9 @@ from building import gd, measures_of
 
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
-from engine.spec.documents import first, in_full, only, sweep_of
+from engine.spec.documents import first, in_full, sweep_of
 from engine.spec.reading import parse
+from engine.spec.sweep import only
 
 LINEAR = {"architecture": "linear"}
 

@@ -17,7 +17,7 @@ from engine.solvers.l1_logistic import L1Logistic
 from engine.solvers.l2_logistic import L2Logistic
 from engine.solvers.lasso import Lasso
 from engine.solvers.lp_margin import shortest as widest
-from engine.spec.documents import only
+from engine.spec.sweep import only
 
 PATIENCE = 60
 

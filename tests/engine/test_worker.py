@@ -16,7 +16,7 @@ from engine.runtime.run import Diverged, Finished, Loaded, run
 from engine.runtime.sweep import Begun, PointDone
 from engine.runtime.worker import Changed, Failed, Refused, Worker
 from engine.spec import reading
-from engine.spec.documents import only
+from engine.spec.sweep import only
 from engine.updates.gd import GD
 
 PATIENCE = 60

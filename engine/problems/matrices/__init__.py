@@ -68,7 +68,7 @@ class RowNumbers(NamedTuple):
 
 
 class MatrixStructure(NamedTuple):
-    """What a matrix declares of its instances, for theorems, targets and backends. The defaults bind nobody.
+    """What a matrix declares of its instances. With the defaults no theorem binds a learner.
 
     `Matrix.structure` fills in the fields that follow from the fields and methods of every family, down to
     `features_made`. A family adds the others.
@@ -122,11 +122,8 @@ class MatrixStructure(NamedTuple):
     The s are ±1, and the same for a row and its label.
     """
 
-    has_orthogonal_rows: bool = False
-    """Whether there are, before repetition, as many rows as features, orthogonal ones of length √d.
-
-    The rows of a Hadamard matrix are.
-    """
+    is_scaled_orthogonal: bool = False
+    """Whether the rows, before repetition, are √d times those of an orthogonal matrix of any entries."""
 
     sign_factors: tuple[int, ...] = ()
     """d₁ … d_r if the instances are all x¹ ⊗ … ⊗ xʳ of the rows of Hadamard matrices of these orders.
@@ -159,13 +156,13 @@ class MatrixStructure(NamedTuple):
     """Whether a fair coin of its own flips every row, and with it the features that targets name."""
 
     private_entries: int = 0
-    """How many entries an instance has that are 0 in all others, beside those that all have."""
+    """How many entries of each instance are 0 in every other instance."""
 
     points_are_fixed: bool = False
     """Whether instances have one entry each and are the same in every replica."""
 
     span: tuple[float, float] | None = None
-    """The ends of the interval of which instances of one entry are points, in every replica."""
+    """The ends of the interval of all instances, in every replica, where these have one entry each."""
 
     entries_of: tuple[int, int] | None = None
     """Rows and columns of a matrix if the instances are its entries, each once and row by row."""
@@ -195,6 +192,11 @@ class MatrixStructure(NamedTuple):
     def _repeated_values(self) -> Values:
         """What every entry of a repeated row is: the negative of a bit is none."""
         return "any" if self.row_values == "bits" and self.repeated else self.row_values
+
+    @property
+    def has_orthogonal_rows(self) -> bool:
+        """Whether there are, before repetition, as many rows as features, orthogonal ones of length √d."""
+        return self.is_hadamard or self.is_scaled_orthogonal
 
     @property
     def is_orthogonal(self) -> bool:

@@ -37,7 +37,6 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
             row_values="signs",
             constant_column=0,
             is_hadamard=True,
-            has_orthogonal_rows=True,
             is_sylvester=is_power_of_two(self.d) and not self.rotate,
             random_order=self.permute,
             random_signs=self.row_signs,

@@ -36,7 +36,6 @@ class OrderedHadamard(Matrix, frozen=True, tag="ordered-hadamard"):
             row_values="signs",
             constant_column=0,
             is_hadamard=True,
-            has_orthogonal_rows=True,
             in_halves=self.repeat is None,
             is_sylvester=not self.rotate,
         )

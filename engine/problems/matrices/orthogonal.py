@@ -28,7 +28,7 @@ class Orthogonal(Matrix, frozen=True, tag="orthogonal"):
     def structure(self) -> MatrixStructure:
         structure = super().structure()
         return structure._replace(
-            has_orthogonal_rows=True, random_order=self.permute, random_signs=self.row_signs
+            is_scaled_orthogonal=True, random_order=self.permute, random_signs=self.row_signs
         )
 
     @property

@@ -63,7 +63,7 @@ class Outer(Matrix, frozen=True, tag="outer"):
             named_sizes=dict(zip(("rows", "columns"), sizes, strict=True)) if len(sizes) == 2 else {},
             constant_column=0,
             is_hadamard=not self.row_signs or len(sizes) == 1,
-            has_orthogonal_rows=True,
+            is_scaled_orthogonal=True,
             sign_factors=sizes if self.row_signs else (),
             is_sylvester=all(map(is_power_of_two, sizes)) and not self.rotate,
             random_order=self.permute,

@@ -48,7 +48,6 @@ class XOR(Matrix, frozen=True, tag="xor"):
             row_values="signs",
             constant_column=0,
             is_hadamard=products,
-            has_orthogonal_rows=products,
             is_sylvester=products and not self.rotate,
             is_cube=not products and self.repeat is None and not self.rotate,
             random_order=self.permute,
