@@ -592,6 +592,11 @@ def test_a_file_that_holds_no_table_is_refused_at_its_path_with_row_and_column(
     assert phrase in refused.what
 
 
+def test_an_array_of_an_archive_is_named_among_all_of_them(tmp_path: Any) -> None:
+    table = table_of(tmp_path, "X.npz", npz(X=REALS, y=SIGNS), array="X")
+    assert table.report.sentence == "X.npz: 4 rows × 3 columns, array X of X, y"
+
+
 @pytest.mark.parametrize(
     ("label", "chosen", "where", "phrase"),
     [

@@ -65,7 +65,7 @@ def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
         return _Member(file, members[name])
 
     content = _content(opened, members[name].file_size)
-    return content if settings.array is None else replace(content, notes=(f"array {name}",))
+    return content if len(members) == 1 else replace(content, notes=(f"array {name} of {names}",))
 
 
 def faults() -> tuple[type[Exception], ...]:
