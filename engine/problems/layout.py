@@ -47,7 +47,7 @@ def layout_of(content: Content, settings: TableSettings, label: int | str | None
         features = []
     elif is_target and len(features) == 1 and features[0] in content.words:
         features, place = [], features[0]
-    _check_words(features, content, is_target)
+    _check_words(features, content, is_target, place is not None)
     if not features and not (is_target and (place is not None or content.has_labels)):
         rest = "index" if index else "label"
         raise BadField(rest, f"the {rest} is the only column; the table has no other")
@@ -137,7 +137,7 @@ def _position(column: int | str, content: Content, field: str) -> int:
     return places[0]
 
 
-def _check_words(features: Sequence[int], content: Content, is_target: bool) -> None:
+def _check_words(features: Sequence[int], content: Content, is_target: bool, has_label: bool) -> None:
     """Raises: BadField for a feature that holds words."""
     column = next((column for column in features if column in content.words), None)
     if column is None:
@@ -145,6 +145,8 @@ def _check_words(features: Sequence[int], content: Content, is_target: bool) -> 
     holds = f"{name_of(column, content)} holds {content.words[column]}"
     if is_target:
         raise BadField("columns", f"{holds}; choose one column of words, or columns of numbers")
+    if has_label:
+        raise BadField("columns", f"{holds}; choose the columns of numbers")
     choice = repr(content.names[column]) if content.names and content.names[column] else str(column)
     raise BadField(
         "label", f"{holds}; set label = {choice} if these are the labels, or leave it out by `columns`"

@@ -592,6 +592,42 @@ def test_a_file_that_holds_no_table_is_refused_at_its_path_with_row_and_column(
     assert phrase in refused.what
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "chosen"),
+    [("y.npy", npy(WORDS), {}), ("y.npz", npz(X=REALS, y=np.array(WORDS)[:, None]), {"array": "y"})],
+    ids=["array", "archive"],
+)
+def test_an_array_of_words_is_classes(
+    name: str, content: bytes, chosen: dict[str, Any], tmp_path: Any
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    table = read(Request(str(tmp_path / name), TableSettings(**chosen), is_target=True), "problem.target")
+    assert table.labels is not None
+    np.testing.assert_array_equal(table.labels.numbers, [[1], [-1], [1], [-1]])
+    assert "4 rows × 1 column" in table.report.sentence
+    assert "ham = −1, spam = +1" in table.report.sentence
+
+
+def test_an_array_of_words_needs_one_in_every_row(tmp_path: Any) -> None:
+    (tmp_path / "y.npy").write_bytes(npy(["a", "", "b"]))
+    with pytest.raises(BadInput, match="row 1, column 0, both counted from 0, has no value"):
+        read(Request(str(tmp_path / "y.npy"), is_target=True), "problem.target")
+
+
+def test_a_header_over_too_few_labels_is_not_one_of_them(tmp_path: Any) -> None:
+    (tmp_path / "y.csv").write_text("0\n1\n1\n-1\n")
+    with pytest.raises(BadInput) as caught:
+        read(Request(str(tmp_path / "y.csv"), is_target=True, rows_wanted=4), "problem.target")
+    assert caught.value.where == "problem.target.header"
+
+
+def test_words_beside_a_label_are_left_out_by_columns(tmp_path: Any) -> None:
+    with pytest.raises(BadInput) as caught:
+        table_of(tmp_path, "X.csv", "kind,a,y\nspam,1,2\nham,2,3\nspam,3,5\n", "y")
+    assert caught.value.where == "problem.matrix.columns"
+    assert caught.value.what == "column 'kind' holds words such as 'spam'; choose the columns of numbers"
+
+
 def test_an_array_of_an_archive_is_named_among_all_of_them(tmp_path: Any) -> None:
     table = table_of(tmp_path, "X.npz", npz(X=REALS, y=SIGNS), array="X")
     assert table.report.sentence == "X.npz: 4 rows × 3 columns, array X of X, y"

@@ -303,8 +303,11 @@ def _is_header(
     if counted_from != 0:
         doubt = _doubt_about(first, rows, columns) if len(values) == len(first) > 1 else ""
         return _by_count(has_extra_record, doubt) if doubt else False
-    if (by_count := has_extra_record()) is not None or unlike:
-        return bool(unlike) if by_count is None else by_count
+    by_count = has_extra_record()
+    if unlike and by_count is not False:
+        return True
+    if not unlike and by_count is not None:
+        return by_count
     last = f" … {values[-1]}" if len(values) > 1 else ""
     raise _undecided(f"0{last} may be names, as pandas writes them, or a row of numbers")
 
