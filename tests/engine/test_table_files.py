@@ -628,6 +628,16 @@ def test_words_beside_a_label_are_left_out_by_columns(tmp_path: Any) -> None:
     assert caught.value.what == "column 'kind' holds words such as 'spam'; choose the columns of numbers"
 
 
+@pytest.mark.parametrize("name", ["X.svm", "X.txt"])
+@pytest.mark.parametrize(("setting", "value"), [("header", True), ("index", True), ("separator", ";")])
+def test_a_setting_that_means_nothing_in_svmlight_format_is_refused(
+    name: str, setting: str, value: Any, tmp_path: Any
+) -> None:
+    refused = refusal(tmp_path, name, "+1 1:0.5\n-1 1:2.5\n", **{setting: value})
+    assert refused.where == f"problem.matrix.{setting}"
+    assert refused.what == f"this means nothing for the format of {name}; leave it out"
+
+
 def test_an_array_of_an_archive_is_named_among_all_of_them(tmp_path: Any) -> None:
     table = table_of(tmp_path, "X.npz", npz(X=REALS, y=SIGNS), array="X")
     assert table.report.sentence == "X.npz: 4 rows × 3 columns, array X of X, y"
