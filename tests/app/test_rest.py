@@ -39,7 +39,7 @@ def awaited_times() -> list[str]:
 
 
 QUIET_LOOKS = 15
-"""Looks in a row, 0.02 s apart, that see a page at rest: its first field may get the focus after the first."""
+"""Looks in a row, 0.02 s apart, that see a page at rest: its first field may get the focus after one."""
 
 
 async def rests(pilot: Pilot[None], what: str) -> None:
