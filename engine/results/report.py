@@ -123,9 +123,9 @@ def _absent(found: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, An
     """The lines about the measure of a picture that are not in it; null where `reasons` alone say why."""
     there = {line.kind for line in found.lines}
     return [
-        {"kind": kind, "direction": line.direction, "why": found.absent.get(kind), **_theorem(line)}
+        {"kind": kind, "direction": line.statement.direction, "why": found.absent.get(kind), **_theorem(line)}
         for kind, line in sources.items()
-        if line.measure == found.picture.measure.name and kind not in there
+        if line.statement.measure == found.picture.measure.name and kind not in there
     ]
 
 
@@ -230,13 +230,13 @@ def _of_mark(places: Sequence[float]) -> float | list[float] | None:
 def _theorem(line: TheoryLine) -> dict[str, Any]:
     """What a line says, and why it holds and binds each learner, or not."""
     return {
-        "measure": line.measure,
+        "measure": line.statement.measure,
         "reasons": {
             "problem": line.on_problem.reason,
             **{name: finding.reason for name, finding in line.on_learners.items()},
         },
-        "formula": line.formula,
-        "source": line.source,
+        "formula": line.statement.formula,
+        "source": line.statement.source,
     }
 
 

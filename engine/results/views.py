@@ -99,19 +99,20 @@ def view(picture: Picture, results: Results) -> View:
         y = _if_known(picture, steps, x, y, without)
         of_some = partial(_of_some, picture.summary, values) if len(values) > 1 else None
         applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
+        statement = taken[0][2].statement
         found.lines.append(
             LineView(
                 name=sweep.name(f"{named} of {curve}" if curve else named, picture, apart),
                 values=sweep.name("", picture, apart),
-                kind=taken[0][2].kind,
-                title=taken[0][2].title,
+                kind=statement.kind,
+                title=statement.title,
                 apart=apart,
-                direction=taken[0][2].direction,
-                formula=taken[0][2].formula,
-                limit=taken[0][2].limit,
-                group=taken[0][2].group,
-                in_expectation=taken[0][2].in_expectation,
-                summary=taken[0][2].summary,
+                direction=statement.direction,
+                formula=statement.formula,
+                limit=statement.limit,
+                group=statement.group,
+                in_expectation=statement.in_expectation,
+                summary=statement.summary,
                 curve=curve,
                 applies_to=(curve,) if curve else tuple(applies),
                 x=x,
@@ -152,7 +153,8 @@ def _if_known(picture: Picture, steps: Steps, x: Floats, y: Floats, without: Seq
 
 def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
     """Why a line says nothing of replicas that are divided each by its own number; nothing if it does."""
-    if line.direction in LIMITS or not line.in_expectation or not divisor.taken or not divisor.differ:
+    promises = line.statement.direction not in LIMITS and line.statement.in_expectation
+    if not promises or not divisor.taken or not divisor.differ:
         return ""
     return "it is about the mean over replicas, and each replica is divided by its own number before that"
 
@@ -280,7 +282,7 @@ def _contour(
             whole = of_line(line, one.trace, clocks=steps.clocks)
             if (samples := whole.get(one.curve.name, whole.get(""))) is not None:
                 found.append((one.point, samples))
-                direction, title = line.direction, line.called
+                direction, title = line.statement.direction, line.statement.called
     if not found:
         return None
     values = _over(x, y, steps.parts(found), lambda each: reductions.summary(picture.summary, each))

@@ -67,7 +67,7 @@ def theorem(context: PanelContext) -> Text:
     beat = "" if bound.on_learners[name].holds else f", so it is {stands.words}"
     says = f"\n{meaning(bound.kind)}\n"
     here = f"It holds here: {bound.on_problem.reason}. It {binds} {name}{beat}: {why}.\n"
-    return head(bound).append(f"{says}{here}")
+    return head(bound.statement).append(f"{says}{here}")
 
 
 def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]:

@@ -13,7 +13,7 @@ from engine.pictures.picture import Picture
 from engine.pictures.view import View
 from engine.results.outcomes import judge
 from engine.results.results import of_one
-from engine.results.trace import Curve, TheoryLine, Trace
+from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.runtime.run import run
 from engine.spec.check import check
 
@@ -31,16 +31,11 @@ def traced(loss, stderr=None, *, bound=LINE, holds=True, diverged_at=None):
     curve.divergences[:] = np.nan if diverged_at is None else diverged_at
     x = np.arange(D + 1, dtype=float)
     one = TheoryLine(
-        "ri-signed",
-        "lower",
-        True,
-        "",
-        "",
+        Statement("ri-signed", "lower", True, "", "", "loss"),
         Finding(holds, "made by hand"),
         {},
         x[: len(bound)],
         np.asarray(bound),
-        "loss",
     )
     return Trace([curve], [one], {"k": x}, "k", {}, "loss")
 

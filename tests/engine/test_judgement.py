@@ -11,7 +11,7 @@ from engine.pictures.respect import ENOUGH, respect
 from engine.pictures.view import bound_class
 from engine.results.judgement import Judgement, judgement
 from engine.results.results import of_one
-from engine.results.trace import Curve, TheoryLine, Trace
+from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec.pictures import of_run
@@ -101,7 +101,9 @@ def test_a_gaussian_input_layer_that_stays_as_it_is_keeps_a_learner_invariant(ru
 def bound(sense="lower", in_expectation=True):
     finding = Finding(True, "made by hand")
     x = np.arange(D + 1.0)
-    return TheoryLine("line", sense, in_expectation, "", "", finding, {"it": finding}, x, LINE, "loss")
+    return TheoryLine(
+        Statement("line", sense, in_expectation, "", "", "loss"), finding, {"it": finding}, x, LINE
+    )
 
 
 def curve(gap, spread=0.0, replicas=1):

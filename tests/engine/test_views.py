@@ -1,7 +1,6 @@
 """Views: what a picture shows is what plain loops over replicas, records and points make of results."""
 
 import re
-from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -15,7 +14,7 @@ from engine.core.parts import BadInput, Finding, Verdict
 from engine.pictures import reductions
 from engine.pictures.picture import Picture, Read, Share
 from engine.results.results import Results, of_one
-from engine.results.trace import Curve, TheoryLine, Trace
+from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.runtime.sweep import run_sweep
@@ -42,10 +41,10 @@ def trace(*curves, lines=()):
     return Trace(list(curves), list(lines), {"k": X}, "k", {}, "loss")
 
 
-def line(values, holds=True):
+def line(values, holds=True, kind="ri-signed"):
     finding = Finding(holds, "made by hand")
     return TheoryLine(
-        "ri-signed", "lower", True, "", "", finding, {"GD": finding}, X, np.asarray(values), "loss"
+        Statement(kind, "lower", True, "", "", "loss"), finding, {"GD": finding}, X, np.asarray(values)
     )
 
 
@@ -500,7 +499,7 @@ def test_places_are_those_that_are_planned_along_a_run_without_a_copy(random):
 
 def test_the_strongest_bound_is_the_highest_there_and_of_equals_the_higher_elsewhere(random):
     flat, steep = np.full(RECORDS, 0.5), np.linspace(1.0, 0.0, RECORDS)
-    lines = [line(flat), replace(line(steep), kind="svd"), replace(line(steep / 2), kind="weak")]
+    lines = [line(flat), line(steep, kind="svd"), line(steep / 2, kind="weak")]
     seen = one(curve("GD", random), lines=lines)
     gd = seen.curve("GD")
     for x in X:
@@ -509,7 +508,7 @@ def test_the_strongest_bound_is_the_highest_there_and_of_equals_the_higher_elsew
         assert strongest is not None
         assert strongest.at(x) == pytest.approx(height)
     np.testing.assert_allclose(seen.heights(gd, X), np.maximum(flat, steep))
-    equal = one(curve("GD", random), lines=[line(flat), replace(line(flat + steep / 9), kind="svd")])
+    equal = one(curve("GD", random), lines=[line(flat), line(flat + steep / 9, kind="svd")])
     assert equal.strongest(gd, X[-1]).kind == "svd"
 
 
