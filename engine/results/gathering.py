@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from engine.pictures import reductions
 from engine.pictures.picture import Picture
-from engine.pictures.view import Apart, CurveView, summaries_agree
+from engine.pictures.view import Apart, CurveView, Ends, Places, Training, summaries_agree
 from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import Steps
@@ -293,23 +293,20 @@ def _to_come(
         number=number,
         learner=curve.learner,
         apart=apart,
-        is_best=lambda: curve.best,
-        verdict=curve.verdict,
-        bound_class=trace.bound_class(curve),
-        rate=curve.rate,
-        oracle_tuned=curve.oracle_tuned,
+        chosen=curve.best,
         x=NOTHING,
         y=NOTHING,
-        clock=NOTHING,
-        point=at[0],
-        is_ordered=True,
-        planned=curve.capacity,
         stderr=None if curve.replicas == 1 else NOTHING,
         replicas=curve.replicas,
         over=lambda replicas: NOTHING,
-        divergences=NOTHING,
-        is_reference=is_reference(curve, at[1]),
-        diverged=0,
-        diverged_at=None,
-        complete=False,
+        places=Places(curve.capacity, NOTHING, is_ordered=True),
+        training=Training(
+            curve.verdict,
+            trace.bound_class(curve),
+            rate=curve.rate,
+            oracle_tuned=curve.oracle_tuned,
+            point=at[0],
+            is_reference=is_reference(curve, at[1]),
+        ),
+        ends=Ends(np.zeros(0, np.int64)),
     )

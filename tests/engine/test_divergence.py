@@ -195,7 +195,7 @@ def test_a_bound_is_judged_by_the_records_before_the_first_divergence(partly):
     finding = Finding(True, "made by hand")
     bound = TheoryLine(Statement("line", "lower", False, "", "", "loss"), finding, {"it": finding}, x, line)
     seen = view(of_run(described), of_one(described, Trace([curve], [bound], {"k": x}, "k", {}, "loss")))
-    found = respect(seen.curve("it"), seen.line("line", "it"), seen.rounding)
+    found = respect(seen.curve("it"), seen.line("line", "it"), seen.quantity.rounding)
     assert found.holds is True
     assert "until it diverged at" in found.detail
 

@@ -119,7 +119,7 @@ def judged(made, line, replicas=1):
     described = experiment(d=D, learners={"it": gd(0.1)}, replicas=replicas)
     trace = Trace([made], [line], {"k": line.x}, "k", {}, "loss")
     seen = view(of_run(described), of_one(described, trace))
-    return respect(seen.curve("it"), seen.line("line", "it"), seen.rounding)
+    return respect(seen.curve("it"), seen.line("line", "it"), seen.quantity.rounding)
 
 
 def test_a_curve_that_nowhere_crosses_a_bound_respects_it():
@@ -176,7 +176,7 @@ def test_least_squares_on_few_gaussian_features_is_not_said_to_break_the_bound_t
         line, curve = seen.line("ri-gaussian", "LLS"), seen.curve("LLS")
         gap = (curve.y - line.y)[1:8] / curve.stderr[1:8]
         low += bool((gap < -4.1).any())
-        assert respect(curve, line, seen.rounding).holds is not False
+        assert respect(curve, line, seen.quantity.rounding).holds is not False
     assert low, "standard errors alone are not enough here"
 
 
