@@ -3,7 +3,7 @@
 What it uses: rows are ±1, so that a factor of a weight is one of two numbers, c + x s; the weights of 32
 targets lie side by side in two AVX-512 registers, so that an example's sign is the same for all of them and
 nothing is summed across lanes; one pass over the weights makes the step along x_k, the products with
-x_{k+1} and ‖w‖² at once, in registers (`engine/backends/tiled/vectors.py`: numba's own vectorising writes
+x_{k+1} and ‖w‖² at once, in registers (`vectors.py`: numba's own vectorising writes
 the sums to memory at every row); the loss over all rows is ‖w‖² − 2 w_t + 1 by Parseval, which in float32
 leaves an error of 3e-6; a spindly net is trained in w = u², whose factors are squares; AdaGrad's sum of
 squares on ±1 is one number for each target. 32 targets at a time are 128 KiB, which stay in the
@@ -33,8 +33,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from vectors import LANES, above, add, fma, full, load, mul, store, sub
 
-from engine.backends.tiled.vectors import LANES, above, add, fma, full, load, mul, store, sub
 from engine.problems.hadamard_matrices import sylvester
 
 OPTIONS: dict[str, Any] = {"fastmath": {"reassoc", "nsz", "arcp", "contract"}, "nogil": True}
