@@ -20,7 +20,7 @@ from rich.table import Table
 from textual.app import App, ComposeResult
 
 from engine.core.parts import Finding, Verdict
-from engine.results.trace import Curve, TheoryLine, Trace
+from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.spec import presets
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import RUN
@@ -58,7 +58,11 @@ def recorded(records: int) -> tuple[Experiment, Trace]:
     names = dict.fromkeys([learner.name for learner in experiment.learners], holds)
     bounds = [
         TheoryLine(
-            kind, "lower", False, "c(1 − k/d)", "none", holds, names, x, 1 - x / records - shift, "loss"
+            Statement(kind, "lower", False, "c(1 − k/d)", "none", "loss"),
+            holds,
+            names,
+            x,
+            1 - x / records - shift,
         )
         for kind, shift in (("ri-signed", 0.0), ("svd", 0.1))
     ]

@@ -12,6 +12,7 @@ from engine.captions.ranges import ERRORS, known, values_of
 from engine.captions.wording import MOST, first_of, grouped, listed, plural
 from engine.core.notation import number
 from engine.pictures.view import CurveView
+from engine.pictures.view_names import x_name
 
 SHARE = 0.1
 """A curve that starts at y₀ > 0 has come down once it is below SHARE·y₀."""
@@ -56,7 +57,7 @@ class Arrivals:
         if self.height is not None:
             found = [(curve, self._arrival(curve, self.height)) for curve in names.learners]
             self._there = sorted((one for _, one in found if one is not None), key=lambda one: one.x)
-            self._others = [curve for curve, one in found if one is None and not curve.diverged]
+            self._others = [curve for curve, one in found if one is None and not curve.ends.diverged]
 
     def __iter__(self) -> Iterator[Clause]:
         if self.height is not None:
@@ -139,7 +140,7 @@ class Arrivals:
         (place, ones), *later = shown
         those = [name(one.curve) for one in ones]
         verb = f"{plural('is', those)} {first}below"
-        text = f"{listed(those)} {verb} {number(low)} {when} {self._names.view.x_name} = {place}"
+        text = f"{listed(those)} {verb} {number(low)} {when} {x_name(self._names.view)} = {place}"
         return text + "".join(
             f", {listed([name(one.curve) for one in some])} {when} {at}" for at, some in later
         )

@@ -18,6 +18,7 @@ from engine.claims import Outcome
 from engine.core.notation import number
 from engine.core.texts import cut
 from engine.pictures.view import HeatView, View
+from engine.pictures.view_names import short_name, x_name, y_name
 
 LONGEST_CLAIM = 80
 
@@ -46,7 +47,7 @@ def caption(
     """
     letters = letters or {}
     every = [*clauses(view, letters), *_claims(outcomes, others)]
-    called = [(letters[one.name], view.short_name(one)) for one in view.curves if one.name in letters]
+    called = [(letters[one.name], short_name(view, one)) for one in view.curves if one.name in letters]
     names = {f"{letter} ({name})": letter for letter, name in called}
     text = ""
     for chosen in _shorter(every):
@@ -152,28 +153,28 @@ def _range_of_heat(view: View, heat: HeatView) -> Clause:
     ends = f"{number(float(np.nanmin(z)))} and {number(float(np.nanmax(z)))}"
     text, brief = f"{heat.learner} is between {least} and {greatest}", f"{heat.learner} is between {ends}"
     if heat is view.heats[0]:
-        return Clause(f"{view.y_label}: {text}", brief, named=False)
+        return Clause(f"{view.axes.y_label}: {text}", brief, named=False)
     return Clause(text, brief)
 
 
 def _cell(view: View, heat: HeatView, which: int) -> str:
     """The value of a cell of a heat map, and where it is."""
     row, column = np.unravel_index(which, heat.z.shape)
-    across = f"{view.x_name} = {number(float(heat.x[column]))}"
-    up = f"{view.y_name} = {number(float(heat.y[row]))}"
+    across = f"{x_name(view)} = {number(float(heat.x[column]))}"
+    up = f"{y_name(view)} = {number(float(heat.y[row]))}"
     return f"{number(float(heat.z[row, column]))} ({across}, {up})"
 
 
 def _diverged(names: Named) -> Iterator[Clause]:
     """Who has diverged or lost accuracy, in how many replicas, and where the first of them."""
-    gone = [curve for curve in names.view.curves if curve.diverged and curve.chosen]
+    gone = [curve for curve in names.view.curves if curve.ends.diverged and curve.chosen]
     if gone:
         said = []
         for curve in gone:
-            those = f" in {curve.diverged} of {curve.replicas} replicas" if curve.replicas > 1 else ""
-            at = "" if curve.diverged_at is None else f" at {names.at(curve.diverged_at)}"
-            said.append(f"{names.name(curve)} {curve.fate}{those}{at}")
-        fates = grouped((curve.fate, names.brief(curve)) for curve in gone)
+            those = f" in {curve.ends.diverged} of {curve.replicas} replicas" if curve.replicas > 1 else ""
+            at = "" if curve.ends.diverged_at is None else f" at {names.at(curve.ends.diverged_at)}"
+            said.append(f"{names.name(curve)} {curve.ends.fate}{those}{at}")
+        fates = grouped((curve.ends.fate, names.brief(curve)) for curve in gone)
         yield Clause(listed(said), listed([f"{listed(those)} {fate}" for fate, those in fates.items()]))
 
 
@@ -181,10 +182,10 @@ def _without_value(names: Named) -> Iterator[Clause]:
     """Where along axes curves have ended and have no value of any replica."""
     if names.along_clock or names.view.picture.reading is not None:
         return
-    for curve in (one for one in names.learners if one.ended):
-        gone = [float(x) for x in curve.x[curve.lost == curve.replicas]]
+    for curve in (one for one in names.learners if one.ends.ended):
+        gone = [float(x) for x in curve.x[curve.ends.lost == curve.replicas]]
         if gone:
-            said = f"has no value at {names.view.x_name} = {listed(list(map(names.place, gone)))}"
+            said = f"has no value at {x_name(names.view)} = {listed(list(map(names.place, gone)))}"
             yield Clause(f"{names.name(curve)} {said}", f"{names.brief(curve)} {said}")
 
 
@@ -192,7 +193,7 @@ def _unmeasured(names: Named) -> Iterator[Clause]:
     """Who is not drawn beside others since the measure is not taken of them, and where it would be."""
     if not names.learners:
         return
-    for where, those in grouped((why, who) for who, why in names.view.unmeasured.items()).items():
+    for where, those in grouped((why, who) for who, why in names.view.absences.learners.items()).items():
         quoted = [f"“{name}”" if "," in name else name for name in those]
         brief = f"{listed(quoted)} {plural('is', quoted)} not drawn"
         yield Clause(f"{brief}: this is measured only where {where}", brief)

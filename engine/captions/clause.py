@@ -11,6 +11,7 @@ import numpy as np
 from engine.captions.ranges import known
 from engine.core.notation import number
 from engine.pictures.view import CurveView, View
+from engine.pictures.view_names import short_name, x_name
 from engine.protocols import CLOCKS
 
 MARK = "\N{INVISIBLE SEPARATOR}"
@@ -45,10 +46,10 @@ class Named:
 
     def __init__(self, view: View, letters: Mapping[str, str]) -> None:
         self.view, self._letters = view, letters
-        drawn = [curve for curve in view.curves if known(curve).any() and not curve.is_reference]
+        drawn = [curve for curve in view.curves if known(curve).any() and not curve.training.is_reference]
         self.learners = [curve for curve in drawn if curve.chosen]
         """The curves of learners that have values; of several rates that of the best so far."""
-        names = [view.short_name(curve) for curve in self.learners]
+        names = [short_name(view, curve) for curve in self.learners]
         self._is_by_letters = any("," in name or "=" in name for name in names)
 
     def about(self, learners: Sequence[CurveView]) -> Named:
@@ -59,25 +60,25 @@ class Named:
 
     def name(self, curve: CurveView) -> str:
         """The name of a curve with its letter; without that of its learner where there is no other."""
-        letter, name = self._letters.get(curve.name), self.view.short_name(curve)
+        letter, name = self._letters.get(curve.name), short_name(self.view, curve)
         return f"{letter} ({name})" if letter else name
 
     def brief(self, curve: CurveView) -> str:
         """The name alone; the letter where commas or signs in one of the names would be taken for the
         sentence's."""
-        return self.letter(curve) if self._is_by_letters else f"{MARK}{self.view.short_name(curve)}{MARK}"
+        return self.letter(curve) if self._is_by_letters else f"{MARK}{short_name(self.view, curve)}{MARK}"
 
     def letter(self, curve: CurveView) -> str:
         """What is least to be said of which curve is meant."""
-        return self._letters.get(curve.name) or self.view.short_name(curve)
+        return self._letters.get(curve.name) or short_name(self.view, curve)
 
     def at(self, x: float) -> str:
         """A place on the x-axis, in words."""
-        return f"{self.view.x_name} = {self.place(x)}"
+        return f"{x_name(self.view)} = {self.place(x)}"
 
     def place(self, x: float) -> str:
         """The same without the name of the axis."""
-        return self.view.name_at(x) or number(x)
+        return self.view.axes.names.get(x) or number(x)
 
     @property
     def along_clock(self) -> bool:
@@ -92,4 +93,4 @@ class Named:
     def rounding(self) -> float:
         """What arithmetic may move a value, relative to where the curves start."""
         starts = [abs(float(curve.y[0])) for curve in self.learners if np.isfinite(curve.y[0])]
-        return self.view.rounding * max(starts, default=0.0)
+        return self.view.quantity.rounding * max(starts, default=0.0)

@@ -13,7 +13,8 @@ from engine.captions.ranges import ERRORS, known
 from engine.captions.wording import at_most, first_of, grouped, listed, plural, together
 from engine.core.notation import number
 from engine.pictures import reductions
-from engine.pictures.view import ZERO, Apart, CurveView, Floats
+from engine.pictures.view import ZERO, Apart, CurveView, Floats, along_records, increases, negligible
+from engine.pictures.view_names import curve_name
 
 CLOSE, CLOSE_AT_END = 10.0, 5.0
 """Percent: what differs by no more than this share of a line all along is close to it, or at one end."""
@@ -65,7 +66,7 @@ def comparisons(names: Named) -> Iterator[Clause]:
 
 def _lines(names: Named) -> Iterator[Line]:
     """The marks at y, then the curves of reference learners."""
-    for mark in names.view.marks:
+    for mark in names.view.axes.marks:
         if mark.y:
             order = np.argsort(mark.x)
             x, y = np.array(mark.x)[order], np.array(mark.y)
@@ -73,7 +74,7 @@ def _lines(names: Named) -> Iterator[Line]:
     for curve in names.view.curves:
         there = known(curve)
         is_divisor = curve.learner == names.view.picture.relative
-        if curve.is_reference and not is_divisor and there.any() and curve.increases:
+        if curve.training.is_reference and not is_divisor and there.any() and increases(curve):
             yield Line(curve.learner, curve.x[there], curve.y[there], curve.apart)
 
 
@@ -85,7 +86,7 @@ def _stands(names: Named, curve: CurveView, line: Line) -> Iterator[Stands]:
     heights = np.interp(x, line.x, line.y, left=np.nan, right=np.nan) if len(line.x) else line.y + 0 * x
     both = np.isfinite(heights)
     gap, heights = (y - heights)[both], heights[both]
-    if not len(gap) or np.abs([*gap, *heights]).max() <= names.view.negligible:
+    if not len(gap) or np.abs([*gap, *heights]).max() <= negligible(names.view):
         return
     rounding = names.rounding
     if len(gap) > 1 and np.abs(gap).max() <= rounding:
@@ -135,7 +136,7 @@ def coinciding(names: Named) -> Iterator[Clause]:
 
     Of those that are on a line of theory it is said that they follow it; one that stays says nothing.
     """
-    if not names.view.along_records:
+    if not along_records(names.view):
         yield from _near(names)
         return
     groups: list[list[CurveView]] = []
@@ -155,7 +156,7 @@ def coinciding(names: Named) -> Iterator[Clause]:
 def _near(names: Named) -> Iterator[Clause]:
     """How near functions are to the first of those at the same values of axes, where they are near."""
     said, first = list[str](), dict[Apart, CurveView]()
-    for curve in (one for one in names.learners if one.point is not None):
+    for curve in (one for one in names.learners if one.training.point is not None):
         other = first.setdefault(curve.apart, curve)
         if other is not curve and np.array_equal(other.x, curve.x) and (known(other) & known(curve)).all():
             gap = float(np.abs(curve.y - other.y).max())
@@ -218,12 +219,12 @@ def pairs(names: Named) -> list[Pair]:
     and there are several."""
     view = names.view
     by_value = grouped((curve.apart, curve) for curve in names.learners)
-    if not view.along_records or len(view.picture.split_by) != 1 or len(by_value) != 2:
+    if not along_records(view) or len(view.picture.split_by) != 1 or len(by_value) != 2:
         return []
     firsts, seconds = ({curve.learner: curve for curve in by_value[value]} for value in sorted(by_value))
     if firsts.keys() != seconds.keys() or len(firsts) < 2 or len(names.learners) != 2 * len(firsts):
         return []
-    whole = all(curve.ended and known(curve)[-1] for curve in names.learners)
+    whole = all(curve.ends.ended and known(curve)[-1] for curve in names.learners)
     alike = all(np.array_equal(firsts[one].x, seconds[one].x) for one in firsts)
     return [Pair(firsts[one], seconds[one]) for one in firsts] if whole and alike else []
 
@@ -231,7 +232,7 @@ def pairs(names: Named) -> list[Pair]:
 def compared(names: Named, found: Sequence[Pair]) -> Iterator[Clause]:
     """The clause on how pairs end, those that differ most first."""
     view, (one, *_) = names.view, found
-    first, second = (view.in_words(curve).removeprefix(f"{curve.learner}, ") for curve in one)
+    first, second = (curve_name(view, curve).removeprefix(f"{curve.learner}, ") for curve in one)
     by_change = sorted(found, key=lambda pair: -abs(pair.change))
     alike = list(grouped((pair.stands(names.rounding), pair.second.learner) for pair in by_change).items())
     shown, left = first_of(alike)

@@ -82,7 +82,7 @@ def _gap(curve: CurveView, line: LineView, view: View) -> Gap:
     there = known(curve) & (curve.x >= line.x[0]) & (curve.x <= line.x[-1]) & np.isfinite(values)
     theory = values[there]
     stderr = None if curve.stderr is None else curve.stderr[there]
-    gap = Gap.between(curve.y[there], theory, stderr, view.rounding, view.y_log)
+    gap = Gap.between(curve.y[there], theory, stderr, view.quantity.rounding, view.axes.y_log)
     return gap._replace(end=None) if line.direction == "exact" else gap
 
 

@@ -48,7 +48,7 @@ class Range:
     ) -> None:
         """`place` says of an x in words where that is; values up to `zero` are rounding; `is_log`: change is
         a matter of ratios; `is_named`: places are named, and nothing lies between them."""
-        self._is_course = curve.clock is not None or curve.point is None
+        self._is_course = curve.places.clock is not None or curve.training.point is None
         there = known(curve)
         self._curve, self._there = curve, there
         self.x, self.y = curve.x if there.all() else curve.x[there], values_of(curve)
@@ -202,7 +202,7 @@ def _floats(values: Floats) -> Iterator[float]:
 
 def known(curve: CurveView) -> NDArray[np.bool_]:
     """Where a curve has values of all replicas."""
-    return np.asarray(curve.sound & np.isfinite(curve.y))
+    return np.asarray(curve.ends.sound & np.isfinite(curve.y))
 
 
 def values_of(curve: CurveView) -> Floats:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from engine.captions.clause import Clause, Named
 from engine.captions.ranges import Range, known, values_of
 from engine.captions.wording import at_most, first_of, grouped, listed, plural, together
-from engine.pictures.view import QUIET, CurveView
+from engine.pictures.view import QUIET, CurveView, along_records, negligible
+from engine.pictures.view_names import x_name
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +59,7 @@ class Shapes:
         self._quiet = [one for one in names.learners if np.abs(values_of(one)).max() <= max(zero, QUIET)]
         self._ending = self._near_divisor()
         others = [one for one in names.learners if one not in [*self._quiet, *self._ending]]
-        is_log = names.view.x_log and names.view.y_log
+        is_log = names.view.axes.x_log and names.view.axes.y_log
         self._laws = [(one, law) for one in others if is_log and (law := _law(one)) is not None]
         like_a_law = [one for one, _ in self._laws]
         self._others = [one for one in others if one not in like_a_law]
@@ -70,8 +71,8 @@ class Shapes:
             yield Clause(self._law_text(self._laws, names.name), self._law_text(self._laws, names.brief))
         if ending:
             far = max(abs(float(values_of(curve)[-1]) - 1) for curve in ending)
-            near = "at" if far <= names.view.rounding else f"within {at_most(100 * far)} of"
-            yield self._of_all(ending, f"ends {near} {names.view.divisor}")
+            near = "at" if far <= names.view.quantity.rounding else f"within {at_most(100 * far)} of"
+            yield self._of_all(ending, f"ends {near} {names.view.quantity.divisor}")
 
     def ranges(self) -> Iterator[Clause]:
         """From where to where the others go, and which are 0."""
@@ -92,7 +93,7 @@ class Shapes:
     def _near_divisor(self) -> list[CurveView]:
         """The curves that end near what the picture is relative to."""
         view = self._names.view
-        if not view.divisor or not view.along_records:
+        if not view.quantity.divisor or not along_records(view):
             return []
         return [curve for curve in self._names.learners if abs(values_of(curve)[-1] - 1) <= NEAR]
 
@@ -103,14 +104,14 @@ class Shapes:
         than what counts as 0 of the view."""
         view = self._names.view
         picture = view.picture
-        squares = view.y_log and picture.measure.needs().under is None
-        share = view.rounding ** (2 if squares else 1)
+        squares = view.axes.y_log and picture.measure.needs().under is None
+        share = view.quantity.rounding ** (2 if squares else 1)
         greatest = max((float(np.abs(values_of(one)).max()) for one in self._names.learners), default=0.0)
-        return max(share * greatest, view.negligible)
+        return max(share * greatest, negligible(view))
 
     def _law_text(self, laws: Sequence[tuple[CurveView, Law]], name: Callable[[CurveView], str]) -> str:
         """What curves are like, those together that are like the same: powers to the first decimal."""
-        x, said = self._names.view.x_name, list[str]()
+        x, said = x_name(self._names.view), list[str]()
         base = x if x.isidentifier() else f"({x})"
         for _, some in grouped((one.kind, (curve, one)) for curve, one in laws).items():
             those, exponent = [name(curve) for curve, _ in some], some[0][1].exponent
@@ -122,8 +123,8 @@ class Shapes:
     def _ranges(self, curves: Sequence[CurveView]) -> Clause:
         """From where to where curves go: of many those that change most, and between what others end."""
         names, view = self._names, self._names.view
-        named = bool(view.names)
-        ranges = [Range(curve, names.place, self._rounding, view.y_log, named) for curve in curves]
+        named = bool(view.axes.names)
+        ranges = [Range(curve, names.place, self._rounding, view.axes.y_log, named) for curve in curves]
         every = {curve.name: one for curve, one in zip(curves, ranges, strict=True)}
         spans = {(one.x[0], one.x[-1]) for one in every.values()}
         brief, by_letter = (
@@ -132,8 +133,8 @@ class Shapes:
         )
         first = f"{names.letter(curves[0])} {every[curves[0].name].going}"
         briefer = (by_letter, first) if len(curves) > 1 else (first,)
-        if len(curves) == 1 or len(spans) > 1 or view.names:
-            alike = grouped((every[one.name].in_words(view.x_name, True), one) for one in curves)
+        if len(curves) == 1 or len(spans) > 1 or view.axes.names:
+            alike = grouped((every[one.name].in_words(x_name(view), True), one) for one in curves)
             along = ""
         else:
             alike = grouped((every[one.name].in_words("", True), one) for one in curves)
@@ -165,7 +166,7 @@ class Shapes:
         if any(one.lies for _, one in ranges):
             return f"{listed([name for name, _ in ranges])} {_lie([one for _, one in ranges])}"
         every, at, farthest = ranges, "", max(float(one.x[-1]) for _, one in ranges)
-        if not self._names.view.along_records:
+        if not along_records(self._names.view):
             ranges = [(name, one) for name, one in ranges if one.x[-1] == farthest]
             at = f" at {self._names.at(farthest)}"
         if len(ranges) == 1:

@@ -116,7 +116,7 @@ class Standing:
 
     @property
     def _rounding(self) -> float:
-        return self._names.view.rounding
+        return self._names.view.quantity.rounding
 
     def _from_below(self) -> Iterator[Clause]:
         """Whom lower bounds hold up, how those here stand to them, and how others to the strongest."""
@@ -221,7 +221,7 @@ class Standing:
         formula = formulas.pop() if len(formulas) == 1 else ""
         if not formula or len(formula) > LONGEST_FORMULA:
             return called
-        if self._names.view.as_measured:
+        if self._names.view.quantity.as_measured:
             return formula
         return called if in_brief else f"{called}, made of {formula}"
 

@@ -15,6 +15,7 @@ from engine.core.notation import number
 from engine.core.parts import LARGEST, MOST_WORDS, BadField, Part
 from engine.learners.learner import Name
 from engine.pictures import reductions
+from engine.pictures.view_names import curve_name, line_name, x_name
 
 if TYPE_CHECKING:
     from engine.measures import Measure as AnyMeasure
@@ -211,7 +212,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         if self.at is None and (why := unfinished(view, curve)):
             return self.fails(why)
         numbers = self.made(curve.y, other(whole))
-        known = curve.sound & np.isfinite(curve.y) & np.isfinite(other(whole)) & ~np.isnan(numbers)
+        known = curve.ends.sound & np.isfinite(curve.y) & np.isfinite(other(whole)) & ~np.isnan(numbers)
         places = places_of(curve, known, self.at)
         if not len(places):
             lacking = self.needs.format(name=name)
@@ -263,31 +264,31 @@ def name_of(view: View) -> str:
     """What a view measures, in a word where its name is one of those of its label, or what it reads off."""
     reading, measure = view.picture.reading, view.picture.measure
     if reading is not None and reading.is_place:
-        return view.y_label
+        return view.axes.y_label
     return measure.name if measure.name in measure.label.split() else measure.label
 
 
 def where(view: View, x: float) -> str:
     """A place of a view in words."""
-    return f"{view.x_name} = {view.name_at(x) or format(x, 'g')}"
+    return f"{x_name(view)} = {view.axes.names.get(x) or format(x, 'g')}"
 
 
 def divergence(view: View, curve: CurveView) -> str:
     """Where a curve, or the first of its replicas, diverged or lost accuracy; nothing where none did."""
-    if curve.diverged_at is None:
+    if curve.ends.diverged_at is None:
         return ""
     if curve.replicas == 1:
-        return f"it {curve.fate} at {where(view, curve.diverged_at)}"
-    count = max(curve.diverged, int(curve.lost.max(initial=0)))
-    those = f"{count} of {curve.replicas} replicas {curve.fate}"
-    return f"{those}, the first at {where(view, curve.diverged_at)}"
+        return f"it {curve.ends.fate} at {where(view, curve.ends.diverged_at)}"
+    count = max(curve.ends.diverged, int(curve.ends.lost.max(initial=0)))
+    those = f"{count} of {curve.replicas} replicas {curve.ends.fate}"
+    return f"{those}, the first at {where(view, curve.ends.diverged_at)}"
 
 
 def unfinished(view: View, curve: CurveView) -> str:
     """Why a curve says nothing about all that was planned; nothing where it does."""
-    if curve.complete:
+    if curve.ends.complete:
         return ""
-    if curve.diverged_at is not None:
+    if curve.ends.diverged_at is not None:
         return divergence(view, curve)
     return (
         f"the curve ends at {where(view, curve.x[-1])}"
@@ -310,8 +311,8 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
         line = view.line(name, curve.name)
     except KeyError:
         other = view.curve(name)
-        return view.in_words(other), lambda take: _between(curve.x, other.x, take(other))
-    return view.line_name(line), lambda take: _between(curve.x, line.x, take(line))
+        return curve_name(view, other), lambda take: _between(curve.x, other.x, take(other))
+    return line_name(view, line), lambda take: _between(curve.x, line.x, take(line))
 
 
 def _between(x: Floats, known: Floats, values: Floats) -> Floats:

@@ -31,7 +31,7 @@ class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
         name, other = other_at(view, self.other, curve)
         if why := unfinished(view, curve):
             return self.fails(why)
-        x = np.log(curve.x) if view.x_log and (curve.x > 0).all() else curve.x
+        x = np.log(curve.x) if view.axes.x_log and (curve.x > 0).all() else curve.x
 
         def crossing(gap: Floats) -> float:
             at = _first_crossing(x, gap)

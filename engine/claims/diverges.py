@@ -18,15 +18,15 @@ class Diverges(Claim, frozen=True, kw_only=True, tag="diverges"):
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)
         detail = divergence(view, curve) or "it did not"
-        if curve.fate != DIVERGED:
+        if curve.ends.fate != DIVERGED:
             return self.fails(detail)
         if self.at is None:
-            return Outcome(self, curve.diverged == curve.replicas, curve.diverged_at, detail)
+            return Outcome(self, curve.ends.diverged == curve.replicas, curve.ends.diverged_at, detail)
         place = curve.place(self.at)
-        if place is None and curve.diverged == curve.replicas:
-            return Outcome(self, (curve.diverged_at or 0.0) <= self.at, curve.diverged_at, detail)
+        if place is None and curve.ends.diverged == curve.replicas:
+            return Outcome(self, (curve.ends.diverged_at or 0.0) <= self.at, curve.ends.diverged_at, detail)
         if place is None:
             return self.fails(f"nothing is recorded at {where(view, self.at)}")
-        lost = int(curve.lost[place])
+        lost = int(curve.ends.lost[place])
         there = f"{lost} of {curve.replicas} replicas have diverged at {where(view, self.at)}"
         return Outcome(self, lost == curve.replicas, float(lost), there)

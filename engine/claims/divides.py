@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.claims import Claim, Number, Outcome, name_of
 from engine.learners.learner import Name
-from engine.pictures.view import NEAR
+from engine.pictures.view import NEAR, heat_of
 
 if TYPE_CHECKING:
     from engine.pictures.view import View
@@ -34,7 +34,7 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
 
     def judge(self, view: View) -> Outcome:
         assert self.curve is not None, "a claim about every learner is judged of one after the other"
-        heat = view.heat(self.curve)
+        heat = heat_of(view, self.curve)
         try:
             contour = heat.contour(self.contour)
         except KeyError:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from engine.claims import Comparing, Outcome, name_of
+from engine.pictures.view import heat_of
 
 if TYPE_CHECKING:
     from engine.pictures.view import View
@@ -23,7 +24,7 @@ class Everywhere(Comparing, frozen=True, kw_only=True, tag="everywhere"):
 
     def judge(self, view: View) -> Outcome:
         assert self.curve is not None, "a claim about every learner is judged of one after the other"
-        heat = view.heat(self.curve)
+        heat = heat_of(view, self.curve)
         rows, columns = np.nonzero(np.isfinite(heat.z))
         if not len(rows):
             return self.fails("the map has no values")

@@ -13,6 +13,7 @@ from engine.core.notation import number
 from engine.core.parts import BadField
 from engine.learners.learner import Name
 from engine.pictures import reductions
+from engine.pictures.view_names import line_name
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, LineView, View
@@ -52,23 +53,23 @@ class Line(Claim, frozen=True, kw_only=True, tag="line"):
         try:
             line = view.line(kind, curve.name)
         except KeyError:
-            reason = view.absent.get(kind, "there is none in this picture")
+            reason = view.absences.lines.get(kind, "there is none in this picture")
             return self.fails(f"{kind} does not apply: {reason}")
-        sound = curve.sound & ~np.isnan(curve.y)
+        sound = curve.ends.sound & ~np.isnan(curve.y)
         x, y = curve.x[sound], curve.y[sound]
         if not len(x):
             return self.fails("the curve has no evaluation points")
         gap = y - np.interp(x, line.x, line.y)
         errors = _errors(curve, line)
         error = np.zeros_like(gap) if errors is None else errors[sound]
-        within = view.rounding * y[0] if self.within is None else self.within
+        within = view.quantity.rounding * y[0] if self.within is None else self.within
         tolerance = within + (self.standard_errors or 0.0) * error
         worst = -gap if self.never_below else gap if self.never_above else np.abs(gap)
         at = int(np.argmax(worst - tolerance))
         holds = bool(worst[at] <= tolerance[at])
-        detail = f"{name_of(view)} − {view.line_name(line)} = {gap[at]:.2g} at {where(view, x[at])}"
+        detail = f"{name_of(view)} − {line_name(view, line)} = {gap[at]:.2g} at {where(view, x[at])}"
         detail += f", where ± {number(tolerance[at], 2)} is allowed"
-        reached = curve.complete or (not line.grows and bool(line.x[-1] <= x[-1]))
+        reached = curve.ends.complete or (not line.grows and bool(line.x[-1] <= x[-1]))
         if not reached:
             diverged = divergence(view, curve)
             detail += f"; {diverged}" if diverged else f"; the curve ends at {where(view, x[-1])}"

@@ -11,6 +11,7 @@ from msgspec import Meta
 from engine.claims import Claim, Floats, MaybePlace, Outcome, Tolerance, name_of, unfinished, where
 from engine.learners.learner import Name
 from engine.pictures import reductions
+from engine.pictures.view_names import curve_name
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View
@@ -36,10 +37,12 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         curve, other = self.of(view), view.curve(self.below)
         for one in (curve, other):
             if self.at is None and (why := unfinished(view, one)):
-                return self.fails(f"{view.in_words(one)}: {why}")
+                return self.fails(f"{curve_name(view, one)}: {why}")
             if not len(one.x):
-                return self.fails(f"{view.in_words(one)} has no evaluation points")
-        known = curve.sound & np.isfinite(np.interp(curve.x, other.x, np.where(other.sound, other.y, np.nan)))
+                return self.fails(f"{curve_name(view, one)} has no evaluation points")
+        known = curve.ends.sound & np.isfinite(
+            np.interp(curve.x, other.x, np.where(other.ends.sound, other.y, np.nan))
+        )
         if self.at is not None:
             place = curve.place(self.at)
             known &= np.arange(len(curve.x)) == (-1 if place is None else place)
@@ -51,9 +54,9 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         errors = np.zeros_like(gap) if error is None else error[places]
         beyond = gap + self.standard_errors * errors
         worst = int(np.argmax(beyond))
-        allowed = view.rounding * abs(float(curve.y[places[0]])) if self.at is None else 0.0
+        allowed = view.quantity.rounding * abs(float(curve.y[places[0]])) if self.at is None else 0.0
         holds = beyond[worst] <= allowed if self.at is None else beyond[worst] < 0
-        detail = f"{name_of(view)} − that of {view.in_words(other)} = {gap[worst]:.2g}"
+        detail = f"{name_of(view)} − that of {curve_name(view, other)} = {gap[worst]:.2g}"
         detail += f" at {where(view, curve.x[places[worst]])}"
         stderr = None if error is None else float(errors[worst])
         if stderr is not None and stderr > allowed:

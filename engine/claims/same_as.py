@@ -10,6 +10,7 @@ from msgspec import Meta
 from engine.claims import Claim, Outcome, Tolerance, divergence, name_of, where
 from engine.core.notation import number
 from engine.learners.learner import Name
+from engine.pictures.view_names import curve_name
 
 if TYPE_CHECKING:
     from engine.pictures.view import View
@@ -27,14 +28,14 @@ class SameAs(Claim, frozen=True, kw_only=True, tag="same-as"):
     def judge(self, view: View) -> Outcome:
         curve, other = self.of(view), view.curve(self.other)
         for one in (curve, other):
-            if not one.complete:
-                ends = f"the curve of {view.in_words(one)} ends after {np.count_nonzero(one.sound)} records"
+            if not one.ends.complete:
+                records = np.count_nonzero(one.ends.sound)
+                ends = f"the curve of {curve_name(view, one)} ends after {records} records"
                 diverged = divergence(view, one)
-                return self.fails(f"{view.in_words(one)}: {diverged}" if diverged else ends)
+                return self.fails(f"{curve_name(view, one)}: {diverged}" if diverged else ends)
         gap = curve.y - np.interp(curve.x, other.x, other.y)
         at = int(np.argmax(np.abs(gap)))
-        detail = (
-            f"{name_of(view)} − that of {view.in_words(other)} = {gap[at]:.2g} at {where(view, curve.x[at])}"
-        )
+        place = where(view, curve.x[at])
+        detail = f"{name_of(view)} − that of {curve_name(view, other)} = {gap[at]:.2g} at {place}"
         holds = bool(abs(gap[at]) <= self.within)
         return Outcome(self, holds, float(gap[at]), f"{detail}, where ± {number(self.within, 2)} is allowed")

@@ -30,7 +30,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         curve = self.of(view)
         if why := unfinished(view, curve):
             return self.fails(why)
-        there = curve.sound & self._usable(curve.x, curve.y)
+        there = curve.ends.sound & self._usable(curve.x, curve.y)
         if len(np.unique(curve.x[there])) < 2:
             return self.fails(f"a slope needs two places, and {np.count_nonzero(there)} can be used")
         measured = self._slope(curve.x[there], curve.y[there])

@@ -24,9 +24,9 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         place = curve.place(self.at)
         nothing = f"there is no {name_of(view)} recorded at {view.picture.x} = {self.at:.10g}"
         if place is None:
-            ended = curve.diverged == curve.replicas and (curve.diverged_at or 0.0) <= self.at
+            ended = curve.ends.diverged == curve.replicas and (curve.ends.diverged_at or 0.0) <= self.at
             return self.fails(divergence(view, curve) if ended else nothing)
-        if curve.lost[place]:
+        if curve.ends.lost[place]:
             return self.fails(divergence(view, curve))
         if np.isnan(curve.y[place]):
             return self.fails(nothing)

@@ -403,7 +403,7 @@ def named() -> dict[str, Measure]:
     """Every measure by its name. Raises: ValueError if two have the same."""
     members = catalogue.members("measures").values()
     found: dict[str, Measure] = {}
-    for measure in (one for member in members for one in cast(type[Measure], member).every()):
+    for measure in (one for member in members for one in cast("type[Measure]", member).every()):
         if (other := found.setdefault(measure.name, measure)) is not measure:
             raise ValueError(f"two measures are called {measure.name!r}: {type(other)} and {type(measure)}")
     return found

@@ -48,14 +48,18 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     One on the expectation is broken by a mean of at least ENOUGH replicas that is beyond it by so many
     standard errors that Student's law calls it UNLIKELY, unless rare replicas may explain it: see `unseen`.
     """
-    there = np.flatnonzero(curve.sound & np.isfinite(curve.y))
+    there = np.flatnonzero(curve.ends.sound & np.isfinite(curve.y))
     if not len(there):
         return Respect(line.kind, line.called, None, "the curve has no evaluation points")
     sign = -1 if line.direction == "upper" else 1
     x, y = curve.x[there], curve.y[there]
     gap = sign * (y - np.interp(x, line.x, line.y))
     rounding = rounding * abs(float(y[0]))
-    until = "" if curve.diverged_at is None else f", until it {curve.fate} at {curve.diverged_at:g}"
+    until = (
+        ""
+        if curve.ends.diverged_at is None
+        else f", until it {curve.ends.fate} at {curve.ends.diverged_at:g}"
+    )
 
     def at(place: int | np.intp) -> str:
         return standing(curve, line, int(there[place]), rounding)

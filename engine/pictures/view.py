@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 from numpy.typing import NDArray
-
-from engine.core.notation import briefer, values_written, written
 
 if TYPE_CHECKING:
     from engine.core.groups import Group
@@ -66,9 +63,6 @@ def fate(lost: int, inaccurate: int) -> str:
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-EXACTNESS = ("exact", "asymptotic", "upper", "reference")
-"""The directions of lines that are no bounds from below, those that say most first."""
-
 TYPICAL = ("median", "geometric")
 """Summaries that say what a typical replica has, as the mean does not where few replicas carry it."""
 
@@ -78,11 +72,11 @@ Apart = tuple[int, ...]
 ROUNDING = {"float32": 1e-5, "float64": 1e-11}
 """What arithmetic alone may move a loss, relative to the initial loss."""
 
-ZERO = 1e-12
-"""A bound below this is 0 up to rounding, and nothing is a multiple of it."""
-
 QUIET = 1e-11
 """A curve that stays below this is 0 but for rounding."""
+
+ZERO = 1e-12
+"""A bound below this is 0 up to rounding, and nothing is a multiple of it."""
 
 NEAR = 1e-9
 """Places that differ by less than this, relatively, are the same."""
@@ -101,7 +95,81 @@ def _place(places: Floats, x: float) -> int | None:
     return int(found[0]) if len(found) else None
 
 
-class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+class Places(msgspec.Struct, frozen=True, eq=False):
+    """The places of a curve on x."""
+
+    planned: int = 0
+    """Number of places in the end."""
+
+    clock: Floats | None = None
+    """What the clock of its run says at every place [N], where x goes along records; None elsewhere."""
+
+    is_ordered: bool = False
+    """Whether x is known to increase, as clocks do."""
+
+    is_passed: bool = False
+    """Whether x is measured, so that a curve passes a place: the place is that of the first record beyond."""
+
+
+class Training(msgspec.Struct, frozen=True, eq=False):
+    """The training runs that a curve is made of."""
+
+    verdict: Verdict | None = None
+    """Whether the learner is rotation invariant."""
+
+    bound_class: BoundClass | None = None
+    """Whether proved lower bounds bind the learner; None where no bound from below holds of the problem."""
+
+    backend: str | None = None
+    """Name of the backend; None where several computed the curve."""
+
+    rate: float | None = None
+    """Rate, if it is one of several or the best of some, and the same all along."""
+
+    grid: Mapping[float, float] = msgspec.field(default_factory=dict)
+    """The rates that it is the best of, and the mean of the curve of each."""
+
+    oracle_tuned: bool = False
+    """Whether the curve comes once the best of several rates is known."""
+
+    point: int | None = None
+    """Number of the point of the axes; None if the curve is of several."""
+
+    is_reference: bool = False
+    """Whether the learner is one that others are compared with, drawn as a line of the theory."""
+
+
+class Ends(msgspec.Struct, frozen=True, eq=False):
+    """How far the runs of a curve have come, and the replicas that ended early."""
+
+    lost: Counts
+    """Number of replicas that have diverged at every place, so that y is over the others [N]."""
+
+    diverged: int = 0
+    """Number of replicas that have diverged in the end, wherever on the axes."""
+
+    diverged_at: float | None = None
+    """The first place at which a replica has diverged; it may lie behind the last of x."""
+
+    divergences: Floats = msgspec.field(default_factory=lambda: np.empty(0))
+    """Where replicas have diverged on the clock of the run, in order; none where x is no place of a run."""
+
+    fate: str = DIVERGED
+    """Verb for the replicas that ended early."""
+
+    ended: bool = False
+    """Whether all runs so far have come to their end."""
+
+    complete: bool = False
+    """Whether nothing is still to come, and no replica was lost on the way."""
+
+    @property
+    def sound(self) -> NDArray[np.bool_]:
+        """Where the summary is over all replicas [N]."""
+        return np.asarray(self.lost == 0)
+
+
+class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A curve of a picture."""
 
     name: str
@@ -112,45 +180,12 @@ class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     learner: str
     apart: Apart = ()
-    is_best: Callable[[], bool] = lambda: True
+    chosen: bool = True
     """Whether it stands for its learner: of several rates the best so far does."""
-
-    verdict: Verdict | None = None
-    """Whether its learner is rotation invariant."""
-
-    backend: str | None = None
-    """The name of what computed it; None where that is not the same all along."""
-
-    bound_class: BoundClass | None = None
-    """Whether proved lower bounds bind its learner; None where no bound from below holds of the problem."""
-
-    rate: float | None = None
-    """Its rate, if it is one of several or the best of some, and the same all along."""
-
-    grid: Mapping[float, float] = msgspec.field(default_factory=dict)
-    """The rates that it is the best of, and the mean of the curve of each."""
-
-    oracle_tuned: bool = False
-    """Whether it comes once the best of several rates is known."""
 
     x: Floats
     y: Floats
     """The summary over replicas [N], NaN where there is none."""
-
-    clock: Floats | None = None
-    """What the clock of its run says at every place [N], where x goes along records; None elsewhere."""
-
-    point: int | None = None
-    """The number of the point that it is of; None if it is of several."""
-
-    is_ordered: bool = False
-    """Whether x is known to increase, as clocks do."""
-
-    is_passed: bool = False
-    """Whether x is measured, so that a place is not come to but passed: it is the first record that has."""
-
-    planned: int = 0
-    """How many places it is to have in the end."""
 
     stderr: Floats | None
     """Its standard error over replicas [N]; None for a single replica, and where a summary has none."""
@@ -162,70 +197,22 @@ class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     over: Callable[[Sequence[int]], Floats]
     """The same curve made of some of the replicas alone [N]."""
 
-    divergences: Floats = msgspec.field(default_factory=lambda: np.empty(0))
-    """Where replicas have diverged on the clock of the run, in order; none where x is no place of a run."""
-
-    missing: Counts | None = None
-    """Of how many replicas nothing is known at every place [N], where x is no place of a run."""
-
-    diverged: int
-    """How many replicas have diverged in the end, wherever on the axes it is."""
-
-    diverged_at: float | None
-    """The first place at which a replica has diverged; it may lie behind the last of x."""
-
-    fate: str = DIVERGED
-    """What became of the replicas that ended early, as a verb."""
-
-    is_reference: bool = False
-    """Whether the learner is one that others are compared with, drawn as a line of the theory."""
-
-    ended: bool = False
-    """Whether the runs that it is made of by now have come to their end."""
-
-    complete: bool
-    """Whether nothing is still to come, and no replica was lost on the way."""
-
-    @cached_property
-    def chosen(self) -> bool:
-        """Whether it stands for its learner."""
-        return self.is_best()
-
-    @cached_property
-    def increases(self) -> bool:
-        """Whether x does, from place to place."""
-        return self.is_ordered or bool((np.diff(self.x) >= 0).all())
-
-    @cached_property
-    def lost(self) -> Counts:
-        """How many replicas have diverged at every place, so that y is over the others [N]."""
-        if self.missing is not None:
-            return self.missing
-        assert self.clock is not None, "there is a clock where nothing is counted"
-        if not len(self.divergences):
-            return np.zeros(len(self.clock), np.int64)
-        return np.asarray(np.searchsorted(self.divergences, self.clock, side="right"), np.int64)
-
-    def lost_by(self, place: int) -> int:
-        """How many replicas have diverged by a place: all of them if that ended the curve there."""
-        if self.clock is None:
-            return int(self.lost[place])
-        if self.diverged == self.replicas and place == len(self.x) - 1:
-            return self.replicas
-        return int(np.searchsorted(self.divergences, self.clock[place], side="right"))
-
-    @property
-    def sound(self) -> NDArray[np.bool_]:
-        """Where the summary is over all replicas [N]."""
-        return np.asarray(self.lost == 0)
+    places: Places = Places()
+    training: Training = Training()
+    ends: Ends
 
     def place(self, x: float) -> int | None:
         """The number of the place at x, or of the first that has passed it; None if nothing is there."""
-        if self.is_passed:
+        if self.places.is_passed:
             sides = np.sign(self.x - x)
             found = np.flatnonzero(sides != sides[:1])  # where x starts beyond it nothing passes
             return int(found[0]) if len(found) else None
         return _place(self.x, x)
+
+
+def increases(curve: CurveView) -> bool:
+    """Whether x increases from place to place."""
+    return curve.places.is_ordered or bool((np.diff(curve.x) >= 0).all())
 
 
 class ContourView(msgspec.Struct, frozen=True, eq=False):
@@ -347,51 +334,66 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return bool(self.curve) or curve.learner in self.applies_to
 
 
+class ViewAxes(msgspec.Struct, frozen=True, eq=False):
+    """The axes of a view: their words, their scales, and the lines at places."""
+
+    x_label: str
+    y_label: str
+    x_log: bool = False
+    y_log: bool = False
+    rows_log: bool = False
+    """Whether the y of a heat map is an axis that is logarithmic."""
+
+    words: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """What charts call axes and measures, where it is not their name."""
+
+    names: Mapping[float, str] = msgspec.field(default_factory=dict)
+    """What places on x are called, where they have names."""
+
+    marks: Sequence[Marked] = ()
+    """Lines at places that the picture marks, along axes where it says so."""
+
+    clock: str = ""
+    """The clock of the protocol."""
+
+
+class Quantity(msgspec.Struct, frozen=True, eq=False):
+    """The quantity on y."""
+
+    rounding: float
+    """What arithmetic alone may move a value, relative to the first one."""
+
+    as_measured: bool = True
+    """Whether y is the measure itself, and nothing made of it."""
+
+    divisor: str = ""
+    """What y is relative to, in words; nothing where it is not."""
+
+
+class Absences(msgspec.Struct, frozen=True, eq=False):
+    """The lines and learners without a place in a view, with the reasons."""
+
+    lines: dict[str, str] = msgspec.field(default_factory=dict)
+    """Why a line of the theory is not here, by its kind."""
+
+    learners: dict[str, str] = msgspec.field(default_factory=dict)
+    """Learners without a curve, and where the measure is taken that is not taken of them: "the learner …"."""
+
+
 class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A picture filled with what there is by now."""
 
     picture: Picture
-    x_label: str
-    y_label: str
-    x_log: bool
-    y_log: bool
-    rounding: float
-    """What arithmetic alone may move a value, relative to the first one."""
-
-    rows_log: bool = False
-    """Whether the y of a heat map is an axis that is logarithmic."""
-
+    axes: ViewAxes
+    quantity: Quantity
+    absences: Absences = msgspec.field(default_factory=Absences)
     curves: list[CurveView] = msgspec.field(default_factory=list)
     lines: list[LineView] = msgspec.field(default_factory=list)
     heats: list[HeatView] = msgspec.field(default_factory=list)
     """One per learner, in place of curves, where the picture has a y."""
 
-    marks: Sequence[Marked] = ()
-    """Lines at places that the picture marks, along axes where it says so."""
-
-    words: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """What charts call axes and measures, where it is not their name."""
-
-    divisor: str = ""
-    """What y is relative to, in words; nothing where it is not."""
-
-    names: Mapping[float, str] = msgspec.field(default_factory=dict)
-    """What places on x are called, where they have names."""
-
     points: tuple[Floats, Floats] | None = None
     """Examples that the picture shows beside its curves: x and label; None if it shows none."""
-
-    clock: str = ""
-    """The clock of the protocol."""
-
-    as_measured: bool = True
-    """Whether y is the measure itself, and nothing made of it."""
-
-    absent: dict[str, str] = msgspec.field(default_factory=dict)
-    """Why a line of the theory is not here, by its kind."""
-
-    unmeasured: dict[str, str] = msgspec.field(default_factory=dict)
-    """Learners without a curve, and where the measure is taken that is not taken of them: "the learner …"."""
 
     places_of: Callable[[View], Floats] = lambda view: view.known_places
     """Where on the x of such a view there is something, or is going to be."""
@@ -410,64 +412,6 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
                 return curve
         raise KeyError(name)
 
-    @property
-    def negligible(self) -> float:
-        """What counts as 0, however small all else is: of a measure as it stands what it says of itself, and
-        where all curves are QUIET no less than that."""
-        as_it_stands = self.picture.times is None and self.picture.relative is None
-        least = self.picture.measure.structure().negligible if as_it_stands else 0.0
-        highest = [np.nanmax(np.abs(curve.y), initial=0.0) for curve in self.curves]
-        return max(least, QUIET) if highest and max(highest) <= QUIET else least
-
-    @property
-    def x_name(self) -> str:
-        """What stands before a place on x, as in "k = 3"."""
-        return written(self.picture.x, self.words)
-
-    @property
-    def y_name(self) -> str:
-        """The same of the other axis of a heat map."""
-        return "" if self.picture.y is None else written(self.picture.y, self.words)
-
-    def short_name(self, curve: CurveView) -> str:
-        """The shortest name that no other curve has: without that of its learner where there is no other."""
-        name = self.in_words(curve)
-        return name.removeprefix(f"{curve.learner}, ") if self._only == curve.learner else name
-
-    def in_words(self, curve: CurveView) -> str:
-        """The name of a curve with the values of axes in words and symbols."""
-        return self._in_words(curve.name, curve.learner) if curve.apart else curve.name
-
-    def _in_words(self, name: str, plain: str) -> str:
-        """A name with the values of axes behind a plain one in words."""
-        return (
-            plain + values_written(name.removeprefix(plain), self.words) if name.startswith(plain) else name
-        )
-
-    @property
-    def _only(self) -> str | None:
-        """The only learner that has curves, or is going to have some; None where there are others."""
-        learners = {one.learner for one in self.curves if not one.is_reference}
-        learners.update(line.curve for line in self.lines if line.curve)
-        return learners.pop() if len(learners) == 1 else None
-
-    def line_name(self, line: LineView) -> str:
-        """The name of a line in words, without that of the only learner whose own it may be."""
-        whose = "" if line.curve in ("", self._only) else f" of {line.curve}"
-        return f"{line.called}{whose}{values_written(line.values, self.words)}"
-
-    def line_in_brief(self, line: LineView) -> str:
-        """The formula of a line, where it says all and is shorter than the name."""
-        name, says_all = self.line_name(line), self.as_measured and not (line.curve or line.apart)
-        return briefer(name, line.formula) if says_all else name
-
-    def heat(self, learner: str) -> HeatView:
-        """The heat map of a learner. Raises: KeyError."""
-        for heat in self.heats:
-            if heat.learner == learner:
-                return heat
-        raise KeyError(learner)
-
     def line(self, kind: str, curve: str) -> LineView:
         """The line of the theory of this name or kind that is about a curve. Raises: KeyError.
 
@@ -478,21 +422,6 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
             if kind == line.name or (kind == line.kind and about is not None and line.is_about(about)):
                 return line
         raise KeyError(kind)
-
-    def at(self, apart: Apart) -> View:
-        """The curves and lines at one value of the axes that curves are split by."""
-        curves = [curve for curve in self.curves if curve.apart == apart]
-        lines = [line for line in self.lines if line.apart == apart]
-        return replace(self, curves=curves, lines=lines)
-
-    def name_at(self, x: float) -> str | None:
-        """What stands at a place in place of a number; None where a number does."""
-        return self.names.get(x)
-
-    @property
-    def is_risk(self) -> bool:
-        """Whether y is a risk itself."""
-        return self.as_measured and self.picture.measure.structure().is_risk
 
     @cached_property
     def known_places(self) -> Floats:
@@ -507,38 +436,38 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Where on x there is something, or is going to be, increasing."""
         return self.places_of(self)
 
-    @property
-    def along_records(self) -> bool:
-        """Whether x goes along how far runs have come."""
-        return any(curve.clock is not None for curve in self.curves)
 
-    def compared(self, curve: CurveView) -> list[LineView]:
-        """The bounds that a curve is compared with: those that bind it, else those that it may beat."""
-        about = [line for line in self.lines if line.direction in FROM_BELOW and line.says(curve)]
-        return [line for line in about if line.binds(curve)] or about
+def at_values(view: View, apart: Apart) -> View:
+    """Return the curves and lines at one value of the axes that curves are split by."""
+    curves = [curve for curve in view.curves if curve.apart == apart]
+    lines = [line for line in view.lines if line.apart == apart]
+    return msgspec.structs.replace(view, curves=curves, lines=lines)
 
-    def strongest(self, curve: CurveView, x: float) -> LineView | None:
-        """The highest at x of the bounds that a curve is compared with; of equals the higher elsewhere."""
-        heights = [(height, line) for line in self.compared(curve) if not np.isnan(height := line.at(x))]
-        most = max((height for height, _ in heights), default=np.nan)
-        highest = [line for height, line in heights if height == most]
-        return max(highest, key=lambda line: line.mean) if len(highest) > 1 else next(iter(highest), None)
 
-    def line_for(self, curve: CurveView, x: float) -> LineView | None:
-        """The strongest bound at x, else the line that says best what a curve is: its own, by EXACTNESS.
+def heat_of(view: View, learner: str) -> HeatView:
+    """Return the heat map of a learner. Raises: KeyError."""
+    for heat in view.heats:
+        if heat.learner == learner:
+            return heat
+    raise KeyError(learner)
 
-        The two edges of a band are no line.
-        """
-        if (bound := self.strongest(curve, x)) is not None:
-            return bound
-        others = [line for line in self.lines if line.direction in EXACTNESS and line.says(curve)]
-        known = [line for line in others if line.binds(curve) and not np.isnan(line.at(x))]
-        single = [line for line in known if sum(line.kind == other.kind for other in known) == 1]
-        return min(single, key=lambda line: (not line.curve, EXACTNESS.index(line.direction)), default=None)
 
-    def heights(self, curve: CurveView, x: Floats) -> Floats:
-        """The height at every x of the strongest bound; 0 where there is none, or none but for rounding."""
-        heights = np.zeros_like(x)
-        for line in self.compared(curve):
-            np.fmax(heights, np.interp(x, line.x, line.y), out=heights)
-        return np.where(heights > ZERO, heights, 0.0)
+def negligible(view: View) -> float:
+    """Return the largest value that counts as 0, however small all others are.
+
+    A measure as it stands says it of itself. Where all curves are QUIET, it is at least that.
+    """
+    as_it_stands = view.picture.times is None and view.picture.relative is None
+    least = view.picture.measure.structure().negligible if as_it_stands else 0.0
+    highest = [np.nanmax(np.abs(curve.y), initial=0.0) for curve in view.curves]
+    return max(least, QUIET) if highest and max(highest) <= QUIET else least
+
+
+def is_risk(view: View) -> bool:
+    """Whether y is a risk itself."""
+    return view.quantity.as_measured and view.picture.measure.structure().is_risk
+
+
+def along_records(view: View) -> bool:
+    """Whether x goes along how far runs have come."""
+    return any(curve.places.clock is not None for curve in view.curves)

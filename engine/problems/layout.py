@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.core.parts import BadField
@@ -35,16 +35,19 @@ def layout_of(content: Content, settings: TableSettings, label: int | str | None
     if content.has_labels and label is not None:
         raise BadField("label", "in this format the label stands first in every line; leave it out")
     place = None if label is None else _position(label, content, "label")
-    index = {column: why for column, why in _index(content, settings).items() if column != place}
+    index = _index(content, settings)
+    if place is not None and index.pop(place, "") and settings.index is not None:
+        raise BadField("index", f"{name_of(place, content)} is the label; leave one of the two out")
     if settings.columns is None:
         features, left_out = _all_features(content, place, index)
     else:
-        features, left_out = _chosen_features(content, settings.columns, place)
+        chosen_index = () if settings.index is None else index
+        features, left_out = _chosen_features(content, settings.columns, place, chosen_index)
     if is_target and content.has_labels:
         features = []
     elif is_target and len(features) == 1 and features[0] in content.words:
         features, place = [], features[0]
-    _check_words(features, content, is_target)
+    _check_words(features, content, is_target, place is not None)
     if not features and not (is_target and (place is not None or content.has_labels)):
         rest = "index" if index else "label"
         raise BadField(rest, f"the {rest} is the only column; the table has no other")
@@ -63,13 +66,15 @@ def _all_features(
 
 
 def _chosen_features(
-    content: Content, columns: Sequence[int | str], label: int | None
+    content: Content, columns: Sequence[int | str], label: int | None, index: Collection[int]
 ) -> tuple[list[int], list[LeftOut]]:
     """The columns that the settings choose, and those that they leave out. Raises: BadField."""
     features = [_position(column, content, "columns") for column in columns]
     for number, column in enumerate(features):
         if column == label:
             raise BadField("columns", f"{name_of(column, content)} is the label; leave it out of `columns`")
+        if column in index:
+            raise BadField("columns", f"{name_of(column, content)} is the index; leave it out of `columns`")
         if column in features[:number]:
             raise BadField("columns", f"{name_of(column, content)} comes twice")
     unchosen = set(range(content.width)) - {*features, *content.empty, label}
@@ -132,7 +137,7 @@ def _position(column: int | str, content: Content, field: str) -> int:
     return places[0]
 
 
-def _check_words(features: Sequence[int], content: Content, is_target: bool) -> None:
+def _check_words(features: Sequence[int], content: Content, is_target: bool, has_label: bool) -> None:
     """Raises: BadField for a feature that holds words."""
     column = next((column for column in features if column in content.words), None)
     if column is None:
@@ -140,6 +145,8 @@ def _check_words(features: Sequence[int], content: Content, is_target: bool) -> 
     holds = f"{name_of(column, content)} holds {content.words[column]}"
     if is_target:
         raise BadField("columns", f"{holds}; choose one column of words, or columns of numbers")
+    if has_label:
+        raise BadField("columns", f"{holds}; choose the columns of numbers")
     choice = repr(content.names[column]) if content.names and content.names[column] else str(column)
     raise BadField(
         "label", f"{holds}; set label = {choice} if these are the labels, or leave it out by `columns`"

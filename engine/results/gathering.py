@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from engine.pictures import reductions
 from engine.pictures.picture import Picture
-from engine.pictures.view import Apart, CurveView, summaries_agree
+from engine.pictures.view import Apart, CurveView, Ends, Places, Training, summaries_agree
 from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import Steps
@@ -192,7 +192,7 @@ def _gather_lines(
         for name, samples in own.items():
             for here, whose in _places_of_line(name, point, trace, steps):
                 for lines in into:
-                    lines[line.name or line.kind, whose, apart].append((here, samples, line))
+                    lines[line.statement.name or line.kind, whose, apart].append((here, samples, line))
         if not own and len(line.values) and not line.applies_to:
             found.absent[line.kind] = "it binds none of the learners that have the clock of this picture"
 
@@ -245,7 +245,8 @@ def _rate_of(curve: Curve, point: Point) -> Rate:
 
 def _absence(line: TheoryLine, picture: Picture) -> str:
     """Why a line is not in a picture; nothing for one that is."""
-    if picture.lines is not None and line.kind not in picture.lines:
+    statement = line.statement
+    if picture.lines is not None and statement.kind not in picture.lines:
         return "the picture does not name it among its lines"
     if not line.on_problem.holds:
         return line.on_problem.reason
@@ -255,16 +256,19 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
         return "it is about values, and the picture shows the share of replicas for which something holds"
     if picture.reading is not None and picture.reading.place_of is not None:
         return "it bounds values, and the picture reads off the place of one"
-    if line.measure != picture.measure.name:
-        return f"it is about the {line.measure}, and this is the {picture.measure.name}"
-    if line.running not in (None, picture.running):
-        return (
-            f"it is about the {line.running} of all evaluation points so far: take running = {line.running}"
-        )
-    if picture.lines is None and line.direction == "asymptotic" and not (line.group or line.applies_to):
+    if statement.measure != picture.measure.name:
+        return f"it is about the {statement.measure}, and this is the {picture.measure.name}"
+    if statement.running not in (None, picture.running):
+        running = statement.running
+        return f"it is about the {running} of all evaluation points so far: take running = {running}"
+    if (
+        picture.lines is None
+        and statement.direction == "asymptotic"
+        and not (statement.group or line.applies_to)
+    ):
         return "it is the limit of a learner that is not here"
-    if picture.lines is None and not summaries_agree(line.summary, picture.summary):
-        return f"it is about the {line.summary} of many replicas, and this is the {picture.summary}"
+    if picture.lines is None and not summaries_agree(statement.summary, picture.summary):
+        return f"it is about the {statement.summary} of many replicas, and this is the {picture.summary}"
     return ""
 
 
@@ -289,23 +293,20 @@ def _to_come(
         number=number,
         learner=curve.learner,
         apart=apart,
-        is_best=lambda: curve.best,
-        verdict=curve.verdict,
-        bound_class=trace.bound_class(curve),
-        rate=curve.rate,
-        oracle_tuned=curve.oracle_tuned,
+        chosen=curve.best,
         x=NOTHING,
         y=NOTHING,
-        clock=NOTHING,
-        point=at[0],
-        is_ordered=True,
-        planned=curve.capacity,
         stderr=None if curve.replicas == 1 else NOTHING,
         replicas=curve.replicas,
         over=lambda replicas: NOTHING,
-        divergences=NOTHING,
-        is_reference=is_reference(curve, at[1]),
-        diverged=0,
-        diverged_at=None,
-        complete=False,
+        places=Places(curve.capacity, NOTHING, is_ordered=True),
+        training=Training(
+            curve.verdict,
+            trace.bound_class(curve),
+            rate=curve.rate,
+            oracle_tuned=curve.oracle_tuned,
+            point=at[0],
+            is_reference=is_reference(curve, at[1]),
+        ),
+        ends=Ends(np.zeros(0, np.int64)),
     )

@@ -176,7 +176,7 @@ def judgement(
         learner.name,
         curve.verdict,
         changes,
-        [respect(losses, line, seen.rounding) for line in binding],
+        [respect(losses, line, seen.quantity.rounding) for line in binding],
         list(dict.fromkeys(reasons)),
         fits=bool(len(losses.y)) and float(np.abs(losses.y).max()) <= QUIET,
         diverges=curve.diverged_at is not None,

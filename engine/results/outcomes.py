@@ -11,7 +11,8 @@ import msgspec
 from engine.claims import Claim, Outcome
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
-from engine.pictures.view import View
+from engine.pictures.view import View, at_values
+from engine.pictures.view_names import short_name
 from engine.results.results import Results
 from engine.results.trace import Trace
 from engine.results.views import view
@@ -77,13 +78,13 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
         return _of_maps(claim, seen)
     outcomes: dict[str, Outcome] = {}
     for apart in dict.fromkeys(curve.apart for curve in seen.curves):
-        claim_along, along = results.sweep.claims_along(seen.picture, apart)[number], seen.at(apart)
-        learners = dict.fromkeys(curve.learner for curve in along.curves if not curve.is_reference)
+        claim_along, along = results.sweep.claims_along(seen.picture, apart)[number], at_values(seen, apart)
+        learners = dict.fromkeys(curve.learner for curve in along.curves if not curve.training.is_reference)
         for name in [claim.curve] if claim.curve is not None else learners:
             try:
                 curve = along.curve(name)
                 outcome = _of_curve(msgspec.structs.replace(claim_along, curve=name), along)
-                outcomes[seen.short_name(curve)] = outcome._replace(claim=claim)
+                outcomes[short_name(seen, curve)] = outcome._replace(claim=claim)
             except KeyError:  # a learner that is not at these points, or of which nothing is recorded yet
                 continue
     return _together(claim, outcomes)

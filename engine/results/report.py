@@ -107,10 +107,12 @@ def _picture(
         "x": picture.x,
         "y": picture.y,
         "measure": picture.measure.name,
-        "marks": [{"name": mark.name, "x": _of_mark(mark.x), "y": _of_mark(mark.y)} for mark in found.marks],
+        "marks": [
+            {"name": mark.name, "x": _of_mark(mark.x), "y": _of_mark(mark.y)} for mark in found.axes.marks
+        ],
         **({} if found.points is None else {"points": [_series(one) for one in found.points]}),
-        "x_label": found.x_label,
-        "y_label": found.y_label,
+        "x_label": found.axes.x_label,
+        "y_label": found.axes.y_label,
         "curves": [{**_curve(curve), **(_by_replica(curve) if by_replica else {})} for curve in found.curves],
         "theory": [_line(line, sources[line.kind]) for line in found.lines],
         "absent": _absent(found, sources),
@@ -123,9 +125,14 @@ def _absent(found: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, An
     """The lines about the measure of a picture that are not in it; null where `reasons` alone say why."""
     there = {line.kind for line in found.lines}
     return [
-        {"kind": kind, "direction": line.direction, "why": found.absent.get(kind), **_theorem(line)}
+        {
+            "kind": kind,
+            "direction": line.statement.direction,
+            "why": found.absences.lines.get(kind),
+            **_theorem(line),
+        }
         for kind, line in sources.items()
-        if line.measure == found.picture.measure.name and kind not in there
+        if line.statement.measure == found.picture.measure.name and kind not in there
     ]
 
 
@@ -167,17 +174,17 @@ def _spectrum(spectrum: Spectrum) -> dict[str, Any]:
 
 
 def _curve(curve: CurveView) -> dict[str, Any]:
-    verdict = curve.verdict
+    verdict = curve.training.verdict
     return {
         "name": curve.name,
         "learner": curve.learner,
-        "reference": curve.is_reference,
+        "reference": curve.training.is_reference,
         "verdict": None if verdict is None else _verdict(verdict),
-        "path": curve.backend,
-        "rate": number(curve.rate),
+        "path": curve.training.backend,
+        "rate": number(curve.training.rate),
         "replicas": curve.replicas,
-        "diverged": curve.diverged,
-        "diverged_at": number(curve.diverged_at),
+        "diverged": curve.ends.diverged,
+        "diverged_at": number(curve.ends.diverged_at),
         "x": _series(curve.x),
         "y": _series(curve.y),
         "stderr": None if curve.stderr is None else _series(curve.stderr),
@@ -230,13 +237,13 @@ def _of_mark(places: Sequence[float]) -> float | list[float] | None:
 def _theorem(line: TheoryLine) -> dict[str, Any]:
     """What a line says, and why it holds and binds each learner, or not."""
     return {
-        "measure": line.measure,
+        "measure": line.statement.measure,
         "reasons": {
             "problem": line.on_problem.reason,
             **{name: finding.reason for name, finding in line.on_learners.items()},
         },
-        "formula": line.formula,
-        "source": line.source,
+        "formula": line.statement.formula,
+        "source": line.statement.source,
     }
 
 

@@ -322,41 +322,58 @@ class Along(NamedTuple):
     """[R, S, *index], or of a line that is the same for all replicas [1, S, *index]."""
 
 
+class Statement(NamedTuple):
+    """The statement of a theory line: the same for every learner and every replica."""
+
+    kind: str
+    direction: str
+    """How the line stands to its measure, such as "lower"."""
+
+    in_expectation: bool
+    """Whether the line is about the expectation, from which a single run may stray."""
+
+    formula: str
+    source: str
+    measure: str
+    """Name of the measure."""
+
+    group: Group | None = None
+    """Group under which the learners that the line binds are invariant, if it binds them for that."""
+
+    name: str = ""
+    """Name that distinguishes the line from others of its kind; empty if there are none."""
+
+    title: str = ""
+    """Name in charts and captions; empty: its kind."""
+
+    limit: str = ""
+    """Limit of an asymptotic line, in words."""
+
+    summary: str | None = "mean"
+    """Summary over replicas that the line is about; None for a line that goes with every summary."""
+
+    running: str | None = None
+    """Summary over all records so far that the line is about; None for a line about each record."""
+
+    @property
+    def called(self) -> str:
+        """Name in words."""
+        return self.title or self.kind
+
+
 @dataclass(frozen=True, eq=False)
 class TheoryLine:
     """A line of the theory on the x-axis of a trace, and the learners it binds, with the reasons.
 
-    It speaks of `measure`, and stands to it as `direction` says. One that is the same for all learners has
-    `values` [S, *index], the mean over replicas; one that is not has `of_curves`, by the name of each curve
-    that it binds.
+    One that is the same for all learners has `values` [S, *index], the mean over replicas; one that is
+    not has `of_curves`, by the name of each curve that it binds.
     """
 
-    kind: str
-    direction: str
-    in_expectation: bool
-    formula: str
-    source: str
+    statement: Statement
     on_problem: Finding
     on_learners: dict[str, Finding]
     x: Floats
     values: Floats
-    measure: str
-    group: Group | None = None
-    name: str = ""
-    """What distinguishes it from others of its kind; empty if there are none."""
-
-    title: str = ""
-    """What charts and captions call it; empty: its kind."""
-
-    limit: str = ""
-    """Of an asymptotic line where its limit is, in words."""
-
-    summary: str | None = "mean"
-    """What it is about of many replicas; None for a line that goes with every summary."""
-
-    running: str | None = None
-    """What it is about of all records so far; None for a line about each of them."""
-
     per_learner: bool = False
     of_curves: dict[str, Along] = field(default_factory=dict)
     along_runs: Callable[[Curve], Along | None] | None = None
@@ -372,9 +389,9 @@ class TheoryLine:
     """What it would be after the last record, where training ends before the theorem does."""
 
     @property
-    def called(self) -> str:
-        """What it is called in words."""
-        return self.title or self.kind
+    def kind(self) -> str:
+        """Kind of the line."""
+        return self.statement.kind
 
     @property
     def applies_to(self) -> list[str]:
@@ -473,13 +490,13 @@ class Trace:
 
     def lines_of(self, measure: str) -> list[TheoryLine]:
         """What theory says of a measure, whether it holds here or not."""
-        return [line for line in self.lines if line.measure == measure]
+        return [line for line in self.lines if line.statement.measure == measure]
 
     def bound_class(self, curve: Curve) -> BoundClass | None:
         """Whether proved lower bounds bind the learner of a curve, by the lines that there are."""
         holding = [line for line in self.lines if line.on_problem.holds]
-        binding = [line.direction for line in holding if curve.learner in line.applies_to]
-        return bound_class([line.direction for line in holding], binding, curve.verdict)
+        binding = [line.statement.direction for line in holding if curve.learner in line.applies_to]
+        return bound_class([line.statement.direction for line in holding], binding, curve.verdict)
 
     def curve(self, name: str) -> Curve:
         """The curve of this name, or the best one so far of the learner of this name. Raises: KeyError."""

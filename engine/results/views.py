@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,12 +19,19 @@ from engine.pictures import reductions
 from engine.pictures.picture import RATE, Contour, Picture
 from engine.pictures.view import (
     ROUNDING,
+    Absences,
     Apart,
     ContourView,
     CurveView,
+    Ends,
     HeatView,
     LineView,
+    Places,
+    Quantity,
+    Training,
     View,
+    ViewAxes,
+    along_records,
     fate,
 )
 from engine.protocols import CLOCKS
@@ -32,7 +39,7 @@ from engine.results.gathering import NOTHING, Gathered, Key, Replicas, Stretch, 
 from engine.results.results import Results
 from engine.results.samples import Samples, of_line
 from engine.results.steps import AtPoint, Steps
-from engine.results.trace import TheoryLine
+from engine.results.trace import Curve, TheoryLine
 from engine.spec.marks import marks_of
 from engine.spec.sweep import Point, Sweep
 
@@ -48,26 +55,16 @@ def view(picture: Picture, results: Results) -> View:
     Raises: BadInput for a picture that these results do not have.
     """
     sweep = results.sweep
-    logarithmic = _is_logarithmic(picture.x, sweep)
     steps = Steps(picture, sweep.axes)
     there = gathered(picture, results, steps)
     found = View(
-        picture=picture,
-        divisor=_divisor(picture),
-        words=(words := _words(picture, sweep)),
-        x_label=_x_label(picture, sweep, words),
-        y_label=_label(picture, results, words),
-        x_log=logarithmic if picture.x_log is None else picture.x_log,
-        y_log=bool(picture.y_log),
-        rounding=ROUNDING[sweep.experiment.dtype],
-        names={x: name for axis in sweep.axes for x, name in axis.names_along(picture.x).items()},
-        rows_log=picture.y is not None and _is_logarithmic(picture.y, sweep),
-        clock=sweep.experiment.protocol.clock,
-        as_measured=not steps.change_values,
-        marks=marks_of(sweep, picture),
+        picture,
+        axes=_axes(picture, results),
+        quantity=Quantity(
+            ROUNDING[sweep.experiment.dtype], as_measured=not steps.change_values, divisor=_divisor(picture)
+        ),
+        absences=Absences(there.absent, there.unmeasured),
         points=_examples(picture, results),
-        absent=there.absent,
-        unmeasured=there.unmeasured,
         places_of=lambda found: _places(found, results, steps),
         x_of=lambda number, clock: _x_of(results, steps, number, clock),
         y_of=lambda number: steps.height(sweep.points[number]),
@@ -77,12 +74,13 @@ def view(picture: Picture, results: Results) -> View:
             _heat(results, steps, key[0], there.curves[key]) for key in there.numbers if key in there.curves
         )
         return found
+    best = _best_curves(there)
     for key, number in there.numbers.items():
         if key in there.to_come:
             found.curves.append(there.to_come[key])
         elif key in there.curves and key[0] != picture.relative:
             reduction = _Reduction(picture, results, steps, there, key)
-            found.curves.append(reduction.view(number))
+            found.curves.append(reduction.view(number, best))
     for (named, curve, apart), taken in there.lines.items():
         x, values = steps.curve([(point, samples) for point, samples, _ in taken])
         order = np.argsort(x, kind="stable")  # along a measure, as a loss, places come from the right
@@ -90,7 +88,7 @@ def view(picture: Picture, results: Results) -> View:
         if picture.relative is not None:
             divisor = Replicas(steps, there.divisor_of(picture, (curve, apart)))
             if why := _loses_meaning(taken[0][2], divisor):
-                found.absent[taken[0][2].kind] = why
+                found.absences.lines[taken[0][2].kind] = why
                 continue
             values = _divided(x, values, divisor)
         y = values[0] if len(values) == 1 else reductions.summary(picture.summary, values)
@@ -99,19 +97,20 @@ def view(picture: Picture, results: Results) -> View:
         y = _if_known(picture, steps, x, y, without)
         of_some = partial(_of_some, picture.summary, values) if len(values) > 1 else None
         applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
+        statement = taken[0][2].statement
         found.lines.append(
             LineView(
                 name=sweep.name(f"{named} of {curve}" if curve else named, picture, apart),
                 values=sweep.name("", picture, apart),
-                kind=taken[0][2].kind,
-                title=taken[0][2].title,
+                kind=statement.kind,
+                title=statement.title,
                 apart=apart,
-                direction=taken[0][2].direction,
-                formula=taken[0][2].formula,
-                limit=taken[0][2].limit,
-                group=taken[0][2].group,
-                in_expectation=taken[0][2].in_expectation,
-                summary=taken[0][2].summary,
+                direction=statement.direction,
+                formula=statement.formula,
+                limit=statement.limit,
+                group=statement.group,
+                in_expectation=statement.in_expectation,
+                summary=statement.summary,
                 curve=curve,
                 applies_to=(curve,) if curve else tuple(applies),
                 x=x,
@@ -121,6 +120,31 @@ def view(picture: Picture, results: Results) -> View:
             )
         )
     return found
+
+
+def _best_curves(there: Gathered) -> set[Curve]:
+    """The best curve of each learner in each of the runs that come first in a curve of the picture."""
+    traces = {id(taken[0].trace): taken[0].trace for taken in there.curves.values()}
+    return {
+        trace.curve(learner)
+        for trace in traces.values()
+        for learner in {curve.learner for curve in trace.curves}
+    }
+
+
+def _axes(picture: Picture, results: Results) -> ViewAxes:
+    sweep, words = results.sweep, _words(picture, results.sweep)
+    return ViewAxes(
+        x_label=_x_label(picture, sweep, words),
+        y_label=_label(picture, results, words),
+        x_log=_is_logarithmic(picture.x, sweep) if picture.x_log is None else picture.x_log,
+        y_log=bool(picture.y_log),
+        rows_log=picture.y is not None and _is_logarithmic(picture.y, sweep),
+        words=words,
+        names={x: name for axis in sweep.axes for x, name in axis.names_along(picture.x).items()},
+        marks=marks_of(sweep, picture),
+        clock=sweep.experiment.protocol.clock,
+    )
 
 
 def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | None:
@@ -152,7 +176,8 @@ def _if_known(picture: Picture, steps: Steps, x: Floats, y: Floats, without: Seq
 
 def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
     """Why a line says nothing of replicas that are divided each by its own number; nothing if it does."""
-    if line.direction in LIMITS or not line.in_expectation or not divisor.taken or not divisor.differ:
+    promises = line.statement.direction not in LIMITS and line.statement.in_expectation
+    if not promises or not divisor.taken or not divisor.differ:
         return ""
     return "it is about the mean over replicas, and each replica is divided by its own number before that"
 
@@ -177,7 +202,7 @@ def _divided(x: Floats, values: Floats, divisor: Replicas, replicas: Sequence[in
 def _places(found: View, results: Results, steps: Steps) -> Floats:
     """Where something is or is to be: at the records of the run that goes furthest, or at the points."""
     points = [point for point in results.sweep.points if point.is_in(found.picture)]
-    if found.along_records:
+    if along_records(found):
         runs = [(results.sweep.points[number], trace) for number, trace in results.traces.items()]
         runs = [run for run in runs if run[0].is_in(found.picture)]
         if not all(steps.clocks <= trace.planned.keys() for _, trace in runs):
@@ -280,7 +305,7 @@ def _contour(
             whole = of_line(line, one.trace, clocks=steps.clocks)
             if (samples := whole.get(one.curve.name, whole.get(""))) is not None:
                 found.append((one.point, samples))
-                direction, title = line.direction, line.called
+                direction, title = line.statement.direction, line.statement.called
     if not found:
         return None
     values = _over(x, y, steps.parts(found), lambda each: reductions.summary(picture.summary, each))
@@ -308,8 +333,8 @@ class _Reduction:
             for one in self._taken
         )
 
-    def view(self, number: int) -> CurveView:
-        """The curve with its errors, and how much of it there is; it is the one with this number."""
+    def view(self, number: int, best: Collection[Curve]) -> CurveView:
+        """The curve with this number, its errors, and how much of it there is."""
         (name, apart), first = self._key, self._taken[0]
         if (measured := self._as_measured()) is not None:
             x, y, stderr = measured
@@ -319,47 +344,62 @@ class _Reduction:
             stderr = reductions.standard_error(
                 self._picture.summary, self._replicas, lambda some: self._estimate(some)[1]
             )
-        along, curve = self._along_records, first.curve
-        missing = None if along else self._missing()
-        if missing is None:
-            diverged, diverged_at = len(self._divergences), self._diverged_at(first)
-        else:
-            diverged = int(missing.min(initial=self._replicas))
-            diverged_at = next(iter(x[missing > 0].tolist()), None)
         return CurveView(
             name=self._results.sweep.name(name, self._picture, apart),
             number=number,
-            learner=curve.learner,
+            learner=first.curve.learner,
             apart=apart,
-            is_best=lambda: any(
-                one.trace.curve(curve.learner) is one.curve for one in self._taken if one.trace is first.trace
-            ),
-            verdict=curve.verdict,
-            backend=curve.backend if len({one.curve.backend for one in self._taken}) == 1 else None,
-            bound_class=first.trace.bound_class(curve),
-            rate=curve.rate if len(self._taken) == 1 else None,
-            grid=curve.grid if len(self._taken) == 1 else {},
-            oracle_tuned=curve.oracle_tuned,
+            chosen=any(one.curve in best for one in self._taken if one.trace is first.trace),
             x=x,
             y=y,
-            clock=next(iter(first.samples.clocks.values())) if along else None,
-            point=first.number if len(self._taken) == 1 else None,
-            is_ordered=along and self._picture.x in first.samples.clocks and not self._steps.measured,
-            is_passed=along and (bool(self._steps.measured) or self._is_resampled),
-            planned=curve.capacity if along else len(self._wanted),
             stderr=stderr,
             replicas=self._replicas,
             summary=self._picture.summary,
             over=self._over,
-            divergences=self._divergences if along else NOTHING,
-            missing=missing,
-            is_reference=is_reference(curve, first.point),
-            diverged=diverged,
-            diverged_at=diverged_at,
-            fate=self._fate,
-            ended=all(one.curve.ended for one in self._taken),
-            complete=self._complete(along),
+            places=self._places(),
+            training=self._training(),
+            ends=self._ends(x),
         )
+
+    def _places(self) -> Places:
+        samples, steps = self._taken[0].samples, self._steps
+        if not self._along_records:
+            return Places(planned=len(self._wanted))
+        return Places(
+            self._taken[0].curve.capacity,
+            next(iter(samples.clocks.values())),
+            is_ordered=self._picture.x in samples.clocks and not steps.measured,
+            is_passed=bool(steps.measured) or self._is_resampled,
+        )
+
+    def _training(self) -> Training:
+        first, is_single = self._taken[0], len(self._taken) == 1
+        curve = first.curve
+        return Training(
+            verdict=curve.verdict,
+            bound_class=first.trace.bound_class(curve),
+            backend=curve.backend if len({one.curve.backend for one in self._taken}) == 1 else None,
+            rate=curve.rate if is_single else None,
+            grid=curve.grid if is_single else {},
+            oracle_tuned=curve.oracle_tuned,
+            point=first.number if is_single else None,
+            is_reference=is_reference(curve, first.point),
+        )
+
+    def _ends(self, x: Floats) -> Ends:
+        """How far the runs have come, for a curve with these places."""
+        along, first, divergences = self._along_records, self._taken[0], NOTHING
+        if along:
+            divergences = self._divergences
+            clock = next(iter(first.samples.clocks.values()))
+            lost = np.asarray(np.searchsorted(divergences, clock, side="right"), np.int64)
+            diverged, diverged_at = len(divergences), self._diverged_at(first)
+        else:
+            lost = self._missing()
+            diverged = int(lost.min(initial=self._replicas))
+            diverged_at = next(iter(x[lost > 0].tolist()), None)
+        ended = all(one.curve.ended for one in self._taken)
+        return Ends(lost, diverged, diverged_at, divergences, self._fate, ended, self._complete(along))
 
     @property
     def _along_records(self) -> bool:

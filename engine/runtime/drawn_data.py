@@ -48,7 +48,7 @@ class DrawnData:
         key = self._key(experiment, where)
         if key in self._held:
             self._held[key] = self._held.pop(key)
-            return cast(T, self._held[key][0])
+            return cast("T", self._held[key][0])
         data = drawn(experiment.problem, experiment.run.random_streams(), experiment.dtype)
         item = BYTES[experiment.dtype]
         if (size := experiment.problem.bytes_drawn(experiment.run.replicas, item, as_matrix)) <= MOST:

@@ -15,7 +15,7 @@ from engine.planning.lines import ForLine, PlannedLine
 from engine.planning.run_plan import LearnerPlan, RunPlan
 from engine.problems.data import Data
 from engine.problems.labels import Rows
-from engine.results.trace import Along, Curve, Floats, TheoryLine
+from engine.results.trace import Along, Curve, Floats, Statement, TheoryLine
 from engine.spec.setup import Setup
 from engine.theory import At, Drawn, Line, Measured, Order
 from engine.training.descent import Descent, rates_of
@@ -75,28 +75,35 @@ def _line(planned: PlannedLine, at: At, others: Others, learners: Mapping[str, L
         else:
             of_curves = _of_curves(planned, at, learners)
     return TheoryLine(
-        kind=line.kind,
-        name=line.name,
-        title=line.called,
-        direction=line.direction,
-        limit=line.limit,
-        in_expectation=line.in_expectation,
-        summary=line.about,
-        running=line.running,
-        formula=line.formula_in(experiment) if on_problem.holds else line.formula,
-        source=line.source,
+        _statement(line, experiment, on_problem.holds),
         on_problem=on_problem,
         on_learners=dict(planned.on_learners),
         x=NOTHING if each is None and not of_curves and along is None else x,
         values=NOTHING if each is None else each.mean(0),
         each=each if line.per_replica else None,
-        measure=line.measure,
-        group=line.group_in(experiment) if on_problem.holds else line.group,
         per_learner=line.per_learner,
         of_curves=of_curves,
         along_runs=along,
         beyond=beyond,
         indices={} if each is None else dict(at.indices),
+    )
+
+
+def _statement(line: Line, experiment: Setup, holds: bool) -> Statement:
+    """The statement of a line, with the formula and the group of the experiment where it holds."""
+    return Statement(
+        kind=line.kind,
+        direction=line.direction,
+        in_expectation=line.in_expectation,
+        formula=line.formula_in(experiment) if holds else line.formula,
+        source=line.source,
+        measure=line.measure,
+        group=line.group_in(experiment) if holds else line.group,
+        name=line.name,
+        title=line.called,
+        limit=line.limit,
+        summary=line.about,
+        running=line.running,
     )
 
 

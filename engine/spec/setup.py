@@ -115,4 +115,4 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     @property
     def loss(self) -> Loss:
         """Loss that the protocol names."""
-        return cast(Loss, catalogue.make("losses", self.protocol.loss))
+        return cast("Loss", catalogue.make("losses", self.protocol.loss))

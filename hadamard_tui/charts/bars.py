@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.pictures.view_names import short_name
 from hadamard_tui.charts.series import Limits, Series
 from hadamard_tui.charts.series_builder import colour_of, letter_of
 
@@ -22,12 +23,12 @@ def bars(view: View) -> list[Series]:
     places, count = view.places, len(view.curves)
     if not len(places) or not count:
         return []
-    log = view.x_log and bool((places > 0).all())
+    log = view.axes.x_log and bool((places > 0).all())
     width = SHARE * _apart(places, log) / count
     return [
         one
         for number, curve in enumerate(view.curves)
-        for one in _drawn(curve, view.short_name(curve), (number - count / 2) * width, width, log)
+        for one in _drawn(curve, short_name(view, curve), (number - count / 2) * width, width, log)
     ]
 
 

@@ -24,12 +24,10 @@ def difference(look: Look) -> Plot:
     curves = [_less(curve, others[curve.name]) for curve in view.curves if curve.name in others]
     changed = replace(
         view,
-        y_label=f"{view.y_label}, less {name}",
-        y_log=False,
+        axes=replace(view.axes, y_label=f"{view.axes.y_label}, less {name}", y_log=False, marks=()),
+        quantity=replace(view.quantity, as_measured=False),
         curves=curves,
         lines=[],
-        marks=(),
-        as_measured=False,
     )
     options = replace(look.options, y_log=False)
     drawn = plot(replace(look, view=changed, options=options, pinned=(), ghost=None))

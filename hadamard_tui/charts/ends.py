@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.pictures.view import along_records
+from engine.pictures.view_names import x_name
 from hadamard_tui.charts.series_builder import letter_of
 from hadamard_tui.charts.ticks import number
 
@@ -18,16 +20,18 @@ def ends(view: View) -> str:
     """What a chart says of curves that are done and do not go from its first place to its last: of what axis
     these places are, unless there are several."""
     found: dict[str, dict[float, list[str]]] = {}
-    if len(view.known_places) and not view.along_records:
+    if len(view.known_places) and not along_records(view):
         for curve in view.curves:
-            if curve.ended and (letter := letter_of(curve)):
+            if curve.ends.ended and (letter := letter_of(curve)):
                 for reason, x in _reasons(curve, view):
                     found.setdefault(reason, {}).setdefault(x, []).append(letter)
-    name = f"{view.x_name} = " if sum(map(len, found.values())) == 1 else ""
+    name = f"{x_name(view)} = " if sum(map(len, found.values())) == 1 else ""
     return " · ".join(
         f"{', '.join(letters)}: {reason.format(name + where)}"
         for reason, places in found.items()
-        for letters, where in _together({view.name_at(x) or number(x): some for x, some in places.items()})
+        for letters, where in _together(
+            {view.axes.names.get(x) or number(x): some for x, some in places.items()}
+        )
     )
 
 
@@ -40,7 +44,7 @@ def _together(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
 
 def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
     """Why, with room for a place, and the place."""
-    if not len(curve.x) or len(curve.x) < curve.planned:
+    if not len(curve.x) or len(curve.x) < curve.places.planned:
         return
     first, last = float(curve.x.min()), float(curve.x.max())
     if first == last and len(view.places) > 1:
@@ -49,6 +53,6 @@ def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
         yield "not run below {}", first
     if first < last < view.places[-1]:
         yield "not run beyond {}", last
-    lost = np.isnan(curve.y) & (curve.lost == curve.replicas)
+    lost = np.isnan(curve.y) & (curve.ends.lost == curve.replicas)
     if lost.any():
-        yield f"{curve.fate} at {{}}", float(curve.x[lost][0])
+        yield f"{curve.ends.fate} at {{}}", float(curve.x[lost][0])

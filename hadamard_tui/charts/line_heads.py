@@ -27,7 +27,7 @@ DIRECTIONS: dict[str, str] = {
 
 
 class Said(Protocol):
-    """What says something and has a source: a line of a trace, or a member of the family."""
+    """What says something and has a source: the statement of a line, or a member of the family."""
 
     @property
     def kind(self) -> str: ...
@@ -85,5 +85,5 @@ def standing(line: TheoryLine, learner: str) -> Standing:
     finding = line.on_learners[learner]
     if finding.holds:
         return Standing("applies", "green", line.on_problem.reason)
-    words = "the line to beat" if line.direction in FROM_BELOW else "does not apply"
+    words = "the line to beat" if line.statement.direction in FROM_BELOW else "does not apply"
     return Standing(words, "yellow", finding.reason)

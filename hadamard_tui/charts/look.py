@@ -11,6 +11,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from engine.core.notation import number
+from engine.pictures.bounds import bound_heights
+from engine.pictures.view import along_records, increases, negligible
+from engine.pictures.view_names import x_name, y_name
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.y_limits import rounded_off
 
@@ -64,14 +67,14 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         x_log, y_log = self.options.x_log, self.options.y_log
         return replace(
             self.options,
-            x_log=self.view.x_log if x_log is None else x_log,
-            y_log=self.view.y_log if y_log is None else y_log,
+            x_log=self.view.axes.x_log if x_log is None else x_log,
+            y_log=self.view.axes.y_log if y_log is None else y_log,
         )
 
     @cached_property
     def x(self) -> float | None:
         """Where on the x-axis a person looks; None where there is nothing yet."""
-        if self.view.along_records:
+        if along_records(self.view):
             return self.view.x_of(self.point, min(self.place, self.shown))
         places = self.view.known_places
         if not len(places):
@@ -97,11 +100,11 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         At the end of a run whose bounds have come down to nothing, whoever has seen all rows looks alike:
         until the playhead is moved, numbers are shown where the bounds were half as high as at the start.
         """
-        curves = [curve for curve in self.view.curves if curve.clock is not None and curve.increases]
+        curves = [curve for curve in self.view.curves if curve.places.clock is not None and increases(curve)]
         along = max((curve.x for curve in curves), key=len, default=np.empty(0))
         if self.moved or self.place < self.shown or not self.at_end or not len(along):
             return self.x
-        heights = np.max([self.view.heights(curve, along) for curve in self.view.curves], 0)
+        heights = np.max([bound_heights(self.view, curve, along) for curve in self.view.curves], 0)
         if heights[-1] >= SMALL * heights[0]:
             return self.x
         above = np.flatnonzero(heights >= HALF * heights[0])
@@ -117,17 +120,19 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         """What counts as 0: rounding, on a logarithmic axis only where a gap parts it from all else."""
         view = self.view
         if not self.resolved.y_log:
-            return max(view.rounding, view.negligible)
-        rounded = rounded_off([curve.y[np.isfinite(curve.y)] for curve in view.curves], view.rounding)
-        return max(rounded, view.negligible)
+            return max(view.quantity.rounding, negligible(view))
+        rounded = rounded_off(
+            [curve.y[np.isfinite(curve.y)] for curve in view.curves], view.quantity.rounding
+        )
+        return max(rounded, negligible(view))
 
     @property
     def shown_at_in_words(self) -> str:
         """Where the numbers are, as in "k = 64"; nothing where the clock of the run says it."""
-        if self.shown_at is None or (self.view.along_records and self.shown_at == self.x):
+        if self.shown_at is None or (along_records(self.view) and self.shown_at == self.x):
             return ""
-        words = f"{self.view.x_name} = {self.view.name_at(self.shown_at) or number(self.shown_at)}"
-        return words if self.y is None else f"{words}, {self.view.y_name} = {number(self.y)}"
+        words = f"{x_name(self.view)} = {self.view.axes.names.get(self.shown_at) or number(self.shown_at)}"
+        return words if self.y is None else f"{words}, {y_name(self.view)} = {number(self.y)}"
 
     def nearest(self, x: float) -> float:
         """The place that is nearest to x, on a logarithmic axis by factors."""
@@ -141,8 +146,8 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         if not played:
             return None
         longest = max(played, key=lambda curve: len(curve.x))
-        assert longest.clock is not None, "a curve that is played has a clock"
-        return float(longest.clock[np.abs(longest.x - x).argmin()])
+        assert longest.places.clock is not None, "a curve that is played has a clock"
+        return float(longest.places.clock[np.abs(longest.x - x).argmin()])
 
     @cached_property
     def y(self) -> float | None:
@@ -160,24 +165,24 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     @property
     def playhead(self) -> float | None:
         """Where to mark the place; nothing to mark at the end of what is shown."""
-        if self.view.along_records:
+        if along_records(self.view):
             return self.x if self.place < self.shown else None
         places = self.view.known_places
         return self.x if len(places) > 1 and self.x != places[-1] else None
 
     def is_played(self, curve: CurveView) -> bool:
         """Whether a curve is that of the run that is played."""
-        return curve.clock is not None and curve.point == self.point
+        return curve.places.clock is not None and curve.training.point == self.point
 
     def length(self, curve: CurveView) -> int:
         """How many places of a curve are shown."""
-        return _until(curve.clock, self.shown) if self.is_played(curve) else len(curve.x)
+        return _until(curve.places.clock, self.shown) if self.is_played(curve) else len(curve.x)
 
     def past(self, curve: CurveView) -> int:
         """How many of them are not beyond the playhead."""
         if self.is_played(curve):
-            return _until(curve.clock, min(self.place, self.shown))
-        if curve.clock is None or self.place >= self.shown or self.x is None or not curve.increases:
+            return _until(curve.places.clock, min(self.place, self.shown))
+        if curve.places.clock is None or self.place >= self.shown or self.x is None or not increases(curve):
             return len(curve.x)
         return _until(curve.x, self.x)
 
@@ -187,9 +192,9 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
             return self.past(curve) - 1 if self.past(curve) else None
         if self.shown_at is None or not len(curve.x):
             return None
-        if curve.clock is None:
+        if curve.places.clock is None:
             return curve.place(self.shown_at)
-        if not curve.increases:
+        if not increases(curve):
             return int(np.abs(curve.x - self.shown_at).argmin())
         reached = _until(curve.x, self.shown_at)
         return reached - 1 if reached else None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from engine.pictures.view_names import short_name
 from hadamard_tui.charts.series_builder import Plot, letter_of
 from hadamard_tui.charts.view_plot import plot
 
@@ -33,17 +34,17 @@ def multiples(look: Look, most: int, learner: str) -> tuple[list[Plot], int]:
 
 
 def _curves(look: Look) -> list[CurveView]:
-    return [curve for curve in look.view.curves if not curve.is_reference]
+    return [curve for curve in look.view.curves if not curve.training.is_reference]
 
 
 def _alone(look: Look, curve: CurveView, axes: Axes) -> Plot:
     pinned = [(name, _only(view, [curve.name])) for name, view in look.pinned]
     view = look.view
-    references = [one for one in view.curves if one.is_reference]
+    references = [one for one in view.curves if one.training.is_reference]
     lines = [line for line in view.lines if line.is_about(curve)]
     alone = replace(view, curves=[curve, *references], lines=lines)
     drawn = plot(replace(look, view=alone, pinned=pinned))
-    title = f"{letter_of(curve)} {view.short_name(curve)}".strip()
+    title = f"{letter_of(curve)} {short_name(view, curve)}".strip()
     return drawn._replace(axes=replace(axes, title=title))
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
+from engine.pictures.view import increases
+from engine.pictures.view_names import short_name
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.smoothing import smoothed
@@ -72,16 +74,16 @@ class Pen(msgspec.Struct, frozen=True):
         look, options = self.look, self.look.resolved
         length, past = (len(curve.x),) * 2 if self.number else (look.length(curve), look.past(curve))
         x, y = curve.x[:length], curve.y[:length]
-        low, high = (options.window if curve.increases else None) or (-np.inf, np.inf)
+        low, high = (options.window if increases(curve) else None) or (-np.inf, np.inf)
         picked = thinned(x, y, low, high)
         picked = picked[~np.isnan(y[picked])]  # not everything is measured at every record
-        if curve.is_passed:
+        if curve.places.is_passed:
             picked = picked[_passed(x[picked])]
         at, under = x[picked], ground(x[picked])
         raw = y[picked] - under
         shown, band, lines = raw, None, []
         tint, style = colour_of(curve, self.number > 0), self._style(curve)
-        if options.smooth and length and curve.clock is not None:
+        if options.smooth and length and curve.places.clock is not None:
             shown = smoothed(y, picked, _reach(curve)) - under
             lines.append(Series("", at, raw, tint, faint=True))
         if curve.stderr is not None and options.band and not self.number:
@@ -94,7 +96,7 @@ class Pen(msgspec.Struct, frozen=True):
             lines.append(Series("", at[begin:], shown[begin:], tint, faint=True, style=style))
         before = np.s_[:till]
         band = band and (band[0][before], band[1][before])
-        name = "" if self.number else look.view.short_name(curve)
+        name = "" if self.number else short_name(look.view, curve)
         lines.append(
             Series(name, at[before], shown[before], tint, style=style, band=band, mark=self._mark(curve))
         )
@@ -119,7 +121,7 @@ def _passed(x: np.ndarray) -> np.ndarray:
 
 def smoothing(look: Look) -> str:
     """How far the curves of a view are smoothed, in words; nothing where they are not."""
-    reaches = [_reach(curve) for curve in look.view.curves if curve.clock is not None and len(curve.x)]
+    reaches = [_reach(curve) for curve in look.view.curves if curve.places.clock is not None and len(curve.x)]
     if not (look.options.smooth and reaches):
         return ""
     return f"smoothed over ± {max(reaches)} record{'s' * (max(reaches) > 1)}"
@@ -127,7 +129,7 @@ def smoothing(look: Look) -> str:
 
 def _reach(curve: CurveView) -> int:
     """Over so many records on either side a curve is smoothed."""
-    return max(1, round(curve.planned * SMOOTHED_SHARE))
+    return max(1, round(curve.places.planned * SMOOTHED_SHARE))
 
 
 def mark(number: int) -> str:
@@ -149,24 +151,26 @@ def colour(number: int, bound_class: BoundClass | None, pinned: bool = False) ->
 
 def letter_of(curve: CurveView) -> str:
     """The letter of a curve; nothing for that of a reference, which is drawn as a line of the theory."""
-    return "" if curve.is_reference else mark(curve.number)
+    return "" if curve.training.is_reference else mark(curve.number)
 
 
 def letters(view: View) -> dict[str, str]:
     """The letters of the curves of a view, by their names, references left out."""
-    return {curve.name: letter_of(curve) for curve in view.curves if not curve.is_reference}
+    return {curve.name: letter_of(curve) for curve in view.curves if not curve.training.is_reference}
 
 
 def colour_of(curve: CurveView, pinned: bool = False) -> str:
     """The colour of a curve, or of one of a pinned run."""
-    return theory() if curve.is_reference else colour(curve.number, curve.bound_class, pinned)
+    return (
+        theory() if curve.training.is_reference else colour(curve.number, curve.training.bound_class, pinned)
+    )
 
 
 def style_of(curve: CurveView) -> LineStyle:
     """The line style of a curve; of those with the same colour each has another."""
-    if curve.is_reference:
+    if curve.training.is_reference:
         return "long"
-    turn = curve.number // len(palette.current().learners.of(curve.bound_class))
+    turn = curve.number // len(palette.current().learners.of(curve.training.bound_class))
     return STYLES[turn % len(STYLES)]
 
 

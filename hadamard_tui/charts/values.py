@@ -11,7 +11,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from engine.core.notation import number
-from engine.pictures.view import ZERO
+from engine.pictures.bounds import line_for
+from engine.pictures.view import ZERO, negligible
+from engine.pictures.view_names import curve_name, line_in_brief
 from hadamard_tui.charts.series_builder import colour, colour_of, letter_of, mark
 
 if TYPE_CHECKING:
@@ -106,11 +108,13 @@ def looked_at(look: Look, learner: str) -> Value | None:
     if look.view.picture.measure.structure().is_risk:  # a mean over those that have not diverged says nothing
         found = [one for one in found if not one.diverged]
     if compares(look.view):
-        some = all(curve.is_reference for curve in look.view.curves)
-        compared = [one for one in found if one.curve is None or some or not one.curve.is_reference]
+        some = all(curve.training.is_reference for curve in look.view.curves)
+        compared = [one for one in found if one.curve is None or some or not one.curve.training.is_reference]
         return min(compared, key=_value, default=None)
     wanted = [one for one in found if one.learner == learner] or found
-    here = [one for one in wanted if one.curve is None or one.curve.point in (None, look.point)] or wanted
+    here = [
+        one for one in wanted if one.curve is None or one.curve.training.point in (None, look.point)
+    ] or wanted
     return here[0] if here else None
 
 
@@ -153,7 +157,7 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str 
     letter = letter_of(curve) or " "
     found = Value(
         mark=letter.lower() if run else letter,
-        name=f"{view.in_words(curve)} · {name}" if run else view.in_words(curve),
+        name=f"{curve_name(view, curve)} · {name}" if run else curve_name(view, curve),
         number=curve.number,
         learner=curve.learner,
         state=_without_value(look, curve, run > 0),
@@ -166,17 +170,25 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str 
     if number is None:
         return found
     x, y = float(curve.x[number]), float(curve.y[number])
-    line = view.line_for(curve, x)
+    line = line_for(view, curve, x)
     return replace(
         found,
         state=_state(look, curve, number, run > 0),
         value=y if np.isfinite(y) or (np.isinf(y) and _is_place(view)) else None,
         line=line,
-        which="" if line is None else view.line_in_brief(line),
+        which="" if line is None else line_in_brief(view, line),
         height=None if line is None else line.at(x),
         binds=line is None or line.binds(curve),
-        diverged=curve.lost_by(number),
+        diverged=_lost_by(curve, number),
     )
+
+
+def _lost_by(curve: CurveView, place: int) -> int:
+    """Number of replicas that have diverged by a place: all of them if that ended the curve there."""
+    is_last = place == len(curve.x) - 1
+    if curve.places.clock is not None and curve.ends.diverged == curve.replicas and is_last:
+        return curve.replicas
+    return int(curve.ends.lost[place])
 
 
 def _is_signed(view: View) -> bool:
@@ -184,7 +196,7 @@ def _is_signed(view: View) -> bool:
     least = min(
         (float(np.nanmin(curve.y)) for curve in view.curves if np.isfinite(curve.y).any()), default=0.0
     )
-    return least < -view.negligible - ZERO
+    return least < -negligible(view) - ZERO
 
 
 def _is_place(view: View) -> bool:
@@ -195,30 +207,32 @@ def _is_place(view: View) -> bool:
 
 def _is_count(view: View) -> bool:
     counted = _is_place(view) and view.picture.share is None
-    return counted or (view.picture.measure.structure().is_integer and view.as_measured)
+    return counted or (view.picture.measure.structure().is_integer and view.quantity.as_measured)
 
 
 def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:
-    if lost := curve.lost_by(number):
-        where = f" at {curve.diverged_at:g}" if curve.clock is not None else ""
-        return f"{curve.fate}{where}" + (f": {lost}/{curve.replicas}" if lost < curve.replicas else "")
+    if lost := _lost_by(curve, number):
+        where = f" at {curve.ends.diverged_at:g}" if curve.places.clock is not None else ""
+        return f"{curve.ends.fate}{where}" + (f": {lost}/{curve.replicas}" if lost < curve.replicas else "")
     at_last = number == len(curve.x) - 1
-    looks_back = curve.clock is not None and look.place < look.shown
-    over = pinned or (curve.ended and (at_last or not look.is_played(curve)))
+    looks_back = curve.places.clock is not None and look.place < look.shown
+    over = pinned or (curve.ends.ended and (at_last or not look.is_played(curve)))
     if over and (at_last or not looks_back):
         return "done"
     if look.is_played(curve) and look.at_end:
         return "done"
-    ended = curve.ended and (not len(curve.x) or curve.x[-1] <= look.shown)  # as far as a person has seen
+    ended = curve.ends.ended and (
+        not len(curve.x) or curve.x[-1] <= look.shown
+    )  # as far as a person has seen
     return "stopped" if look.stopped and not ended else "learning"
 
 
 def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
     """Why a curve has no value, and of one that is elsewhere from where or to where it goes."""
-    if curve.oracle_tuned and not len(curve.x):
+    if curve.training.oracle_tuned and not len(curve.x):
         return "trying rates"
-    is_whole = pinned or curve.complete or len(curve.x) >= curve.planned
-    if curve.clock is not None or not is_whole:
+    is_whole = pinned or curve.ends.complete or len(curve.x) >= curve.places.planned
+    if curve.places.clock is not None or not is_whole:
         return "waiting"
     there = curve.x[~np.isnan(curve.y)]
     if not len(there) or look.shown_at is None or there.min() < look.shown_at < there.max():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.pictures.view import along_records, is_risk, negligible
 from hadamard_tui.charts.bars import ends_of_bars
 from hadamard_tui.charts.curve_marks import FEW
 from hadamard_tui.charts.series import Axes, Limits, Series, are_whole, limits
@@ -33,14 +34,14 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
     that end beyond linear axes of twice its start are diverging.
     """
     view, options = look.view, look.resolved
-    title = view.picture.title or f"{view.y_label} against {view.x_label}"
+    title = view.picture.title or f"{view.axes.y_label} against {view.axes.x_label}"
     x_axis, x_log = _x_axis(look)
-    whole, names = are_whole(view.places), tuple(sorted(view.names.items())) or _few(view)
+    whole, names = are_whole(view.places), tuple(sorted(view.axes.names.items())) or _few(view)
     axes = partial(
         Axes,
         title,
-        view.x_label,
-        view.y_label,
+        view.axes.x_label,
+        view.axes.y_label,
         x_axis,
         x_log=x_log,
         x_whole=whole,
@@ -48,33 +49,33 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
         x_falls=_falls(view),
     )
     most, refused = twice_the_start(view), ""
-    is_of_risk = view.negligible < most < np.inf
+    is_of_risk = negligible(view) < most < np.inf
     if options.y_log or options.window is not None or not is_of_risk:
         ys = [_finite(one, x_axis) for one in series]
         curves = [y for one, y in zip(series, ys, strict=True) if one.mark]
-        rounding = max(rounded_off(curves, view.rounding), view.negligible)
+        rounding = max(rounded_off(curves, view.quantity.rounding), negligible(view))
         values = np.concatenate([*ys, np.empty(0)])
         seen = (values > max(rounding, far_below(curves, rounding))) | (values <= 0)
-        y_axis, refused = y_limits(values[seen], look.options, view.y_log)
+        y_axis, refused = y_limits(values[seen], look.options, view.axes.y_log)
         if y_axis is not None:
             return axes(y_limits=y_axis, y_log=True, y_rounding=rounding), ""
     if is_of_risk and options.window is None:
         return axes(y_limits=_of_risk(series)), refused
     held = values.clip(-most, most)
-    held[np.abs(held) <= view.negligible] = 0.0
-    return axes(y_limits=still_limits(held) if view.along_records else limits(held)), refused
+    held[np.abs(held) <= negligible(view)] = 0.0
+    return axes(y_limits=still_limits(held) if along_records(view) else limits(held)), refused
 
 
 def _falls(view: View) -> bool:
     """Whether x is measured, and falls as runs go on."""
-    ends = [curve.x[[0, -1]] for curve in view.curves if curve.is_passed and len(curve.x) > 1]
+    ends = [curve.x[[0, -1]] for curve in view.curves if curve.places.is_passed and len(curve.x) > 1]
     return bool(ends) and all(start > end for start, end in ends)
 
 
 def _few(view: View) -> tuple[Tick, ...]:
     """Ticks at the places on x where there is something, if these are few."""
     places = view.places
-    is_few = 1 < len(places) <= FEW and not any(curve.is_passed for curve in view.curves)
+    is_few = 1 < len(places) <= FEW and not any(curve.places.is_passed for curve in view.curves)
     return at_places(places.tolist()) if is_few else ()
 
 
@@ -87,7 +88,7 @@ def _finite(one: Series, x_axis: Limits) -> np.ndarray:
 def twice_the_start(view: View) -> float:
     """Twice the highest value at the start of a risk along the records of runs; infinite for all others."""
     starts = [float(curve.y[0]) for curve in view.curves if len(curve.y)]
-    known = view.is_risk and view.along_records and np.isfinite(starts).any()
+    known = is_risk(view) and along_records(view) and np.isfinite(starts).any()
     return 2 * float(np.nanmax(starts)) if known else np.inf
 
 
@@ -102,10 +103,10 @@ def _x_axis(look: Look) -> tuple[Limits, bool]:
     options = look.resolved
     views = [look.view, *(view for _, view in look.pinned), *([] if look.ghost is None else [look.ghost])]
     every = [view.places for view in views if len(view.places)]
-    marks = [x for mark in look.view.marks if not mark.y for x in mark.x]
+    marks = [x for mark in look.view.axes.marks if not mark.y for x in mark.x]
     if not every:
         return (0.0, 1.0), False
-    if look.view.along_records or options.window is not None:
+    if along_records(look.view) or options.window is not None:
         longest = max(every, key=lambda places: float(places[-1]))
         log = bool(options.x_log) and longest[-1] > 0
         low, high = options.x_limits(longest)

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import replace
 
+from engine.pictures.bounds import bounds_on
+from engine.pictures.view import along_records
+from engine.pictures.view_names import line_name, x_name, y_name
 from hadamard_tui.charts.bars import bars
 from hadamard_tui.charts.different_lines import different
 from hadamard_tui.charts.ends import ends
@@ -89,7 +92,7 @@ def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
     curves, are one, named by its learner."""
     of_reference: dict[str, list[CurveView]] = {}
     for curve in curves:
-        if curve.is_reference and curve.apart and len(curve.x):
+        if curve.training.is_reference and curve.apart and len(curve.x):
             of_reference.setdefault(curve.learner, []).append(curve)
     found = list(curves)
     for learner, some in of_reference.items():
@@ -109,9 +112,14 @@ def _begins_as(curve: CurveView, other: CurveView) -> bool:
 
 def _as_level(curve: CurveView, view: View) -> CurveView:
     """A reference that stays at one place of a measured x from its first record on is a level of all x."""
-    if not (curve.is_reference and curve.is_passed and len(curve.x) > 1 and len(np.unique(curve.x[1:])) == 1):
+    if not (
+        curve.training.is_reference
+        and curve.places.is_passed
+        and len(curve.x) > 1
+        and len(np.unique(curve.x[1:])) == 1
+    ):
         return curve
-    others = np.concatenate([one.x for one in view.curves if not one.is_reference] or [curve.x])
+    others = np.concatenate([one.x for one in view.curves if not one.training.is_reference] or [curve.x])
     y = np.full(len(curve.x), curve.y[-1])
     return replace(curve, x=np.linspace(others.max(), others.min(), len(curve.x)), y=y, stderr=None)
 
@@ -130,7 +138,7 @@ def _region(look: Look) -> list[Series]:
 
 def _proved(view: View, curve: CurveView) -> list[LineView]:
     """The proved lower bounds that bind a curve."""
-    about = [] if curve.is_reference else view.compared(curve)
+    about = [] if curve.training.is_reference else bounds_on(view, curve)
     return [line for line in about if line.direction == "lower" and line.binds(curve) and len(line.x)]
 
 
@@ -185,11 +193,11 @@ def _same(one: np.ndarray, other: np.ndarray) -> bool:
 def _line(line: LineView, look: Look) -> Series:
     picked = _picked(line, look)
     formula = "" if line.curve or line.apart else line.formula
-    if formula and not look.view.as_measured:
+    if formula and not look.view.quantity.as_measured:
         formula = f"from {formula}"
     style = LINE_STYLES.get(line.direction, "dashed")
     tint = theory(line.direction in PROVED)
-    return Series(look.view.line_name(line), line.x[picked], line.y[picked], tint, style, formula=formula)
+    return Series(line_name(look.view, line), line.x[picked], line.y[picked], tint, style, formula=formula)
 
 
 def _points(view: View) -> list[Series]:
@@ -203,29 +211,29 @@ def _points(view: View) -> list[Series]:
 
 def _place(look: Look) -> str:
     """What the line at a place of an axis is, if there is one."""
-    if look.playhead is None or look.view.along_records:
+    if look.playhead is None or along_records(look.view):
         return ""
-    name = look.view.name_at(look.playhead) or number(look.playhead)
-    return f"┊ the table: {look.view.x_name} = {name}"
+    name = look.view.axes.names.get(look.playhead) or number(look.playhead)
+    return f"┊ the table: {x_name(look.view)} = {name}"
 
 
 def heat_map(look: Look, heat: HeatView) -> HeatMap:
     """A learner's heat map."""
     view, options, picture = look.view, look.resolved, look.view.picture
-    title = f"{view.y_label} of {heat.learner}"
+    title = f"{view.axes.y_label} of {heat.learner}"
     if picture.title:
         title = picture.title if len(view.heats) == 1 else f"{picture.title}: {heat.learner}"
-    logarithmic = bool(options.x_log) and bool(heat.x[0] > 0), view.rows_log and bool(heat.y[0] > 0)
+    logarithmic = bool(options.x_log) and bool(heat.x[0] > 0), view.axes.rows_log and bool(heat.y[0] > 0)
     levels = (_level(contour, heat, *logarithmic) for contour in heat.contours)
-    marks = (_contour(mark, heat) for mark in view.marks)
+    marks = (_contour(mark, heat) for mark in view.axes.marks)
     return HeatMap(
         heat.x,
         heat.y,
         heat.z,
         heat.stderr,
-        x_label=view.x_label,
-        y_label=view.y_name,
-        z_label=view.y_label,
+        x_label=view.axes.x_label,
+        y_label=y_name(view),
+        z_label=view.axes.y_label,
         title=title,
         x_log=logarithmic[0],
         y_log=logarithmic[1],
@@ -281,7 +289,7 @@ def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
     if not (len(xs) and len(ys)):
         return []
     found = []
-    for mark in _once(view.marks):
+    for mark in _once(view.axes.marks):
         x, y = mark.between(xs[[xs.argmin(), xs.argmax()]], ys[[ys.argmin(), ys.argmax()]])
         found.append(Series(mark.name, np.array(x), np.array(y), others(), STYLE))
     return found

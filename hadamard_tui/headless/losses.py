@@ -16,7 +16,9 @@ from engine.backends import backends
 from engine.captions.wording import listed
 from engine.core.groups import TRIVIAL
 from engine.core.notation import number
+from engine.pictures.bounds import strongest_bound
 from engine.pictures.view import ZERO
+from engine.pictures.view_names import line_in_brief
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.spec.pictures import of_run
@@ -66,7 +68,7 @@ def table(run: Mapping[str, View], where: Sequence[float], width: int) -> Paddin
     shown = [name for name in COLUMNS if name not in spared]
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     grid.add_column("\nlearner", min_width=6)
-    columns = COLUMNS | {"k": (f"\n{losses.x_label.split()[-1]}", COLUMNS["k"][1])}
+    columns = COLUMNS | {"k": (f"\n{losses.axes.x_label.split()[-1]}", COLUMNS["k"][1])}
     for heading, justify in (columns[name] for name in shown):
         grid.add_column(heading, justify=justify, no_wrap=True)
     for curve in losses.curves:
@@ -74,18 +76,22 @@ def table(run: Mapping[str, View], where: Sequence[float], width: int) -> Paddin
         learner = Text(f"{name}{_rate(losses, curve)}", colour_of(curve))
         lines = [_line(run, curve, x) for x in where]
         cells = {column: "\n".join(line[column] for line in lines) for column in shown if column in lines[0]}
-        cells["invariant"] = NOTHING if curve.verdict is None else curve.verdict.answer
+        cells["invariant"] = NOTHING if curve.training.verdict is None else curve.training.verdict.answer
         grid.add_row(learner, *(cells[column] for column in shown), end_section=True)
     return Padding(grid, (1, 0, 0, 0))
 
 
 def signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
     """What the signs in the table mean."""
-    compared = [(curve, losses.strongest(curve, x)) for curve in losses.curves for x in where]
+    compared = [(curve, strongest_bound(losses, curve, x)) for curve in losses.curves for x in where]
     if any(bound is not None and not bound.binds(curve) for curve, bound in compared):
         yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
     turned = {bound for curve, bound in compared if bound is not None and bound.group == TRIVIAL}
-    axes = [curve for curve in losses.curves if curve.verdict is not None and not curve.verdict.invariant]
+    axes = [
+        curve
+        for curve in losses.curves
+        if curve.training.verdict is not None and not curve.training.verdict.invariant
+    ]
     those = [curve.name for curve in axes if any(bound.binds(curve) for bound in turned)]
     if those:
         what = "not rotation invariant, yet bound, because the data are rotated at random"
@@ -109,8 +115,8 @@ def notes(trace: Trace) -> Iterator[Text]:
 
 def _rate(losses: View, curve: CurveView) -> str:
     """The oracle-tuned rate, on a line of its own."""
-    if curve.grid:
-        return f"\n  η={curve.rate:.4g}, best of {len(curve.grid)}"
+    if curve.training.grid:
+        return f"\n  η={curve.training.rate:.4g}, best of {len(curve.training.grid)}"
     rivals = sum(other.learner == curve.learner for other in losses.curves)
     return f"\n  best of {rivals} rates" if rivals > 1 and curve.chosen else ""
 
@@ -120,7 +126,7 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
     loss = _at(run["loss"], curve.name, x)
     cells = {"k": f"{x:g}", "bound": NOTHING, "which": NOTHING, "ratio": NOTHING}
     if loss is None:
-        cells["loss"] = curve.fate if curve.diverged_at is not None else NOTHING
+        cells["loss"] = curve.ends.fate if curve.ends.diverged_at is not None else NOTHING
     elif curve.stderr is None:
         cells["loss"] = _number(loss)
     else:
@@ -128,11 +134,11 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
     for name in MEASURES:
         value = _at(run[name], curve.name, x)
         cells[name] = NOTHING if value is None else f"{value:g}" if name == "rank" else f"{value:.4f}"
-    if (bound := run["loss"].strongest(curve, x)) is not None:
+    if (bound := strongest_bound(run["loss"], curve, x)) is not None:
         height = bound.at(x)
         own = "{}" if bound.binds(curve) else "({})"
         cells["bound"] = own.format(_number(height))
-        which = run["loss"].line_in_brief(bound)
+        which = line_in_brief(run["loss"], bound)
         cells["which"] = f"{which}?" if bound.direction == "conjecture" else which
         if loss is not None and height >= ZERO:
             cells["ratio"] = own.format(_number(loss / height))

@@ -16,7 +16,8 @@ from rich.text import Text
 
 from engine.captions.caption import caption
 from engine.core.notation import number
-from engine.pictures.view import CurveView, LineView, View
+from engine.pictures.view import CurveView, LineView, View, negligible
+from engine.pictures.view_names import curve_name, line_name
 from engine.results.outcomes import divided
 from engine.results.views import view
 from engine.spec.pictures import drawn
@@ -134,16 +135,16 @@ def table(found: View, width: int) -> Table:
     lines = different(found.lines)
     ones: list[CurveView | LineView] = [*found.curves, *lines]
     names = [
-        Text(f"{letter_of(curve)} {found.in_words(curve)}".strip(), colour_of(curve))
+        Text(f"{letter_of(curve)} {curve_name(found, curve)}".strip(), colour_of(curve))
         for curve in found.curves
     ]
-    names += [Text(f"{found.line_name(line)}\n{_direction(line)}", "dim") for line in lines]
+    names += [Text(f"{line_name(found, line)}\n{_direction(line)}", "dim") for line in lines]
     made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     rows = [
-        [found.name_at(x) or _number(x), *(_cell(one, x, found) for one in ones)]
+        [found.axes.names.get(x) or _number(x), *(_cell(one, x, found) for one in ones)]
         for x in _places(found, MOST_ROWS)
     ]
-    heads = [Text(found.x_label), *names]
+    heads = [Text(found.axes.x_label), *names]
     widest = [
         max(cell_len(text) for text in (*str(head).split(), *column))
         for head, column in zip(heads, zip(*rows, strict=True) if rows else ((),) * len(heads), strict=True)
@@ -157,9 +158,9 @@ def table(found: View, width: int) -> Table:
             made.add_row(*row)
         return made
     places = _places(found, max(2, (width - WIDEST_NAME) // COLUMN))
-    made.add_column(f"at {found.x_label} =")
+    made.add_column(f"at {found.axes.x_label} =")
     for x in places:
-        made.add_column(found.name_at(x) or _number(x), justify="right")
+        made.add_column(found.axes.names.get(x) or _number(x), justify="right")
     for name, one in zip(names, ones, strict=True):
         made.add_row(Text(", ").join(name.split()), *(_cell(one, x, found) for x in places))
     return made
@@ -181,7 +182,7 @@ def _direction(line: LineView) -> str:
 
 def _places(found: View, most: int) -> list[float]:
     """Some of the places at which there is something, the last one among them; round ones that are passed."""
-    if any(curve.is_passed for curve in found.curves):
+    if any(curve.places.is_passed for curve in found.curves):
         axes = plot(Look(found)).axes
         return [x for x, _ in x_ticks(axes, most)]
     parts = [*(curve.x for curve in found.curves), *(line.x for line in found.lines)]
@@ -201,7 +202,7 @@ def _cell(one: CurveView | LineView, x: float, found: View) -> str:
     if np.isinf(y):
         reading = found.picture.reading
         return "never" if y > 0 and reading is not None and reading.is_place else NOTHING
-    if abs(y) <= found.negligible:
+    if abs(y) <= negligible(found):
         return "0"
     error = (
         "" if stderr is None or not np.isfinite(stderr[place]) else f" ± {number(float(stderr[place]), 1)}"

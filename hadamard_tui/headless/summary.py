@@ -112,11 +112,11 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
     for line in lines:
         if not line.on_problem.holds:
             continue
-        yield head(line)
+        yield head(line.statement)
         yield _indented(f"holds here: {line.on_problem.reason}")
         same = next((other for other in explained if other.on_learners == line.on_learners), None)
         if same is not None:
-            yield _indented(f"binds whom the {whole_name(same)} binds, for the same reasons")
+            yield _indented(f"binds whom the {whole_name(same.statement)} binds, for the same reasons")
             continue
         explained.append(line)
         reasons = Table.grid(padding=(0, 2, 0, 0))
@@ -125,7 +125,7 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
         yield Padding(reasons, (0, 0, 0, 2))
     for line in lines:
         if not line.on_problem.holds:
-            yield Text(f"not applicable: the {whole_name(line)} {line.on_problem.reason}", "dim")
+            yield Text(f"not applicable: the {whole_name(line.statement)} {line.on_problem.reason}", "dim")
 
 
 def _about_claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[Text]:

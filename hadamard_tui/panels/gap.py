@@ -9,6 +9,7 @@ import numpy as np
 from rich.text import Text
 
 from engine.core import catalogue
+from engine.pictures.bounds import bound_heights
 from engine.pictures.view import FROM_BELOW
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Pen, Plot, smoothing, theory
@@ -38,7 +39,9 @@ def show(context: PanelContext) -> Plot | Text:
     """Loss minus the strongest bound, for all learners; 0 is the bound."""
     trace, look = context.trace, context.loss
     view = look.view
-    series = [one for curve in view.curves for one in Pen(look).draw(curve, partial(view.heights, curve))]
+    series = [
+        one for curve in view.curves for one in Pen(look).draw(curve, partial(bound_heights, view, curve))
+    ]
     ends = np.array(context.chart_options.window or (trace.x[0], trace.x[-1]))
     zero = Series("the bound", ends, np.zeros(2), theory(), style="dashed")
     most = twice_the_start(view)

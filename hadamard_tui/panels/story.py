@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from engine.pictures.bounds import strongest_bound
 from hadamard_tui.charts.line_heads import head, meaning, standing
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.running.costs import costs
@@ -58,7 +59,7 @@ def expensive(experiment: Experiment) -> list[Text]:
 def theorem(context: PanelContext) -> Text:
     """The strongest bound that the selected learner is compared with at the place, in words."""
     name, losses = context.curve.learner, context.loss.view
-    strongest = losses.strongest(losses.curve(context.curve.name), context.place)
+    strongest = strongest_bound(losses, losses.curve(context.curve.name), context.place)
     if strongest is None:
         return Text(f"No theorem here bounds the loss of {name} from below.\n")
     bound = next(line for line in context.trace.lines if line.kind == strongest.kind)
@@ -67,7 +68,7 @@ def theorem(context: PanelContext) -> Text:
     beat = "" if bound.on_learners[name].holds else f", so it is {stands.words}"
     says = f"\n{meaning(bound.kind)}\n"
     here = f"It holds here: {bound.on_problem.reason}. It {binds} {name}{beat}: {why}.\n"
-    return head(bound).append(f"{says}{here}")
+    return head(bound.statement).append(f"{says}{here}")
 
 
 def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]:

@@ -41,7 +41,7 @@ def _rank(line: TheoryLine, name: str) -> int:
     """Where a line that holds here stands: what binds the learner, what it beats, what is about others."""
     if line.on_learners[name].holds:
         return 0
-    return 1 if line.direction in FROM_BELOW else 2
+    return 1 if line.statement.direction in FROM_BELOW else 2
 
 
 def _line_text(line: TheoryLine, name: str, said: str) -> Text:
@@ -49,7 +49,7 @@ def _line_text(line: TheoryLine, name: str, said: str) -> Text:
     stands = standing(line, name)
     words = f"\n  {meaning(line.kind)}\n  "
     why = "" if stands.reason.endswith(said) else f": {stands.reason}"
-    return Text.assemble(head(line), (words, "italic"), (stands.words, stands.style), f"{why}.\n")
+    return Text.assemble(head(line.statement), (words, "italic"), (stands.words, stands.style), f"{why}.\n")
 
 
 def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
@@ -57,7 +57,7 @@ def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
     verb = "lines do" if len(lines) > 1 else "line does"
     text = Text.assemble((f"{len(lines)} {verb} not apply to this set-up", "bold"), "\n")
     for line in lines:
-        text.append(f"  {whole_name(line)}: {line.on_problem.reason}\n", "dim")
+        text.append(f"  {whole_name(line.statement)}: {line.on_problem.reason}\n", "dim")
     return text
 
 

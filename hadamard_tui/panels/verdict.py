@@ -73,7 +73,7 @@ def _here(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
     count = int(np.searchsorted(curve.x, context.place, side="right"))
     if not count:
         return Text("no evaluation point yet", "italic")
-    rounding = context.loss.view.rounding * abs(float(curve.y[0]))
+    rounding = context.loss.view.quantity.rounding * abs(float(curve.y[0]))
     return Text(standing(curve, bound, count - 1, rounding))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.pictures.view_names import short_name
 from hadamard_tui.charts.series_builder import letter_of
 from hadamard_tui.charts.view_plot import GUESSED
 
@@ -90,7 +91,7 @@ def scored(guesses: Mapping[str, float | None], view: View) -> str:
         if curve.learner in guesses and curve.chosen:
             guess, came_out = guesses[curve.learner], outcome(curve)
             scores.append(score(guess, came_out))
-            name = f"{letter_of(curve)} ({view.short_name(curve)})"
+            name = f"{letter_of(curve)} ({short_name(view, curve)})"
             parts.append(f"{name} guessed {in_words(guess)}, it was {in_words(came_out)}")
     if not scores:
         return ""

@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.core.notation import values_written
 from engine.core.parts import BadInput
+from engine.pictures.view import along_records
 from engine.results.outcomes import judge
 from engine.results.results import Results, of_one
 from engine.runtime import worker as engine
@@ -199,7 +200,7 @@ class Session:
             return False
         sweep, found = self.results.sweep, look.view
         there = [number for number in self.results.traces if sweep.points[number].is_in(found.picture)]
-        if not found.along_records:
+        if not along_records(found):
             at_x = [number for number in there if found.x_of(number, np.inf) == look.x]
             there = at_x or there
             there = [number for number in there if found.y_of(number) == look.y] or there

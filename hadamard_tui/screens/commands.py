@@ -7,14 +7,28 @@ from typing import Any
 
 from textual import events
 from textual.app import ComposeResult
-from textual.command import CommandList, CommandPalette
+from textual.command import CommandInput, CommandList, CommandPalette
 from textual.css.query import NoMatches
-from textual.widgets import Input, LoadingIndicator
+from textual.reactive import reactive
+from textual.widgets import LoadingIndicator
 from textual.worker import Worker
 
+from engine.core.texts import printable
 from hadamard_tui.screens.finding import ActionProvider, PartProvider, PresetProvider
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.widgets.lines import Lines
+
+
+class Query(CommandInput):
+    """The words to search for, without characters that a terminal would obey, and with a steady cursor."""
+
+    cursor_blink = reactive(False, init=False)
+
+    def __init__(self) -> None:
+        super().__init__(placeholder="command, preset, panel, part, theorem or paper", select_on_focus=False)
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        super().replace(printable(text), start, end)
 
 
 class Found(CommandList, Lines, can_focus=False):
@@ -32,16 +46,11 @@ class Commands(CommandPalette, Modal[None]):
     """Textual's palette as a page that closes once, so that a command is run once."""
 
     def __init__(self) -> None:
-        super().__init__(
-            [ActionProvider, PresetProvider, PartProvider],
-            placeholder="command, preset, panel, part, theorem or paper",
-        )
+        super().__init__([ActionProvider, PresetProvider, PartProvider])
 
     def compose(self) -> ComposeResult:
-        stand_ins = {CommandList: Found, LoadingIndicator: Searching}
+        stand_ins = {CommandInput: Query, CommandList: Found, LoadingIndicator: Searching}
         for widget in super().compose():
-            if isinstance(widget, Input):
-                widget.cursor_blink = False
             stand_in = stand_ins.get(type(widget))
             yield widget if stand_in is None else stand_in()
 

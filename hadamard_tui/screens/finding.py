@@ -85,4 +85,4 @@ def _score(query: str, name: str, text: str, source: str) -> float:
 
 
 def _app(provider: Provider) -> Finder:
-    return cast(Finder, provider.app)
+    return cast("Finder", provider.app)

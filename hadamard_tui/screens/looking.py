@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from textual import on
 
 from engine.core.parts import BadInput
+from engine.pictures.view import along_records
 from hadamard_tui.charts.chart_options import ChartOptions, why_not_log
 from hadamard_tui.charts.view_axes import view_axes
 from hadamard_tui.charts.view_plot import view_series
@@ -79,7 +80,7 @@ class Looking(Running):
     @property
     def _is_of_run(self) -> bool:
         """Whether the x-axis of the chosen picture is the clock of the run."""
-        return (look := self.look) is None or look.view.picture.x == look.view.clock
+        return (look := self.look) is None or look.view.picture.x == look.view.axes.clock
 
     def run_changed(self, session: Session) -> None:
         super().run_changed(session)
@@ -133,7 +134,7 @@ class Looking(Running):
 
     def _leap(self, times: int) -> None:
         if (look := self.look) is not None:
-            count = len(look.view.places if look.view.along_records else look.view.known_places)
+            count = len(look.view.places if along_records(look.view) else look.view.known_places)
             self._move(times * max(1, count // LEAPS))
 
     def _move(self, places: int) -> None:
@@ -143,7 +144,7 @@ class Looking(Running):
             return
         if look.view.heats:
             self.query_one(f"#{HEAT}", HeatMapView).action_move(places, 0)
-        elif look.view.along_records:
+        elif along_records(look.view):
             session.move(places)
         elif look.x is not None:
             here = int(np.searchsorted(look.view.known_places, look.x))
@@ -157,7 +158,7 @@ class Looking(Running):
         session, look = self.session, self.look
         if session is None or look is None:
             return
-        if look.view.along_records:
+        if along_records(look.view):
             session.go(session.playback.last if to_the_end else 0)
         elif len(look.view.known_places):
             self._cursor = float(look.view.known_places[-1 if to_the_end else 0])
@@ -176,9 +177,12 @@ class Looking(Running):
         if session is None or look is None:
             return
         log = bool(look.resolved.x_log)
-        if not self.query_one(Stage).is_of_picture(event.chart) or look.view.picture.x == look.view.clock:
+        if (
+            not self.query_one(Stage).is_of_picture(event.chart)
+            or look.view.picture.x == look.view.axes.clock
+        ):
             session.seek(event.x, log)
-        elif not look.view.along_records:
+        elif not along_records(look.view):
             self._cursor = look.nearest(event.x) if len(look.view.known_places) else None
         elif (clock := look.clock_at(event.x)) is not None:
             session.seek(clock)
@@ -212,7 +216,7 @@ class Looking(Running):
         look = self.look
         wanted = not (self.chart_options if look is None else look.resolved).x_log
         refused = why_not_log("x", look.view.places) if look is not None and wanted else ""
-        own = look is not None and wanted == look.view.x_log
+        own = look is not None and wanted == look.view.axes.x_log
         self._change_chart_options(refused, x_log=None if own else wanted)
 
     def action_y_log(self) -> None:
@@ -222,7 +226,7 @@ class Looking(Running):
         if look is not None and wanted:
             tried = replace(look, options=replace(look.options, y_log=True), pinned=())
             _, refused = view_axes(tried, view_series(tried))
-        own = look is not None and wanted == look.view.y_log
+        own = look is not None and wanted == look.view.axes.y_log
         self._change_chart_options(refused, y_log=None if own else wanted)
 
     def action_smooth(self) -> None:

@@ -52,7 +52,7 @@ def of_run(losses: View, errors: View, caption: str = "") -> Table:
         for curve in losses.curves
     ]
     bounds = [Part((line.direction, line.kind), (line.x, line.y, None, None)) for line in losses.lines]
-    labels = {"x": losses.x_label, "loss": losses.y_label, "caption": caption}
+    labels = {"x": losses.axes.x_label, "loss": losses.axes.y_label, "caption": caption}
     return Table(("series", "name"), ("x", "loss", "stderr", "error"), [*curves, *bounds], labels)
 
 
@@ -66,10 +66,10 @@ def of_views(views: Sequence[View], captions: Sequence[str]) -> Table:
     labels: dict[str, str] = {}
     for number, (view, caption) in enumerate(zip(views, captions, strict=True), start=1):
         picture = view.picture.name or view.picture.title or f"picture {number}"
-        labels |= {f"{picture}: x": view.x_label, f"{picture}: value": view.y_label}
+        labels |= {f"{picture}: x": view.axes.x_label, f"{picture}: value": view.axes.y_label}
         labels[f"{picture}: caption"] = caption
         for curve in view.curves:
-            series = "reference" if curve.is_reference else "learner"
+            series = "reference" if curve.training.is_reference else "learner"
             parts.append(Part((picture, series, curve.name), (curve.x, None, curve.y, curve.stderr)))
         for line in view.lines:
             parts.append(Part((picture, line.direction, line.name), (line.x, None, line.y, None)))

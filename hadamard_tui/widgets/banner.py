@@ -12,6 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Digits, Label, Static
 
 from engine.core.notation import number
+from engine.pictures.view_names import x_name
 from hadamard_tui.charts.values import looked_at
 from hadamard_tui.keyboard.keymap import key
 
@@ -95,8 +96,8 @@ class Banner(Horizontal):
             ratio.show(NOTHING, "of the bound")
             return
         last = f"of {number(look.view.places[-1])}"
-        here, brief = (f"shown {last}", f"{look.view.x_name} shown") if look.ended_low else (last, last)
-        seen.show(number(look.shown_at), f"{look.view.x_label} {here}", brief)
+        here, brief = (f"shown {last}", f"{x_name(look.view)} shown") if look.ended_low else (last, last)
+        seen.show(number(look.shown_at), f"{look.view.axes.x_label} {here}", brief)
         now = looked_at(look, "")
         if now is None or now.value is None:
             best.show(NOTHING, "least loss")

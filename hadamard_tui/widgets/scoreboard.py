@@ -92,13 +92,13 @@ def measured(view: View) -> str:
     if picture.share is not None:
         return "share"
     if (how := picture.reading) is not None and how.is_place:
-        return view.clock if how.over == "record" else how.over
+        return view.axes.clock if how.over == "record" else how.over
     name = picture.measure.name
     if not name.isalpha():
-        return view.y_label
+        return view.axes.y_label
     if picture.times is not None:
-        name = f"{name} × {written(picture.times, view.words)}"
-    return f"{name}, relative to {view.divisor}" if view.divisor else name
+        name = f"{name} × {written(picture.times, view.axes.words)}"
+    return f"{name}, relative to {view.quantity.divisor}" if view.quantity.divisor else name
 
 
 def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
@@ -248,7 +248,7 @@ def column_notation(rows: Sequence[Value], by_factors: bool) -> int | None:
 
 def row(one: Value, places: int | None) -> dict[str, str]:
     """The texts of a row by column; values and lines have so many decimals, None for powers of ten."""
-    verdict = None if one.curve is None else one.curve.verdict
+    verdict = None if one.curve is None else one.curve.training.verdict
     height = None if one.height is None or one.value is None else _number(one.height, one, places)
     ratio = "" if height is None else "–" if one.ratio is None else digits.ratio(one.ratio)
     return {
@@ -271,8 +271,9 @@ def _number(number: float, one: Value, places: int | None) -> str:
 
 def rate(curve: CurveView) -> str:
     """The rate of a curve, and of an oracle-tuned one the grid that it was found in."""
-    if curve.rate is None:
+    if curve.training.rate is None:
         return ""
-    if not curve.grid:
-        return f"η = {curve.rate:.3g}"
-    return f"{curve.rate:.3g}, best of {len(curve.grid)}: {min(curve.grid):.1g}…{max(curve.grid):.1g}"
+    if not curve.training.grid:
+        return f"η = {curve.training.rate:.3g}"
+    rates = curve.training.grid
+    return f"{curve.training.rate:.3g}, best of {len(rates)}: {min(rates):.1g}…{max(rates):.1g}"

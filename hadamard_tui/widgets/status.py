@@ -11,7 +11,7 @@ from textual import events
 from textual.widgets import Static
 
 from engine.core.notation import number, symbol
-from engine.pictures.view import FROM_BELOW
+from engine.pictures.view import FROM_BELOW, along_records, is_risk
 from hadamard_tui.charts import digits
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.values import Value, compares, equals, looked_at
@@ -189,7 +189,7 @@ class _Facts:
             x = number(place)
             of = f" of {number(shown)} shown" if place < shown < last else ""
             seen = look or session.look()
-            along_axis = session.over and not seen.view.along_records
+            along_axis = session.over and not along_records(seen.view)
             of_point = _of_point(session, seen) if along_axis else ""
             self.names_point = bool(of_point)
             numbers = _numbers(seen, learner, of_point or seen.shown_at_in_words)
@@ -222,7 +222,7 @@ def _computed(trace: Trace, learner: str) -> str:
 
 def _of_point(session: Session, look: Look) -> str:
     """The point shown, without the axes that split curves, where it is at the place of the numbers."""
-    apart = [symbol(name, look.view.words) for name in look.view.picture.split_by]
+    apart = [symbol(name, look.view.axes.words) for name in look.view.picture.split_by]
     named = [part for part in session.where.split(", ") if part.partition(" = ")[0] not in apart]
     at_x = look.shown_at is not None and look.view.x_of(look.point, session.last) == look.shown_at
     is_there = at_x and look.y in (None, look.view.y_of(look.point))
@@ -238,7 +238,7 @@ def _numbers(look: Look, learner: str, where: str) -> tuple[str, ...]:
     """What is to be said of the place that is looked at, in words, from the longest form to the shortest."""
     found = looked_at(look, learner)
     if found is None or found.value is None:
-        return NOT_YET if look.view.is_risk and look.view.along_records else 5 * ("",)
+        return NOT_YET if is_risk(look.view) and along_records(look.view) else 5 * ("",)
     best, name = compares(look.view), found.name
     if best and (more := equals(look, found)):
         name = f"{name} and {more} more"

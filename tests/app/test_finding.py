@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from textual import events
 from textual.widgets import Input, OptionList
 
 from engine.core import catalogue
@@ -131,3 +132,13 @@ async def test_a_theorem_leads_to_its_line_and_from_there_to_a_preset(app: Hadam
         await pilot.press("enter")
         await until(pilot, lambda: app.laboratory.editable.preset == "permuted-128")
         assert app.laboratory.session is None, "nothing runs before it is asked for"
+
+
+async def test_a_paste_into_the_palette_holds_nothing_that_terminals_obey(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("colon")
+        await until(pilot, lambda: isinstance(app.screen, Commands) and app.screen.query(Input))
+        field = app.screen.query_one(Input)
+        field.post_message(events.Paste("a\x1b[5;5HZ\x1b]0;title\x07\x9bb"))
+        await until(pilot, lambda: field.value)
+        assert field.value == "a[5;5HZ]0;titleb"

@@ -85,7 +85,7 @@ async def test_the_list_the_table_and_the_chart_mean_the_same_learner_by_a_lette
         assert "A" not in table(app).values()
         context = app.laboratory.context
         assert context is not None
-        classes = {curve.name: curve.bound_class for curve in context.loss.view.curves}
+        classes = {curve.name: curve.training.bound_class for curve in context.loss.view.curves}
         drawn = view_series(context.loss)
         marked = {one.name: (one.mark, one.colour) for one in drawn if one.mark}
         assert marked == {

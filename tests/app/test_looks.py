@@ -10,6 +10,7 @@ from looping import looped
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
+from view_fields import curve_view
 
 from engine.pictures.view import BoundClass, CurveView
 from hadamard_tui.app import HadamardApp
@@ -127,7 +128,7 @@ def test_learners_with_the_same_colour_have_another_line_style() -> None:
 def drawn(number: int, bound_class: BoundClass | None) -> CurveView:
     """A curve of a learner of such a class."""
     nothing = np.empty(0)
-    return CurveView(
+    return curve_view(
         name="a curve",
         number=number,
         learner="a learner",

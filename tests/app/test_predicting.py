@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from view_fields import curve_view
 
 from engine.pictures.view import CurveView
 from hadamard_tui.app import HadamardApp
@@ -28,7 +29,7 @@ def falls(y: np.ndarray) -> CurveView:
         "diverged_at": None,
         "complete": True,
     }
-    return CurveView(name="GD", learner="GD", x=np.arange(len(y)), y=y, over=lambda replicas: y, **given)
+    return curve_view(name="GD", learner="GD", x=np.arange(len(y)), y=y, over=lambda replicas: y, **given)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from view_fields import curve_view
 
 from engine.pictures.picture import Picture
 from engine.pictures.view import CurveView, LineView, View
@@ -63,7 +64,7 @@ def _named(sweep: Sweep, picture: Picture) -> View:
 
 
 def _curve(name: str, number: int, learner: str, apart: tuple[int, ...]) -> CurveView:
-    return CurveView(
+    return curve_view(
         name=name, number=number, learner=learner, apart=apart, x=NOTHING, y=NOTHING, stderr=None, replicas=1,
         over=lambda replicas: NOTHING, diverged=0, diverged_at=None, complete=True,
     )  # fmt: skip

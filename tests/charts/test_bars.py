@@ -44,7 +44,7 @@ def test_words_stand_at_their_numbers_with_the_value_of_their_run():
     np.testing.assert_array_equal(curve.x, [1, 2, 3])
     expected = [run(point.experiment).curve("GD").mean("error")[-1] for point in planned.points]
     np.testing.assert_allclose(curve.y, expected)
-    assert [found.name_at(x) for x in curve.x] == ["1", "2", "any"]
+    assert [found.axes.names.get(x) for x in curve.x] == ["1", "2", "any"]
     axes = plot(Look(found)).axes
     assert x_ticks(axes, 9) == ((1.0, "1"), (2.0, "2"), (3.0, "any"))
     assert axes.x_limits == (0.5, 3.5)

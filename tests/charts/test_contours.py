@@ -2,10 +2,11 @@ import math
 
 import numpy as np
 import pytest
+from view_fields import view_of
 
 from engine.core import catalogue
 from engine.pictures.picture import Marked, Picture
-from engine.pictures.view import ContourView, HeatView, View
+from engine.pictures.view import ContourView, HeatView
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.polylines import line_dots
@@ -109,7 +110,7 @@ def seen(contour: ContourView | None, marks: tuple[Marked, ...] = (), **picture)
     x, y = np.array([1.0, 10.0, 100.0]), np.array([0.0, 1.0, 2.0])
     heat = HeatView("net", x, y, np.ones((3, 3)), None, () if contour is None else (contour,))
     measure = catalogue.make("measures", "loss")
-    found = View(
+    found = view_of(
         Picture(x="k", y="cw", measure=measure, **picture), "k", "loss", True, False, 1e-5, marks=marks
     )
     found.heats.append(heat)
@@ -134,7 +135,7 @@ def test_a_line_that_is_less_than_proved_looks_otherwise_and_one_that_is_nowhere
 
 def test_of_several_learners_a_map_says_whose_it_is():
     assert seen(None, title="Map").title == "Map"
-    found = View(
+    found = view_of(
         Picture(x="k", y="cw", measure=catalogue.make("measures", "loss"), title="Map"),
         "k",
         "loss",

@@ -1,7 +1,5 @@
 """What lines of the theory say of themselves, and how they stand to a learner: in the same words wherever."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from looping import looped
@@ -9,7 +7,7 @@ from rich.console import Console
 
 from engine.core import catalogue
 from engine.core.parts import Finding
-from engine.results.trace import TheoryLine
+from engine.results.trace import Statement, TheoryLine
 from engine.theory import Line
 from hadamard_tui.charts.line_heads import head, meaning, standing, whole_name
 from hadamard_tui.headless.listing import members_list
@@ -23,14 +21,18 @@ def line(direction: str, holds: bool, binds: bool) -> TheoryLine:
     on_learners = {"GD": Finding(binds, "as it is told")}
     on_problem = Finding(holds, "as it was set up")
     return TheoryLine(
-        "it", direction, True, "1 − k", "us", on_problem, on_learners, np.empty(0), np.empty(0), "loss"
+        Statement("it", direction, True, "1 − k", "us", "loss"),
+        on_problem,
+        on_learners,
+        np.empty(0),
+        np.empty(0),
     )
 
 
 def test_a_line_says_its_name_formula_direction_and_source() -> None:
-    one = line("lower", True, True)
+    one = line("lower", True, True).statement
     assert head(one).plain == "it: 1 − k, lower bound; us (it)"
-    assert head(replace(one, title="bound")).plain == "bound: 1 − k, lower bound; us (it)"
+    assert head(one._replace(title="bound")).plain == "bound: 1 − k, lower bound; us (it)"
 
 
 @pytest.mark.parametrize(

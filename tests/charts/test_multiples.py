@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+from view_fields import replace
 
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.multiples import has_multiples, multiples

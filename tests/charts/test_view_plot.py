@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
+from view_fields import curve_view, replace, view_of
 
 from engine.core import catalogue
 from engine.pictures.picture import Marked, Picture
@@ -27,21 +27,19 @@ def curve(name: str, y: np.ndarray, x: np.ndarray = K, **more: object) -> CurveV
         "stderr": np.full(len(y), 0.01),
         "replicas": 4,
         "over": lambda replicas: y,
-        "missing": np.zeros(len(y), int),
+        "lost": np.zeros(len(y), int),
         "diverged": 0,
         "diverged_at": None,
         "complete": True,
         "planned": len(y),
     }
-    return CurveView(name=name, x=x, y=y, **(given | more))  # type: ignore[arg-type]
+    return curve_view(name=name, x=x, y=y, **(given | more))  # type: ignore[arg-type]
 
 
 def played(name: str, y: np.ndarray, scale: float, point: int, number: int) -> CurveView:
     """A curve along the records of the run at a point, whose x is a multiple of its clock."""
     clock = K[: len(y)]
-    return curve(
-        name, y, scale * clock, number=number, point=point, clock=clock, missing=None, planned=RECORDS
-    )
+    return curve(name, y, scale * clock, number=number, point=point, clock=clock, planned=RECORDS)
 
 
 def of_runs(*curves: CurveView, measure: str = "sharpness", **more: object) -> View:
@@ -52,7 +50,7 @@ def of_runs(*curves: CurveView, measure: str = "sharpness", **more: object) -> V
         return (0.1, 0.2)[point] * min(clock, RECORDS - 1)
 
     whole = {"curves": [*curves], "places_of": lambda view: 0.2 * K, "x_of": x_of, "clock": "step"}
-    return View(picture, "eta*step", "sharpness", False, False, 1e-5, **(whole | more))  # type: ignore[arg-type]
+    return view_of(picture, "eta*step", "sharpness", False, False, 1e-5, **(whole | more))  # type: ignore[arg-type]
 
 
 GROWING = np.sqrt(K)
@@ -66,7 +64,7 @@ def along(*names: str, y: np.ndarray | None = None) -> View:
     found = [
         curve(name, (at + 1) * RATES if y is None else y, RATES, number=at) for at, name in enumerate(names)
     ]
-    return View(picture, "alpha", "excess risk", True, True, 1e-11, curves=found)
+    return view_of(picture, "alpha", "excess risk", True, True, 1e-11, curves=found)
 
 
 def test_a_name_that_all_curves_share_and_a_line_that_is_the_same_for_all_stand_once_in_the_legend():
@@ -83,7 +81,7 @@ def test_a_name_that_all_curves_share_and_a_line_that_is_the_same_for_all_stand_
             )
             for s, height in zip((1, 2), heights, strict=True)
         ]  # fmt: skip
-        view = View(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves, lines=lines)
+        view = view_of(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves, lines=lines)
         return [one.name for one in plot(Look(view)).series if one.name]
 
     assert chart(3, 3) == ["limit", "s = 1", "s = 2"]
@@ -102,7 +100,7 @@ def test_a_line_that_several_curves_have_as_their_own_is_drawn_once_and_not_said
             for one, scale in zip(curves, (1.0, height), strict=True)
         ]  # fmt: skip
         picture = Picture(x="alpha", measure=catalogue.make("measures", "excess-risk"))
-        view = View(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves, lines=lines)
+        view = view_of(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves, lines=lines)
         return [one.name for one in plot(Look(view)).series if one.name]
 
     assert names(1 + 1e-13) == ["lazy flow", "u", "v"]
@@ -121,7 +119,7 @@ def test_a_line_is_of_a_learner_by_name_where_another_has_curves_or_is_going_to(
     picture = Picture(x="alpha", measure=catalogue.make("measures", "excess-risk"), curves="s")
     lines = [own("net", 2), *(own(name, 3) for name in others)]
     curves = [curve("net, s = 1", RATES, RATES, learner="net", apart=(1,))]
-    view = View(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves, lines=lines)
+    view = view_of(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves, lines=lines)
     names = [one.name for one in plot(Look(view)).series if one.name]
     assert names == (shown or [*(line.name for line in lines), "net, s = 1"])
 
@@ -336,7 +334,7 @@ def test_on_a_logarithmic_axis_numbers_are_0_where_the_chart_says_so():
         view = along("a", y=y)
         [value] = values(Look(view, cursor=1.0))
         assert (value.value, value.rounding) == (y[-1], rounding)
-        assert values(Look(replace(view, y_log=False), cursor=1.0))[0].rounding == view.rounding
+        assert values(Look(replace(view, y_log=False), cursor=1.0))[0].rounding == view.quantity.rounding
 
 
 def replace_measure(view: View, name: str) -> Picture:
@@ -390,7 +388,7 @@ def test_a_reference_that_is_the_same_at_every_value_of_an_axis_is_drawn_once_wi
 
 
 def test_a_place_of_an_axis_is_done_once_its_run_has_ended_and_says_who_diverged_there():
-    some = curve("GD", RATES, RATES, missing=np.array([0, 0, 1, 4]), ended=True, complete=False)
+    some = curve("GD", RATES, RATES, lost=np.array([0, 0, 1, 4]), ended=True, complete=False)
     at_work = curve("net", K[:3], K[:3], ended=False, complete=False)
     rest = curve("late", RATES[2:], RATES[2:], ended=True, complete=False, planned=4)
     view = replace(along("x"), curves=[some, at_work, rest])
@@ -441,7 +439,7 @@ def test_a_curve_is_compared_with_the_strongest_bound_else_with_the_line_that_sa
 def test_the_cell_that_is_looked_at_has_the_value_of_every_learner():
     heats = [HeatView(name, RATES, K[:3], np.outer(K[:3], RATES) + at, None) for at, name in enumerate("ab")]
     picture = Picture(x="alpha", y="cw", measure=catalogue.make("measures", "loss"))
-    view = View(picture, "alpha", "loss", True, False, 1e-11, heats=heats, y_of=lambda point: float(point))
+    view = view_of(picture, "alpha", "loss", True, False, 1e-11, heats=heats, y_of=lambda point: float(point))
     assert [one.value for one in values(Look(view, point=2, cursor=0.1))] == pytest.approx([0.2, 1.2])
     assert [one.value for one in values(Look(view, cursor=0.1, height=1.4))] == pytest.approx([0.1, 1.1])
 
@@ -580,7 +578,7 @@ def test_curves_that_do_not_go_from_end_to_end_of_an_axis_are_said_to():
     view = replace(along("x"), places_of=lambda found: RATES)
     few = [ended(name, RATES[:2], RATES[:2], at) for at, name in enumerate(("b", "c"), start=1)]
     late = ended("late", RATES[2:], RATES[2:], 3)
-    lost = ended("lost", RATES, np.array([1, 1, 1, np.nan]), 4, missing=np.array([0, 0, 1, 4]))
+    lost = ended("lost", RATES, np.array([1, 1, 1, np.nan]), 4, lost=np.array([0, 0, 1, 4]))
     at_work = curve("at work", RATES[:2], RATES[:2], number=5, planned=4)
 
     def note(*curves: CurveView) -> str:
@@ -596,7 +594,7 @@ def test_curves_that_do_not_go_from_end_to_end_of_an_axis_are_said_to():
 
 
 def passing(name: str, x: np.ndarray, y: np.ndarray, **more: object) -> CurveView:
-    return curve(name, y, x, clock=np.arange(float(len(x))), missing=None, is_passed=True, **more)
+    return curve(name, y, x, clock=np.arange(float(len(x))), is_passed=True, **more)
 
 
 def of_margin(*curves: CurveView) -> View:

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rich.console import Console
+from view_fields import curve_view, view_of
 
 from engine.captions.caption import caption
 from engine.core import catalogue
 from engine.pictures.picture import Picture
-from engine.pictures.view import CurveView, View
 from engine.runtime.sweep import run_sweep
 from engine.spec import documents, reading
 from hadamard_tui.headless import outcome, pictures
@@ -221,14 +221,14 @@ def test_numbers_of_a_table_are_not_broken_and_errors_have_no_power_of_ten_below
     picture = Picture(measure=catalogue.make("measures", "loss"))
     x = np.arange(12.0)
     curves = [
-        CurveView(
+        curve_view(
             name=f"learner {n}", number=n, learner=f"learner {n}", x=x, y=x + 255.1234, stderr=0 * x + error,
-            replicas=3, over=lambda some: x, missing=np.zeros(12, int), diverged=0, diverged_at=None,
+            replicas=3, over=lambda some: x, lost=np.zeros(12, int), diverged=0, diverged_at=None,
             complete=True,
         )
         for n, error in enumerate((62.3, 0.00612, 0.00612, 0.00612, 0.00612, 0.00612))
     ]  # fmt: skip
-    view = View(picture, "k", "loss", False, False, 1e-11, curves=curves)
+    view = view_of(picture, "k", "loss", False, False, 1e-11, curves=curves)
     console = Console(width=90)
     console.print(pictures.table(view, 90))
     printed = capsys.readouterr().out
@@ -241,14 +241,14 @@ def test_a_heading_gives_way_before_a_number_is_parted_from_its_error(
 ) -> None:
     x = np.arange(12.0)
     curves = [
-        CurveView(
+        curve_view(
             name=name, number=n, learner=name, x=x, y=0.00390612 + 0 * x, stderr=0 * x + error, replicas=3,
-            over=lambda some: x, missing=np.zeros(12, int), diverged=0, diverged_at=None, complete=True,
+            over=lambda some: x, lost=np.zeros(12, int), diverged=0, diverged_at=None, complete=True,
         )
         for n, (name, error) in enumerate({"GD": 0.01, "net": 0.01, "EGU±": 3e-4, "spindly±": 3e-4}.items())
     ]  # fmt: skip
     picture = Picture(measure=catalogue.make("measures", "loss"))
-    view = View(picture, "examples k", "loss", False, False, 1e-11, curves=curves)
+    view = view_of(picture, "examples k", "loss", False, False, 1e-11, curves=curves)
     Console(width=80).print(pictures.table(view, 80))
     assert capsys.readouterr().out.count("0.003906 ± 0.0003") == 2 * 12
 
@@ -259,11 +259,11 @@ def test_what_the_caption_calls_0_is_0_in_the_table(
 ) -> None:
     picture = Picture(x="rows", measure=catalogue.make("measures", measure))
     x = np.array([1.0, 4, 60])
-    one = CurveView(
+    one = curve_view(
         name="sign", learner="sign", x=x, y=value * x / 60, stderr=0 * x + value, replicas=3,
-        over=lambda some: x, missing=np.zeros(3, int), diverged=0, diverged_at=None, complete=True,
+        over=lambda some: x, lost=np.zeros(3, int), diverged=0, diverged_at=None, complete=True,
     )  # fmt: skip
-    view = View(picture, "rows", "change", True, True, 1e-11, curves=[one])
+    view = view_of(picture, "rows", "change", True, True, 1e-11, curves=[one])
     assert caption(view) == "sign is 0 but for rounding."
     Console(width=90).print(pictures.table(view, 90))
     printed = capsys.readouterr().out

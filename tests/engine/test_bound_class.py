@@ -41,4 +41,4 @@ def test_a_run_says_what_the_set_up_said(preset: str, classes: dict[str, str] | 
     expected = bound_classes(experiment)
     assert classes is None or expected == classes
     losses = view(of_run(experiment), of_one(experiment, run(experiment)))
-    assert {curve.learner: curve.bound_class for curve in losses.curves} == expected
+    assert {curve.learner: curve.training.bound_class for curve in losses.curves} == expected

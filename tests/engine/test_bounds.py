@@ -786,7 +786,9 @@ def as_python(formula):
 def test_what_is_drawn_is_the_formula_that_is_said(kind, words):
     described = experiment(d=16, **words)
     line, (n, d) = drawn(described, kind), described.problem.matrix.shape()
-    said = [eval(as_python(line.formula), {"math": math, "k": k, "n": n, "d": d}) for k in range(n + 1)]
+    said = [
+        eval(as_python(line.statement.formula), {"math": math, "k": k, "n": n, "d": d}) for k in range(n + 1)
+    ]
     np.testing.assert_allclose(line.values, np.maximum(said, 0), atol=1e-12)
 
 
@@ -860,7 +862,7 @@ def test_no_rank_is_above_its_lines(matrix):
     }
     described = experiment(matrix, "all", learners, d=16, spectrum=True, seed=2, dtype="float64")
     trace = run(described)
-    about = {line.kind: line for line in trace.lines if line.measure == "rank"}
+    about = {line.kind: line for line in trace.lines if line.statement.measure == "rank"}
     for curve in trace.curves:
         for line in about.values():
             if curve.learner in line.applies_to:

@@ -8,7 +8,7 @@ import re
 import msgspec
 import numpy as np
 import pytest
-from msgspec.structs import replace
+from view_fields import curve_view, replace, view_of
 
 from engine.captions.caption import caption, named_once
 from engine.captions.clause import MARK
@@ -17,8 +17,9 @@ from engine.claims import Outcome
 from engine.core import catalogue
 from engine.core.groups import ROTATIONS
 from engine.measures.change import Change
+from engine.pictures.bounds import line_for
 from engine.pictures.picture import Marked, Picture
-from engine.pictures.view import CurveView, HeatView, LineView, View
+from engine.pictures.view import Absences, CurveView, HeatView, LineView, View
 
 D = 128
 K = np.arange(D + 1.0)
@@ -30,12 +31,12 @@ def curve(name: str, x: np.ndarray, y: np.ndarray, **more: object) -> CurveView:
         "stderr": None,
         "replicas": 1,
         "over": lambda replicas: y,
-        "missing": np.zeros(len(x), int),
+        "lost": np.zeros(len(x), int),
         "diverged": 0,
         "diverged_at": None,
         "complete": True,
     }
-    return CurveView(name=name, x=x, y=y, **(given | more))  # type: ignore[arg-type]
+    return curve_view(name=name, x=x, y=y, **(given | more))  # type: ignore[arg-type]
 
 
 def line(y: np.ndarray, x: np.ndarray = K, **more: object) -> LineView:
@@ -52,7 +53,9 @@ def line(y: np.ndarray, x: np.ndarray = K, **more: object) -> LineView:
 
 def losses(*curves: CurveView, lines: tuple[LineView, ...] = ()) -> View:
     picture = Picture(measure=catalogue.make("measures", "loss"))
-    return View(picture, "examples k", "average loss", False, False, 1e-11, curves=[*curves], lines=[*lines])
+    return view_of(
+        picture, "examples k", "average loss", False, False, 1e-11, curves=[*curves], lines=[*lines]
+    )
 
 
 GD = curve("GD", K, 1 - K / D)
@@ -337,15 +340,13 @@ def test_in_brief_those_on_one_side_of_a_bound_are_told_together():
 def test_where_a_heat_map_is_least_and_greatest():
     heat = HeatView("net", np.array([1.0, 2]), np.array([0.5, 1.5]), np.array([[3.0, np.nan], [2, 7]]), None)
     picture = Picture(x="layer", y="cw", measure=catalogue.make("measures", "loss"))
-    view = View(picture, "layer", "variance", False, False, 1e-11, heats=[heat])
+    view = view_of(picture, "layer", "variance", False, False, 1e-11, heats=[heat])
     assert caption(view) == ("Variance: net is between 2 (layer = 1, cw = 1.5) and 7 (layer = 2, cw = 1.5).")
 
 
 def test_divergence_conjectures_and_claims_are_told():
     lost = np.where(K > 4, 3, 0)
-    wild = curve(
-        "wild", K, np.where(K > 4, np.nan, 1.0), replicas=8, missing=lost, diverged=3, diverged_at=5.0
-    )
+    wild = curve("wild", K, np.where(K > 4, np.nan, 1.0), replicas=8, lost=lost, diverged=3, diverged_at=5.0)
     guess = line(GD.y, kind="guess", direction="conjecture")
     text = caption(losses(wild, GD, EGU, lines=(BOUND, guess)))
     assert "wild diverged in 3 of 8 replicas at k = 5." in text
@@ -359,7 +360,7 @@ def test_a_shape_is_said_to_have_no_height_and_nobody_stands_above_or_below_it(h
     text = caption(view)
     assert "the shape of it has constants that are not known, so that its height says nothing" in text.lower()
     assert not re.search("(above|below|follows|beside) (the )?(shape|it\\b)", text)
-    assert view.line_for(view.curve("GD"), 2.0) is None
+    assert line_for(view, view.curve("GD"), 2.0) is None
 
 
 def test_the_first_claim_that_fails_is_named():
@@ -422,7 +423,7 @@ def test_where_there_is_little_room_both_halves_are_told_in_brief(room: Room, sa
     assert room.holds(said)
 
 
-HEAT = View(
+HEAT = view_of(
     Picture(x="layer", y="cw", measure=catalogue.make("measures", "loss")), "layer", "variance", False, False,
     1e-11, heats=[HeatView(name, K[:2], K[:2], np.eye(2), None) for name in ("ReLU net", "tanh net")],
 )  # fmt: skip
@@ -499,7 +500,7 @@ def test_a_bound_that_is_broken_is_told_in_brief_too():
 def test_captions_have_at_most_two_sentences():
     guess = line(GD.y, kind="guess", direction="conjecture")
     exact = line(EGU.y, direction="exact", kind="exact", applies_to=("EGU",), group=None)
-    wild = curve("wild", K, np.where(K > 4, np.nan, 1.0), missing=np.where(K > 4, 1, 0), diverged=1)
+    wild = curve("wild", K, np.where(K > 4, np.nan, 1.0), lost=np.where(K > 4, 1, 0), diverged=1)
     text = caption(losses(wild, GD, EGU, lines=(BOUND, guess, exact)), HOLD)
     for told in ("wild diverged", "exact value", "guess is only", "All 6", "falls below 1 − k/d"):
         assert told.lower() in text.lower()
@@ -820,7 +821,7 @@ def test_whole_numbers_of_seven_digits_are_told_in_full():
 
 def test_where_along_an_axis_no_replica_has_a_value():
     x = np.array([0.5, 1, 1.5])
-    lost = curve("GD", x, np.array([0.5, 0.7, np.nan]), replicas=4, missing=np.array([0, 0, 4]), ended=True)
+    lost = curve("GD", x, np.array([0.5, 0.7, np.nan]), replicas=4, lost=np.array([0, 0, 4]), ended=True)
     told = "GD goes from 0.5 at rows = 0.5 to 0.7 at 1"
     assert caption(along_rows(lost)) == f"{told}; GD has no value at rows = 1.5."
     assert caption(along_rows(replace(lost, ended=False))) == f"{told}."
@@ -1017,7 +1018,7 @@ def test_curves_are_set_beside_reference_learners():
     assert (
         beside(np.array([1.5, 1.6, 2.5, 2.01]), others=(least,)) == "net ends within 0.5 % of “least norm”."
     )
-    assert beside(SIZES, others=(replace(least, missing=np.ones(4, int)),)) == "", "it is not known"
+    assert beside(SIZES, others=(replace(least, lost=np.ones(4, int)),)) == "", "it is not known"
     tiny = replace(least, y=1e-20 * least.y)
     assert beside(1e-22 * SIZES, others=(tiny,)) == "", "both are 0 but for rounding"
 
@@ -1065,10 +1066,10 @@ def test_a_share_that_is_no_more_than_rounding_is_told_as_a_hundredth_of_a_perce
 
 def test_who_is_not_drawn_is_named_with_where_the_measure_is_taken():
     where = "the learner says which solution it tends to"
-    view = replace(losses(GD, EGU), unmeasured={"net, 3 layers": where, "perceptron": where})
+    view = replace(losses(GD, EGU), absences=Absences(learners={"net, 3 layers": where, "perceptron": where}))
     said = "“net, 3 layers” and perceptron are not drawn"
     assert caption(view).endswith(f"; {said}: this is measured only where {where}.")
     brief = caption(view, room=Room(100))
     assert said in brief
     assert "measured" not in brief
-    assert "drawn" not in caption(replace(losses(), unmeasured={"net": where})), "nobody is"
+    assert "drawn" not in caption(replace(losses(), absences=Absences(learners={"net": where}))), "nobody is"

@@ -5,15 +5,15 @@ import copy
 import numpy as np
 import pytest
 from building import LLS, experiment, gd
+from view_fields import view_of
 
 from engine.claims import name_of
 from engine.core import catalogue
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.pictures.picture import Picture
-from engine.pictures.view import View
 from engine.results.outcomes import judge
 from engine.results.results import of_one
-from engine.results.trace import Curve, TheoryLine, Trace
+from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.runtime.run import run
 from engine.spec.check import check
 
@@ -31,16 +31,11 @@ def traced(loss, stderr=None, *, bound=LINE, holds=True, diverged_at=None):
     curve.divergences[:] = np.nan if diverged_at is None else diverged_at
     x = np.arange(D + 1, dtype=float)
     one = TheoryLine(
-        "ri-signed",
-        "lower",
-        True,
-        "",
-        "",
+        Statement("ri-signed", "lower", True, "", "", "loss"),
         Finding(holds, "made by hand"),
         {},
         x[: len(bound)],
         np.asarray(bound),
-        "loss",
     )
     return Trace([curve], [one], {"k": x}, "k", {}, "loss")
 
@@ -290,7 +285,7 @@ def test_a_curve_is_compared_with_that_of_another_learner(other):
 )
 def test_the_detail_of_a_claim_says_what_is_measured_in_words(measure, said):
     picture = Picture(measure=catalogue.make("measures", measure))
-    assert name_of(View(picture, "k", "y", False, False, 1e-11)) == said
+    assert name_of(view_of(picture, "k", "y", False, False, 1e-11)) == said
 
 
 def test_a_claim_of_divergence_holds_only_if_it_diverged():

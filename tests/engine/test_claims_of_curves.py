@@ -9,7 +9,7 @@ from building import experiment, gd
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.results.outcomes import judge
 from engine.results.results import Results, of_one
-from engine.results.trace import Curve, TheoryLine, Trace
+from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.runtime.sweep import run_sweep
 from engine.spec.documents import sweep_of
 
@@ -45,7 +45,9 @@ def judged(claim, lines=(), **losses):
 def line(values, **binds):
     finding = Finding(True, "made by hand")
     on_learners = {name: Finding(bound, "made by hand") for name, bound in binds.items()}
-    return TheoryLine("ri-signed", "lower", True, "", "", finding, on_learners, K, np.asarray(values), "loss")
+    return TheoryLine(
+        Statement("ri-signed", "lower", True, "", "", "loss"), finding, on_learners, K, np.asarray(values)
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from engine.core.parts import BadInput
+from engine.pictures.view import heat_of
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.views import view
@@ -74,7 +75,7 @@ NAIVE = {
 
 @pytest.mark.parametrize("name", NAIVE)
 def test_a_contour_has_the_line_of_its_learner_at_every_place(results, name):
-    heat = view(results.sweep.experiment.pictures[0], results).heat(name)
+    heat = heat_of(view(results.sweep.experiment.pictures[0], results), name)
     contour = heat.contour("chi-perp")
     assert contour.values.shape == heat.z.shape == (len(CW), DEPTH)
     assert (contour.name, contour.direction, contour.level) == ("recursion of χ⊥ = 1", "asymptotic", 1)
@@ -94,7 +95,7 @@ def test_the_susceptibility_of_nets_is_that_of_the_line(results):
 
 def test_factors_of_the_measure_are_none_of_the_line():
     plain, twice = (swept(**words) for words in ({}, {"times": "2*layer", "read": "last"}))
-    heats = [view(one.sweep.experiment.pictures[0], one).heat("relu") for one in (plain, twice)]
+    heats = [heat_of(view(one.sweep.experiment.pictures[0], one), "relu") for one in (plain, twice)]
     np.testing.assert_allclose(heats[1].z, heats[0].z * 2 * heats[0].x, rtol=1e-12)
     np.testing.assert_array_equal(heats[1].contour("chi-perp").values, heats[0].contour("chi-perp").values)
 
@@ -102,7 +103,7 @@ def test_factors_of_the_measure_are_none_of_the_line():
 def test_places_that_are_not_computed_yet_have_no_line(results):
     taken = results.snapshot()
     del taken.traces[1]
-    heat = view(results.sweep.experiment.pictures[0], taken).heat("relu")
+    heat = heat_of(view(results.sweep.experiment.pictures[0], taken), "relu")
     assert heat.y.tolist() == [1, 2, 3]
     assert heat.contour("chi-perp").values[:, 0].tolist() == pytest.approx([0.5, 1, 1.5])
 
@@ -155,7 +156,7 @@ def test_what_a_map_is_everywhere(results, claim, holds, said):
     (outcome,) = judge(run_sweep(sweep_of({**DOCUMENT, "claims": [asked]})))
     assert outcome.holds is holds, outcome.detail
     assert said in outcome.detail
-    z = view(results.sweep.experiment.pictures[0], results).heat("relu").z
+    z = heat_of(view(results.sweep.experiment.pictures[0], results), "relu").z
     if "below" in claim:
         assert outcome.measured == z.max()
         row, column = np.unravel_index(z.argmax(), z.shape)

@@ -12,7 +12,7 @@ from engine.core.parts import Finding, Verdict
 from engine.pictures.respect import respect
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.results import of_one
-from engine.results.trace import Curve, TheoryLine, Trace
+from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.results.views import view
 from engine.runtime.run import Diverged, Finished, LearnerRun, Loaded, run
 from engine.spec.pictures import of_run
@@ -193,9 +193,9 @@ def test_a_bound_is_judged_by_the_records_before_the_first_divergence(partly):
     x = curve.x
     line = np.where(x < kept, 0.0, 1e30)  # a bound that only the records after it break
     finding = Finding(True, "made by hand")
-    bound = TheoryLine("line", "lower", False, "", "", finding, {"it": finding}, x, line, "loss")
+    bound = TheoryLine(Statement("line", "lower", False, "", "", "loss"), finding, {"it": finding}, x, line)
     seen = view(of_run(described), of_one(described, Trace([curve], [bound], {"k": x}, "k", {}, "loss")))
-    found = respect(seen.curve("it"), seen.line("line", "it"), seen.rounding)
+    found = respect(seen.curve("it"), seen.line("line", "it"), seen.quantity.rounding)
     assert found.holds is True
     assert "until it diverged at" in found.detail
 

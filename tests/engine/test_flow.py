@@ -370,7 +370,7 @@ def test_times_are_powers_of_a_factor_or_multiples_and_the_axis_is_drawn_so():
     assert places(linear.protocol, D).tolist() == [0, 0.1, 0.2, 0.3]
     for described, logarithmic in ((log, True), (linear, False)):
         drawn = view(picture_of(described, None), of_one(described, run(described)))
-        assert (drawn.x_log, drawn.x_label) == (logarithmic, "time")
+        assert (drawn.axes.x_log, drawn.axes.x_label) == (logarithmic, "time")
 
 
 def test_a_claim_may_speak_of_any_of_its_times():

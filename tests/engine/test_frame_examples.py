@@ -161,8 +161,8 @@ def test_each_gives_its_pictures(name):
 
 def test_marks_stand_where_the_largest_gap_is_claimed():
     (found,) = views("gmm-spectrum")
-    assert [mark.x for mark in found.marks] == [(8.0,), (27.0,)]
-    assert [mark.name for mark in found.marks] == ["x = 8, K = 2, C = 2", "x = 27, K = 3, C = 3"]
+    assert [mark.x for mark in found.axes.marks] == [(8.0,), (27.0,)]
+    assert [mark.name for mark in found.axes.marks] == ["x = 8, K = 2, C = 2", "x = 27, K = 3, C = 3"]
 
 
 def test_a_function_has_its_examples_and_the_band_of_its_process():
@@ -173,7 +173,7 @@ def test_a_function_has_its_examples_and_the_band_of_its_process():
 
 def test_degrees_are_bars_of_words():
     (found,) = views("junk-flow")
-    assert tuple(found.names.values()) == ("1", "2", "3", "any")
+    assert tuple(found.axes.names.values()) == ("1", "2", "3", "any")
 
 
 def test_cells_are_a_map_of_one_net_and_the_critical_line_is_drawn_over_depth():

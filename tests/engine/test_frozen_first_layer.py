@@ -72,7 +72,9 @@ def test_the_default_backend_gives_the_curve_of_dense_for_a_frozen_first_layer(u
 @pytest.mark.parametrize("update", [COORDINATE, STEEPEST])
 def test_no_bound_for_invariant_learners_binds_one_that_compares_entries_of_layers(update):
     trace = run(frozen(update))
-    assert [line.name for line in trace.lines if line.direction == "lower" and "it" in line.applies_to] == []
+    assert [
+        line.kind for line in trace.lines if line.statement.direction == "lower" and "it" in line.applies_to
+    ] == []
 
 
 def rules():

@@ -130,7 +130,7 @@ def test_words_in_a_file_of_their_own_are_classes(header: str, tmp_path: Path) -
     [
         ("0\n1\n0\n1\n", 4, False),
         ("0\n1\n0\n1\n", 3, True),
-        ("0\n1\n-1\n-1\n1\n", 5, False),
+        ("0\n0.5\n1.5\n", 2, True),
         ("0\n1\n-1\n-1\n1\n", 4, True),
         ("c\na\nb\na\n", 4, False),
         ("c\na\nb\na\n", 3, True),

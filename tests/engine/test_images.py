@@ -195,10 +195,29 @@ def test_a_missing_file_of_labels_is_named_with_its_field(tmp_path):
     assert caught.value.what == f"there is no file {tmp_path / 'gone'}"
 
 
-def test_images_of_files_say_how_many_there_are_and_where_their_labels_are(tmp_path):
-    files = write(tmp_path, images=IDX, labels=LABELS)
+@pytest.mark.parametrize(
+    ("contents", "sentence"),
+    [
+        ({"images": IDX, "labels": LABELS}, "images: 25 rows × 12 columns, labels in labels"),
+        ({"images": CIFAR}, "images: 25 rows × 3072 columns, label first in every record"),
+        (
+            {"images": npz(**MNIST)},
+            "images: 25 rows × 12 columns, images in x_train, labels in y_train, "
+            "left out: x_test, y_test (not for training)",
+        ),
+        (
+            {"images": npz(x_train=PIXELS, y_train=CLASSES)},
+            "images: 25 rows × 12 columns, images in x_train, labels in y_train",
+        ),
+    ],
+    ids=["idx", "cifar", "mnist", "training"],
+)
+def test_images_of_files_say_how_many_where_their_labels_are_and_what_is_left_out(
+    tmp_path, contents, sentence
+):
+    files = write(tmp_path, **contents)
     (report,) = experiment({"kind": "digits", **files, "n": 25}, "classes").problem.data_reports
-    assert report.sentence == "images: 25 rows × 12 columns, labels in labels"
+    assert report.sentence == sentence
 
 
 @pytest.mark.parametrize(

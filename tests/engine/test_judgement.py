@@ -11,7 +11,7 @@ from engine.pictures.respect import ENOUGH, respect
 from engine.pictures.view import bound_class
 from engine.results.judgement import Judgement, judgement
 from engine.results.results import of_one
-from engine.results.trace import Curve, TheoryLine, Trace
+from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec.pictures import of_run
@@ -101,7 +101,9 @@ def test_a_gaussian_input_layer_that_stays_as_it_is_keeps_a_learner_invariant(ru
 def bound(sense="lower", in_expectation=True):
     finding = Finding(True, "made by hand")
     x = np.arange(D + 1.0)
-    return TheoryLine("line", sense, in_expectation, "", "", finding, {"it": finding}, x, LINE, "loss")
+    return TheoryLine(
+        Statement("line", sense, in_expectation, "", "", "loss"), finding, {"it": finding}, x, LINE
+    )
 
 
 def curve(gap, spread=0.0, replicas=1):
@@ -117,7 +119,7 @@ def judged(made, line, replicas=1):
     described = experiment(d=D, learners={"it": gd(0.1)}, replicas=replicas)
     trace = Trace([made], [line], {"k": line.x}, "k", {}, "loss")
     seen = view(of_run(described), of_one(described, trace))
-    return respect(seen.curve("it"), seen.line("line", "it"), seen.rounding)
+    return respect(seen.curve("it"), seen.line("line", "it"), seen.quantity.rounding)
 
 
 def test_a_curve_that_nowhere_crosses_a_bound_respects_it():
@@ -174,7 +176,7 @@ def test_least_squares_on_few_gaussian_features_is_not_said_to_break_the_bound_t
         line, curve = seen.line("ri-gaussian", "LLS"), seen.curve("LLS")
         gap = (curve.y - line.y)[1:8] / curve.stderr[1:8]
         low += bool((gap < -4.1).any())
-        assert respect(curve, line, seen.rounding).holds is not False
+        assert respect(curve, line, seen.quantity.rounding).holds is not False
     assert low, "standard errors alone are not enough here"
 
 

@@ -53,7 +53,7 @@ def assert_not_below(described, kind):
     (line,) = (line for line in seen.lines if line.kind == kind)
     for curve in seen.curves:
         assert line.binds(curve), curve.name
-        assert respect(curve, line, seen.rounding).holds is not False, curve.name
+        assert respect(curve, line, seen.quantity.rounding).holds is not False, curve.name
 
 
 @pytest.mark.parametrize("degree", [2, 8, "any"])

@@ -144,7 +144,7 @@ def test_a_limit_is_in_the_picture_of_the_learner_that_it_is_about_alone():
         described = experiment("rademacher", "all", learners, d=16, loss="square")
         seen = view(of_run(described), of_one(described, run(described)))
         assert ("tanh-lls-limit" in {line.kind for line in seen.lines}) is is_there
-        assert ("tanh-lls-limit" in seen.absent) is not is_there
+        assert ("tanh-lls-limit" in seen.absences.lines) is not is_there
         assert "ri-rademacher" in {line.kind for line in seen.lines}
 
 

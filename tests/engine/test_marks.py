@@ -19,7 +19,7 @@ def marks(picture, mark, *axes):
     described = raw(loss="square", learners={"GD": gd("eta")}, d="size" if SIZES in axes else 4)
     pictures = [{"measure": "loss", "marks": [{"name": "it", **mark}], **picture}]
     whole = sweep_of(described | {"axes": list(axes), "pictures": pictures})
-    return view(whole.experiment.pictures[0], Results(whole)).marks
+    return view(whole.experiment.pictures[0], Results(whole)).axes.marks
 
 
 def test_each_curve_has_its_own():

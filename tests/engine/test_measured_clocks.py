@@ -5,6 +5,7 @@ import pytest
 from building import LLS, experiment, gd, raw
 
 from engine.core.parts import BadInput
+from engine.pictures.bounds import bounds_on
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
@@ -32,7 +33,7 @@ def test_time_is_eta_times_step_for_each_curve():
     found, _ = seen("time", STEPS, {"slow": gd(0.01), "fast": gd(0.04)})
     for name, rate in (("slow", 0.01), ("fast", 0.04)):
         np.testing.assert_allclose(found.curve(name).x, rate * np.array([0, 2, 4, 6]))
-        assert found.curve(name).complete
+        assert found.curve(name).ends.complete
     np.testing.assert_allclose(found.places[[0, -1]], [0, 0.24])
 
 
@@ -45,7 +46,7 @@ def test_a_line_runs_along_the_time_of_each_learner_that_it_binds():
         line = lines[f"ri-signed of {name}"]
         np.testing.assert_array_equal(line.x, found.curve(name).x)
         np.testing.assert_array_equal(line.y, bound.values)
-        assert line in found.compared(found.curve(name))
+        assert line in bounds_on(found, found.curve(name))
 
 
 def test_a_line_along_a_time_that_all_share_is_drawn_once():
@@ -83,8 +84,8 @@ def test_what_diverged_has_a_place_on_a_clock_that_went_on_evenly():
     steps = {"kind": "steps", "steps": 12, "records": 12}
     found, trace = seen("time", steps, {"GD": gd(3.0)})
     (curve,) = found.curves
-    assert curve.diverged == 1
-    assert curve.diverged_at == pytest.approx(3.0 * trace.curves[0].diverged_at)
+    assert curve.ends.diverged == 1
+    assert curve.ends.diverged_at == pytest.approx(3.0 * trace.curves[0].diverged_at)
 
 
 def test_the_last_value_of_a_run_that_diverged_in_all_replicas_is_none():

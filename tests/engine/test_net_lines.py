@@ -120,7 +120,7 @@ def test_the_recursion_of_susceptibilities_is_exact_at_layer_1_only(words):
     described = experiment({"kind": "sphere", "n": 4}, "coin", learners, d=8, **settings)
     trace = run(described)
     (line,) = (one for one in trace.lines if one.kind == "chi-perp")
-    assert line.direction == "asymptotic"
+    assert line.statement.direction == "asymptotic"
     assert line.applies_to == ["it"]
     measured = trace.curves[0].array("susceptibility").values[0]
     errors = measured.std(0, ddof=1) / np.sqrt(len(measured))

@@ -190,7 +190,7 @@ def test_gradient_descent_is_on_its_lines_and_nothing_two_sided_is_below_percola
     assert lines["outer-rotations"].applies_to == ["GD", "LLS"]
     assert lines["percolation"].applies_to == ["GD", "LLS", "path"]
     assert lines["percolation-limit"].applies_to == ["path"]
-    assert lines["percolation"].group == rotations(4, 4)
+    assert lines["percolation"].statement.group == rotations(4, 4)
     np.testing.assert_allclose(trace.curve("GD").mean("loss"), lines["outer-linear"].values, atol=1e-12)
     np.testing.assert_allclose(lines["outer-rotations"].values[:-1], 1 - np.arange(1, 17) / 16)
     for bound, learner in (("outer-linear", "path"), ("outer-rotations", "path")):

@@ -217,7 +217,7 @@ def test_theorems_about_one_target_bind_no_net_that_learns_of_several():
     bound = {"shared": set(), "apart": set()}
     for target in ("all", "doubled"):
         for line in run(experiment(target=target, d=8, learners=learners)).lines:
-            for name in line.applies_to if line.direction != "reference" else ():
+            for name in line.applies_to if line.statement.direction != "reference" else ():
                 bound[name].add(line.kind)
     assert bound["shared"] == set()
     assert {"ri-signed", "svd-two-layer"} <= bound["apart"]

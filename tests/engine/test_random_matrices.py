@@ -144,7 +144,8 @@ def bound_somewhere(described) -> dict:
 def test_no_learner_is_below_a_bound_that_applies_to_it(measured):
     seen = 0
     for bound in measured.lines:
-        if bound.direction in ("upper", "asymptotic", "shape", "reference") or not len(bound.values):
+        direction = bound.statement.direction
+        if direction in ("upper", "asymptotic", "shape", "reference") or not len(bound.values):
             continue
         for name in bound.applies_to:
             off = gap_in_errors(measured.curve(name), bound)

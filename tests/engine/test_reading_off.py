@@ -96,7 +96,7 @@ def test_a_measure_is_read_where_another_has_passed_a_value():
     assert found[0].stderr[0] == pytest.approx(np.std(each, ddof=1) / np.sqrt(3))
     assert found[1].y[0] == pytest.approx(movements[21].mean())
     assert np.isnan(found[2].y[0])
-    labels = [view(one, results).y_label.partition(" once ")[2] for one in whole.experiment.pictures[2:]]
+    labels = [view(one, results).axes.y_label.partition(" once ")[2] for one in whole.experiment.pictures[2:]]
     assert labels == ["average square loss < 0.8", "step > 20", "average square loss < -1"]
 
 

@@ -89,7 +89,7 @@ def test_the_numbers_are_those_that_were_computed(measured):
         line = lines.pop(written["kind"])
         assert written["y"] == line.values.tolist()
         assert written["applies_to"] == line.applies_to
-        assert written["source"] == line.source
+        assert written["source"] == line.statement.source
     assert {one["kind"] for one in found["pictures"][0]["absent"]} == lines.keys()
 
 

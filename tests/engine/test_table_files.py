@@ -143,6 +143,24 @@ READ: dict[str, tuple[str, str | bytes, Any, str]] = {
         "left out: column 'Unnamed: 0'",
     ),
     "an index called id": ("X.csv", FRAME.rename_axis("id").to_csv(), REALS, "left out: column 'id'"),
+    "an index with decimals": (
+        "X.csv",
+        FRAME.set_axis([0.0, 1.0, 2.0, 3.0]).to_csv(),
+        REALS,
+        "left out: column 0 (counts the rows: 0, 1, 2 …)",
+    ),
+    "an index with decimal commas": (
+        "X.csv",
+        FRAME.set_axis([0.0, 1.0, 2.0, 3.0]).to_csv(sep=";", decimal=","),
+        REALS,
+        "left out: column 0 (counts the rows: 0, 1, 2 …)",
+    ),
+    "whole rows of consecutive numbers": (
+        "X.csv",
+        "4,5,6\n7,8,9\n10,11,12\n",
+        [[4, 5, 6], [7, 8, 9], [10, 11, 12]],
+        "no header",
+    ),
     "an index called Id from 1": (
         "X.csv",
         FRAME.set_axis([1, 2, 3, 4]).rename_axis("Id").to_csv(),
@@ -287,6 +305,24 @@ DECIDED: dict[str, tuple[str, str | bytes, str, dict[Any, Any]]] = {
         "header",
         {True: REALS, False: [[2001, 2002, 2003], *REALS]},
     ),
+    "1, 2, 3 over other whole numbers": (
+        "X.csv",
+        csv(COUNTS, header="1,2,3"),
+        "header",
+        {True: COUNTS, False: [[1, 2, 3], *COUNTS]},
+    ),
+    "years over whole numbers": (
+        "X.csv",
+        csv(COUNTS, header="2001,2002,2003"),
+        "header",
+        {True: COUNTS, False: [[2001, 2002, 2003], *COUNTS]},
+    ),
+    "numbers with decimals over whole numbers": (
+        "X.csv",
+        csv(COUNTS, header="0.1,0.2,0.5"),
+        "header",
+        {True: COUNTS, False: [[0.1, 0.2, 0.5], *COUNTS]},
+    ),
     "names beside numbers": ("X.csv", "x,2\n3,4\n5,6\n", "header", {True: [[3, 4], [5, 6]]}),
     "a first cell that is no number": ("X.csv", "?,2\n3,4\n5,6\n", "header", {True: [[3, 4], [5, 6]]}),
     "a column without a name that counts": (
@@ -300,6 +336,18 @@ DECIDED: dict[str, tuple[str, str | bytes, str, dict[Any, Any]]] = {
         "1,1.5\n2,2.5\n3,3.5\n",
         "index",
         {True: [[1.5], [2.5], [3.5]]},
+    ),
+    "a column without a name that counts in decimals": (
+        "X.csv",
+        "0.0,1.5\n1.0,2.5\n2.0,3.5\n",
+        "index",
+        {True: [[1.5], [2.5], [3.5]], False: [[0, 1.5], [1, 2.5], [2, 3.5]]},
+    ),
+    "a column without a name that counts as numpy.savetxt writes it": (
+        "X.txt",
+        "".join(f"{number:.18e} {1.5:.18e}\n" for number in (1, 2, 3)),
+        "index",
+        {True: [[1.5], [1.5], [1.5]], False: [[1, 1.5], [2, 1.5], [3, 1.5]]},
     ),
     "a first column without a name": (
         "X.csv",
@@ -414,6 +462,11 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "a row that is too long": ("X.csv", "1,2\n3,4,5\n5,6\n", "line 2 has 3 cells, and other rows have 2"),
     "a long row far below": ("X.csv", csv(np.ones((5000, 2)) / 2) + "1,2,3\n", "line 5001 has 3 cells"),
     "more names than cells": ("X.csv", "a,b,c\n1,2\n3,4\n", "line 1 has 3 names, and rows have 2 cells"),
+    "dots between thousands": (
+        "X.csv",
+        "a;b\n1.234,56;2,5\n3.456,78;3,5\n",
+        "rows have 3 cells separated by commas; set separator if another sign is between them",
+    ),
     "a gap in a column": (
         "y.csv",
         "x\n1\n\n3\n",
@@ -470,7 +523,16 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     ),
     "parquet without rows": ("X.parquet", of_pandas(FRAME[:0]), "it has shape (0, 3)"),
     "no parquet": ("X.parquet", b"no table at all", "cannot be read as a table of numbers"),
-    "SVMlight with several labels": ("X.svm", "1,2 1:0.5\n", "cannot be read as a table of numbers"),
+    "SVMlight with several labels": (
+        "X.svm",
+        "1 1:0.5\n1,2 1:0.5\n",
+        "line 2 begins with '1,2'; a label in SVMlight format is one number",
+    ),
+    "SVMlight with words as labels": (
+        "X.svm",
+        "# mail\nspam 1:0.5\nham 1:1\n",
+        "line 2 begins with 'spam'; a label in SVMlight format is one number",
+    ),
     "SVMlight in disorder": ("X.svm", "1 2:0.5 1:3\n", "cannot be read as a table of numbers"),
     "SVMlight with a missing number": ("X.svm", "1 1:nan\n2 1:1\n", "row 1, feature 0, has no value"),
 }
@@ -528,6 +590,78 @@ def test_a_file_that_holds_no_table_is_refused_at_its_path_with_row_and_column(
     assert refused.where == "problem.matrix.path"
     assert name in refused.what
     assert phrase in refused.what
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "chosen"),
+    [("y.npy", npy(WORDS), {}), ("y.npz", npz(X=REALS, y=np.array(WORDS)[:, None]), {"array": "y"})],
+    ids=["array", "archive"],
+)
+def test_an_array_of_words_is_classes(
+    name: str, content: bytes, chosen: dict[str, Any], tmp_path: Any
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    table = read(Request(str(tmp_path / name), TableSettings(**chosen), is_target=True), "problem.target")
+    assert table.labels is not None
+    np.testing.assert_array_equal(table.labels.numbers, [[1], [-1], [1], [-1]])
+    assert "4 rows × 1 column" in table.report.sentence
+    assert "ham = −1, spam = +1" in table.report.sentence
+
+
+def test_an_array_of_words_needs_one_in_every_row(tmp_path: Any) -> None:
+    (tmp_path / "y.npy").write_bytes(npy(["a", "", "b"]))
+    with pytest.raises(BadInput, match="row 1, column 0, both counted from 0, has no value"):
+        read(Request(str(tmp_path / "y.npy"), is_target=True), "problem.target")
+
+
+def test_a_header_over_too_few_labels_is_not_one_of_them(tmp_path: Any) -> None:
+    (tmp_path / "y.csv").write_text("0\n1\n1\n-1\n")
+    with pytest.raises(BadInput) as caught:
+        read(Request(str(tmp_path / "y.csv"), is_target=True, rows_wanted=4), "problem.target")
+    assert caught.value.where == "problem.target.header"
+
+
+def test_words_beside_a_label_are_left_out_by_columns(tmp_path: Any) -> None:
+    with pytest.raises(BadInput) as caught:
+        table_of(tmp_path, "X.csv", "kind,a,y\nspam,1,2\nham,2,3\nspam,3,5\n", "y")
+    assert caught.value.where == "problem.matrix.columns"
+    assert caught.value.what == "column 'kind' holds words such as 'spam'; choose the columns of numbers"
+
+
+@pytest.mark.parametrize("name", ["X.svm", "X.txt"])
+@pytest.mark.parametrize(("setting", "value"), [("header", True), ("index", True), ("separator", ";")])
+def test_a_setting_that_means_nothing_in_svmlight_format_is_refused(
+    name: str, setting: str, value: Any, tmp_path: Any
+) -> None:
+    refused = refusal(tmp_path, name, "+1 1:0.5\n-1 1:2.5\n", **{setting: value})
+    assert refused.where == f"problem.matrix.{setting}"
+    assert refused.what == f"this means nothing for the format of {name}; leave it out"
+
+
+def test_an_array_of_an_archive_is_named_among_all_of_them(tmp_path: Any) -> None:
+    table = table_of(tmp_path, "X.npz", npz(X=REALS, y=SIGNS), array="X")
+    assert table.report.sentence == "X.npz: 4 rows × 3 columns, array X of X, y"
+
+
+@pytest.mark.parametrize(
+    ("label", "chosen", "where", "phrase"),
+    [
+        (1, {"columns": (0, 1)}, "columns", "column 'b' is the label"),
+        (None, {"columns": (0, "a")}, "columns", "column 'a' comes twice"),
+        (None, {"columns": (0, 1), "index": True}, "columns", "column 'a' is the index"),
+        (None, {"columns": (0, -1), "index": "c"}, "columns", "column 'c' is the index"),
+        ("a", {"index": True}, "index", "column 'a' is the label"),
+        (2, {"index": -1}, "index", "column 'c' is the label"),
+    ],
+    ids=str,
+)
+def test_a_column_has_one_use(
+    label: Any, chosen: dict[str, Any], where: str, phrase: str, tmp_path: Any
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        table_of(tmp_path, "X.csv", csv(REALS, header="a,b,c"), label, **chosen)
+    assert caught.value.where == f"problem.matrix.{where}"
+    assert caught.value.what.startswith(phrase)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numbers beyond float64

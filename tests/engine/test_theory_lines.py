@@ -213,7 +213,7 @@ def test_a_line_about_the_mean_is_no_line_of_a_median_unless_the_picture_names_i
     assert mean.kind == "means"
     found = view(median, results)
     assert [line.kind for line in found.lines] == []
-    assert found.absent["means"] == "it is about the mean of many replicas, and this is the median"
+    assert found.absences.lines["means"] == "it is about the mean of many replicas, and this is the median"
     named = view(Picture(measure=AverageLoss(), summary="median", lines=("means",)), results)
     (line,), (curve,) = named.lines, named.curves
     assert (line.is_about(curve), line.says(curve)) == (True, False)

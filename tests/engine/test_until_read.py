@@ -55,8 +55,8 @@ def test_readings_and_their_errors_are_those_of_all_points_from_fewer_runs(read)
         np.testing.assert_array_equal(one.y, other.y)
         np.testing.assert_array_equal(one.stderr, other.stderr)
         assert np.isfinite(one.y).all()
-        assert one.complete
-        assert other.complete
+        assert one.ends.complete
+        assert other.ends.complete
     assert short.complete
     assert set(runs(short)) < set(runs(whole))
     assert sum(map(len, short.skipped.values())) == len(runs(whole)) - len(runs(short))

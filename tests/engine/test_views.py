@@ -1,7 +1,6 @@
 """Views: what a picture shows is what plain loops over replicas, records and points make of results."""
 
 import re
-from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -13,9 +12,12 @@ from engine.captions.caption import caption
 from engine.core import catalogue
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.pictures import reductions
+from engine.pictures.bounds import bound_heights, strongest_bound
 from engine.pictures.picture import Picture, Read, Share
+from engine.pictures.view import at_values
+from engine.pictures.view_names import short_name, x_name
 from engine.results.results import Results, of_one
-from engine.results.trace import Curve, TheoryLine, Trace
+from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.runtime.sweep import run_sweep
@@ -42,10 +44,10 @@ def trace(*curves, lines=()):
     return Trace(list(curves), list(lines), {"k": X}, "k", {}, "loss")
 
 
-def line(values, holds=True):
+def line(values, holds=True, kind="ri-signed"):
     finding = Finding(holds, "made by hand")
     return TheoryLine(
-        "ri-signed", "lower", True, "", "", finding, {"GD": finding}, X, np.asarray(values), "loss"
+        Statement(kind, "lower", True, "", "", "loss"), finding, {"GD": finding}, X, np.asarray(values)
     )
 
 
@@ -83,8 +85,8 @@ def test_a_curve_is_the_mean_over_replicas_with_its_standard_error(random):
     np.testing.assert_array_equal(found.stderr, made.stderr_of("loss"))
     np.testing.assert_allclose(found.stderr, naive_jackknife(lambda some: some.mean(0), random), rtol=1e-12)
     assert (found.name, found.learner, found.replicas) == ("GD", "GD", 5)
-    assert found.complete
-    assert found.sound.all()
+    assert found.ends.complete
+    assert found.ends.sound.all()
 
 
 def test_what_was_recorded_is_not_copied(random):
@@ -176,7 +178,7 @@ def test_a_bound_on_the_mean_is_none_on_quotients_of_replicas_that_differ():
     both, bound = np.tile([[0.5], [1.5]], (1, RECORDS)), np.ones(RECORDS)
     seen = one(curve("GD", both), curve("LLS", both), lines=[line(bound)], replicas=2, relative="LLS")
     assert not seen.lines
-    assert "divided by its own number" in seen.absent["ri-signed"]
+    assert "divided by its own number" in seen.absences.lines["ri-signed"]
 
 
 def test_a_curve_is_divided_by_the_line_of_the_theory_that_a_picture_is_relative_to(random):
@@ -201,8 +203,8 @@ def test_a_picture_shows_the_share_of_replicas_for_which_something_holds_with_th
         p = holding / 5
         assert found.y[place] == pytest.approx(p, abs=1e-15)
         assert found.stderr[place] == pytest.approx((p * (1 - p) / (5 - 1)) ** 0.5, abs=1e-15)
-    assert seen.y_label == "share of replicas with 0.8 < average square loss < 1.5"
-    assert "share of replicas" in seen.absent["ri-signed"], "a bound on the mean bounds no share"
+    assert seen.axes.y_label == "share of replicas with 0.8 < average square loss < 1.5"
+    assert "share of replicas" in seen.absences.lines["ri-signed"], "a bound on the mean bounds no share"
 
 
 def test_the_standard_error_of_a_share_is_that_of_many_draws():
@@ -272,7 +274,7 @@ def test_a_picture_shows_in_which_share_of_replicas_the_largest_gap_is_at_a_plac
         each = [drawn.over([replica]) for replica in range(8)]
         largest = [drawn.x[np.maximum(y[:-1] / y[1:], y[1:] / y[:-1]).argmax()] for y in each]
         assert share == np.mean([place == 4 for place in largest])
-    assert shares.y_label.startswith("share of replicas with 3.5 < j of the largest gap of ")
+    assert shares.axes.y_label.startswith("share of replicas with 3.5 < j of the largest gap of ")
 
 
 @pytest.mark.parametrize(
@@ -312,11 +314,11 @@ def test_places_from_a_divergence_on_are_not_sound(random):
     made = curve("GD", random, [np.nan, 4, np.nan, 7, np.nan])
     for words in ({}, {"times": "2"}):
         (found,) = one(made, **words).curves
-        assert found.lost.tolist() == [0] * 4 + [1] * 3 + [2] * 2
-        assert (found.diverged, found.diverged_at, found.complete) == (2, 4.0, False)
+        assert found.ends.lost.tolist() == [0] * 4 + [1] * 3 + [2] * 2
+        assert (found.ends.diverged, found.ends.diverged_at, found.ends.complete) == (2, 4.0, False)
         np.testing.assert_allclose(found.y, np.nanmean(random, 0) * (2 if words else 1), rtol=1e-12)
     (scaled,) = one(made, x="k/d").curves
-    assert scaled.diverged_at == 0.5
+    assert scaled.ends.diverged_at == 0.5
 
 
 def test_a_long_series_of_which_one_replica_was_kept_has_a_mean_and_nothing_else(random, monkeypatch):
@@ -339,7 +341,7 @@ def test_lines_take_the_same_steps_and_those_that_do_not_hold_say_why(random):
     assert (found.kind, found.direction, found.applies_to) == ("ri-signed", "lower", ("GD",))
     seen = one(curve("GD", random), lines=[line(below, holds=False)])
     assert seen.lines == []
-    assert seen.absent == {"ri-signed": "made by hand"}
+    assert seen.absences.lines == {"ri-signed": "made by hand"}
 
 
 def test_of_several_rates_the_best_stands_for_its_learner(random):
@@ -378,7 +380,7 @@ def test_along_an_axis_the_last_record_is_taken(random):
     np.testing.assert_allclose(found.y, [each[:, -1].mean() for each in values], rtol=1e-12)
     last = np.stack([each[:, -1] for each in values], 1)
     np.testing.assert_allclose(found.stderr, naive_jackknife(lambda v: v.mean(0), last), rtol=1e-9)
-    assert found.complete
+    assert found.ends.complete
 
 
 def test_along_an_axis_the_first_record_below_is_read_off_of_every_replica(random):
@@ -396,14 +398,14 @@ def test_a_learner_that_ended_early_has_no_last_record(random):
     ended = results.traces[2].curves[0]
     assert not ended.diverged
     (found,) = view(Picture(x="size", measure=LOSS), results).curves
-    assert not found.complete
+    assert not found.ends.complete
     ended.divergences[:] = [2, 3, 4, 4, 1]
     for words in ({}, {"at": {"k": RECORDS - 1}}, {"running": "min", "read": "last"}):
         (found,) = view(Picture(x="size", measure=LOSS, **words), results).curves
         assert np.isfinite(found.y[:2]).all()
         assert np.isnan(found.y[2])
-        assert found.lost.tolist() == [0, 0, 5]
-        assert (found.diverged, found.diverged_at, found.complete) == (0, 16.0, True)
+        assert found.ends.lost.tolist() == [0, 0, 5]
+        assert (found.ends.diverged, found.ends.diverged_at, found.ends.complete) == (0, 16.0, True)
 
 
 def test_points_that_are_still_to_come_leave_a_curve_incomplete(random):
@@ -411,7 +413,7 @@ def test_points_that_are_still_to_come_leave_a_curve_incomplete(random):
     del results.traces[1]
     (found,) = view(Picture(x="size", measure=LOSS), results).curves
     assert found.x.tolist() == [4, 16]
-    assert not found.complete
+    assert not found.ends.complete
 
 
 def test_a_run_that_goes_on_is_no_place_on_a_curve_along_an_axis(random):
@@ -420,7 +422,7 @@ def test_a_run_that_goes_on_is_no_place_on_a_curve_along_an_axis(random):
     for words in ({"x": "size"}, {"x": "size", "read": "max"}, {"x": "size", "at": {"k": 2}}):
         (found,) = view(Picture(measure=LOSS, **words), results).curves
         assert found.x.tolist() == [4, 8]
-        assert not found.complete
+        assert not found.ends.complete
     (heat,) = view(Picture(x="k", y="size", measure=LOSS), results).heats
     assert heat.y.tolist() == [4, 8, 16], "along the records it is there as far as it has come"
     seen = view(Picture(x="k", measure=LOSS, curves="size"), results)
@@ -432,7 +434,7 @@ def test_curves_told_apart_by_an_axis_are_named_by_its_values(random):
     seen = view(Picture(x="k", measure=LOSS, curves="size"), results)
     assert [found.name for found in seen.curves] == ["GD, size = 4", "GD, size = 8", "GD, size = 16"]
     assert [found.apart for found in seen.curves] == [(0,), (1,), (2,)]
-    assert [found.name for found in seen.at((1,)).curves] == ["GD, size = 8"]
+    assert [found.name for found in at_values(seen, (1,)).curves] == ["GD, size = 8"]
     with pytest.raises(BadInput, match="varies along a curve"):
         view(Picture(x="k", measure=LOSS), results)
 
@@ -441,9 +443,9 @@ def test_values_with_names_are_called_by_them_on_curves_and_places(random):
     named = sweep_of_losses([random * (1 + number) for number in range(3)], names=["few", "some", "many"])
     apart = view(Picture(x="k", measure=LOSS, curves="size"), named)
     assert [found.name for found in apart.curves] == ["GD, size = few", "GD, size = some", "GD, size = many"]
-    assert apart.names == {}
+    assert apart.axes.names == {}
     along = view(Picture(x="size", measure=LOSS), named)
-    assert along.names == {4: "few", 8: "some", 16: "many"}
+    assert along.axes.names == {4: "few", 8: "some", 16: "many"}
     assert re.fullmatch(r"GD is \S+ at few, \S+ at some, \S+ at many\.", caption(along))
 
 
@@ -456,7 +458,7 @@ def test_learners_that_have_not_begun_are_curves_without_records_and_numbers_sta
         ("LLS", 1, 0),
         ("EGU", 2, RECORDS),
     ]
-    assert not seen.curve("LLS").complete
+    assert not seen.curve("LLS").ends.complete
     assert [found.name for found in one(*both, x="d", read="last").curves] == ["GD", "EGU"]
     assert [found.number for found in one(*both, x="d", read="last").curves] == [0, 2]
 
@@ -495,26 +497,26 @@ def test_places_are_those_that_are_planned_along_a_run_without_a_copy(random):
     assert one(made, x="2*k").places.tolist() == (2 * X).tolist()
     assert (seen.x_of(0, 3.0), one(made, x="2*k").x_of(0, 3.0)) == (3.0, 6.0)
     (found,) = one(made, x="2*k").curves
-    np.testing.assert_array_equal(found.clock, X[:4])
+    np.testing.assert_array_equal(found.places.clock, X[:4])
 
 
 def test_the_strongest_bound_is_the_highest_there_and_of_equals_the_higher_elsewhere(random):
     flat, steep = np.full(RECORDS, 0.5), np.linspace(1.0, 0.0, RECORDS)
-    lines = [line(flat), replace(line(steep), kind="svd"), replace(line(steep / 2), kind="weak")]
+    lines = [line(flat), line(steep, kind="svd"), line(steep / 2, kind="weak")]
     seen = one(curve("GD", random), lines=lines)
     gd = seen.curve("GD")
     for x in X:
         height = max(0.5, 1 - x / (RECORDS - 1))
-        strongest = seen.strongest(gd, x)
+        strongest = strongest_bound(seen, gd, x)
         assert strongest is not None
         assert strongest.at(x) == pytest.approx(height)
-    np.testing.assert_allclose(seen.heights(gd, X), np.maximum(flat, steep))
-    equal = one(curve("GD", random), lines=[line(flat), replace(line(flat + steep / 9), kind="svd")])
-    assert equal.strongest(gd, X[-1]).kind == "svd"
+    np.testing.assert_allclose(bound_heights(seen, gd, X), np.maximum(flat, steep))
+    equal = one(curve("GD", random), lines=[line(flat), line(flat + steep / 9, kind="svd")])
+    assert strongest_bound(equal, gd, X[-1]).kind == "svd"
 
 
 def test_the_axis_says_which_loss_it_is(random):
-    assert one(curve("GD", random)).y_label == "average square loss"
+    assert one(curve("GD", random)).axes.y_label == "average square loss"
 
 
 def test_charts_call_axes_and_measures_by_their_symbols_and_labels():
@@ -534,20 +536,20 @@ def test_charts_call_axes_and_measures_by_their_symbols_and_labels():
         return view(Picture(measure=LOSS, **how), results)
 
     sized = seen(x="k/size", curves=("turned", "size"))
-    assert (sized.x_label, sized.x_name) == ("k/d", "k/d")
-    assert [sized.short_name(one) for one in sized.curves] == [
+    assert (sized.axes.x_label, x_name(sized)) == ("k/d", "k/d")
+    assert [short_name(sized, one) for one in sized.curves] == [
         "not turned, d = 4", "turned, d = 4", "not turned, d = 8", "turned, d = 8"
     ]  # fmt: skip
     assert sized.curves[0].name == "GD, turned = False, size = 4", "claims name it by what the preset says"
     trained = seen(x="sqrt(3*train)", curves=("turned", "size"))
-    assert trained.x_label == "√(3·square loss on seen rows)"
-    assert trained.x_name == "√(3·loss on seen rows)"
+    assert trained.axes.x_label == "√(3·square loss on seen rows)"
+    assert x_name(trained) == "√(3·loss on seen rows)"
     along = seen(x="size", curves="turned", times="1/sqrt(size)", relative="two-over-eta", at={"k": 4})
-    assert along.x_label == "d"
-    assert along.y_label == "average square loss, relative to 2/η", "the factor is one of both"
-    assert seen(x="size", curves="turned", times="1/sqrt(size)", at={"k": 4}).y_label.endswith(" × 1/√d")
+    assert along.axes.x_label == "d"
+    assert along.axes.y_label == "average square loss, relative to 2/η", "the factor is one of both"
+    assert seen(x="size", curves="turned", times="1/sqrt(size)", at={"k": 4}).axes.y_label.endswith(" × 1/√d")
     long = seen(x="k", curves=("turned", "size"), relative="agd-majoriser")
-    assert long.y_label == "average square loss, relative to the AGD majoriser"
+    assert long.axes.y_label == "average square loss, relative to the AGD majoriser"
 
 
 def test_the_rates_of_a_learner_are_an_axis_of_its_own():
@@ -562,8 +564,8 @@ def test_the_rates_of_a_learner_are_an_axis_of_its_own():
     ], "solvers have no rate"
     for height, of_rate in zip(seen.curves[0].y, ran.curves[:3], strict=True):
         assert height == pytest.approx(of_rate.mean("loss")[-1])
-    assert seen.x_log
-    assert seen.curves[0].complete
+    assert seen.axes.x_log
+    assert seen.curves[0].ends.complete
     assert all(curve.chosen for curve in seen.curves), "the best of its rates is among those of a curve"
     (line,) = seen.lines
     assert line.x.tolist() == [0.01, 0.015, 0.02, 0.03]
@@ -608,7 +610,7 @@ def test_learners_of_whom_a_measure_is_not_taken_are_no_curves_and_say_where_it_
     picture = Picture(measure=catalogue.make("measures", "norm-ratio"))
     seen = view(picture, of_one(described, run(described)))
     assert [one.name for one in seen.curves] == ["GD"]
-    assert seen.unmeasured == {
+    assert seen.absences.learners == {
         "other": "the learner says which solution it tends to, and that has a least norm"
     }, "a reference is none of those that are looked at"
     assert "other is not drawn" in caption(seen)

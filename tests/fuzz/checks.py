@@ -206,13 +206,13 @@ def _of_lines(experiment: Experiment, trace: Trace) -> Iterator[Finding]:
     found = [*_violations(trace, experiment.dtype)]
     if not found:
         return
-    if any(one.line.in_expectation for one in found):
+    if any(one.line.statement.in_expectation for one in found):
         signal.setitimer(signal.ITIMER_PROF, FRESH_SECONDS)
         confirmed = _confirmed(experiment)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
     for one in found:
         replicas = experiment.run.replicas
-        if one.line.in_expectation:
+        if one.line.statement.in_expectation:
             if (again := confirmed.get((one.line.kind, one.side))) is None:
                 continue
             one, replicas = again, FRESH
@@ -222,12 +222,16 @@ def _of_lines(experiment: Experiment, trace: Trace) -> Iterator[Finding]:
         ):
             continue
         errors = (
-            f", {one.errors:.1f} standard errors of {replicas} replicas" if one.line.in_expectation else ""
+            f", {one.errors:.1f} standard errors of {replicas} replicas"
+            if one.line.statement.in_expectation
+            else ""
         )
         side = {"lower": "below", "upper": "above"}[one.side]
-        detail = f"{one.line.measure} {one.mean:.6g} is {side} {one.expected:.6g} at {one.at}{errors}"
+        detail = (
+            f"{one.line.statement.measure} {one.mean:.6g} is {side} {one.expected:.6g} at {one.at}{errors}"
+        )
         seed = FIRST_FRESH if replicas == FRESH else experiment.run.seed
-        yield Finding("line", f"{one.line.kind} ({one.line.direction})", detail, replicas, seed)
+        yield Finding("line", f"{one.line.kind} ({one.line.statement.direction})", detail, replicas, seed)
 
 
 def _confirmed(experiment: Experiment) -> dict[tuple[str, str], Violation]:
@@ -249,7 +253,7 @@ def _beyond_chance(experiment: Experiment) -> dict[tuple[str, str], Violation]:
     return {
         (violation.line.kind, violation.side): violation
         for violation in _violations(_run(experiment), experiment.dtype)
-        if violation.line.in_expectation and violation.errors > CONFIRMED
+        if violation.line.statement.in_expectation and violation.errors > CONFIRMED
     }
 
 
@@ -258,16 +262,16 @@ def _violations(
 ) -> Iterator[Violation]:
     """Where curves lie beyond lines that bind them, by more than chance or rounding."""
     for line in trace.lines:
-        if line.direction not in SIDES or not line.applies_to:
+        if line.statement.direction not in SIDES or not line.applies_to:
             continue
         own = of_line(line, trace)
         for curve in trace.curves:
             along = own.get(curve.name, own.get(""))
-            samples = of_curve(curve, named()[line.measure], trace)
+            samples = of_curve(curve, named()[line.statement.measure], trace)
             if curve.learner not in line.applies_to or along is None or samples is None:
                 continue
             most = curve.sound if records is None else min(curve.sound, records(curve))
-            for side in SIDES[line.direction]:
+            for side in SIDES[line.statement.direction]:
                 one = _beyond(line, side, samples, along, curve, most, ROUNDING[dtype])
                 if one is not None:
                     yield one
@@ -294,7 +298,7 @@ def _beyond(
     mean = gaps.mean(0)
     size = np.fmax(np.abs(values), np.abs(expected)).max(0)
     size = np.maximum.accumulate(np.where(np.isfinite(size), size, 0.0), axis=0) * rounding
-    if not line.in_expectation:
+    if not line.statement.in_expectation:
         each = (
             gaps if len(along.values) > 1 else gaps.mean(0, keepdims=True)
         )  # a line of all is of their mean

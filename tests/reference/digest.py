@@ -198,7 +198,7 @@ def _spectrum(spectrum: Spectrum) -> dict[str, Any]:
 
 
 def _bound(bound: TheoryLine) -> dict[str, Any]:
-    kept = {"id": bound.kind, "kind": bound.direction, "applies_to": list(bound.applies_to)}
+    kept = {"id": bound.kind, "kind": bound.statement.direction, "applies_to": list(bound.applies_to)}
     return kept | {"k": _series(numbers(bound.x)), "loss": _series(numbers(bound.values))}
 
 

@@ -1,6 +1,6 @@
 """The presets of version 0.1 are read for ever, and twenty of them measure what they measured then.
 
-Their files and numbers stay as they are. A word that is renamed goes into engine/spec/former_words.py.
+Their files and numbers stay as they are. A word that is renamed goes into engine/spec/upgrade.py.
 """
 
 from __future__ import annotations

@@ -97,7 +97,9 @@ def test_a_table_holds_every_number_as_it_was_computed(
         ):
             np.testing.assert_array_equal(columns(rows, "learner", curve.name, column), values)
     for bound in trace.lines:
-        np.testing.assert_array_equal(columns(rows, bound.direction, bound.kind, "loss"), bound.values)
+        np.testing.assert_array_equal(
+            columns(rows, bound.statement.direction, bound.kind, "loss"), bound.values
+        )
     points = sum(curve.length for curve in trace.curves) + sum(len(bound.values) for bound in trace.lines)
     assert len(rows) == points
 
@@ -132,7 +134,7 @@ def test_a_csv_is_what_the_library_would_write_point_by_point(
             )
     for bound in (one for one in quoted.lines if len(one.values)):
         for point in zip(bound.x.tolist(), bound.values.tolist(), strict=True):
-            writer.writerow((bound.direction, bound.kind, *point, None, None))
+            writer.writerow((bound.statement.direction, bound.kind, *point, None, None))
     results = of_one(experiment, quoted)
     losses, errors = (view(of_run(experiment, measure), results) for measure in ("loss", "error"))
     assert tables.as_csv(tables.of_run(losses, errors)) == naive.getvalue().encode()

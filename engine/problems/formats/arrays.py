@@ -16,6 +16,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
+from numpy.typing import NDArray
 
 from engine.core.parts import BadField
 from engine.core.texts import listed
@@ -65,7 +66,7 @@ def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
         return _Member(file, members[name])
 
     content = _content(opened, members[name].file_size)
-    return content if settings.array is None else replace(content, notes=(f"array {name}",))
+    return content if len(members) == 1 else replace(content, notes=(f"array {name} of {names}",))
 
 
 def faults() -> tuple[type[Exception], ...]:
@@ -97,10 +98,12 @@ def _content(opened: Opener, size: int) -> Content:
     """What an array in a stream of `size` bytes holds. Raises: NotATable."""
     with opened() as stream:
         header = _header(stream)
-    check_type(header.kind)
     shape = header.shape if len(header.shape) != 1 else (*header.shape, 1)
     if len(shape) != 2:
         raise NotATable(f"it has shape {header.shape}; a table has rows and columns")
+    are_words = header.kind.kind == "U" and shape[1] == 1
+    if not are_words:
+        check_type(header.kind)
     count = math.prod(shape)
     if size - header.end < count * header.kind.itemsize:
         raise NotATable("it is cut off before its last number")
@@ -108,6 +111,8 @@ def _content(opened: Opener, size: int) -> Content:
     def read(columns: Sequence[int], label: int | None) -> Cells:
         with opened() as stream:
             array = npy.read_array(stream, allow_pickle=False)
+        if are_words:
+            return _of_words(array.ravel())
         table = array.reshape(shape).astype(np.float64, copy=False)
         numbers = table if [*columns] == [*range(shape[1])] else table[:, columns]
         check_finite(numbers, lambda row, column: _place(row, columns[column]))
@@ -119,7 +124,17 @@ def _content(opened: Opener, size: int) -> Content:
 
     copied = 0 if header.kind == np.float64 else header.kind.itemsize
     truth = frozenset(range(shape[1])) if header.kind == np.bool_ else frozenset()
-    return Content(shape[1], read, shape[0], count * (FLOAT + copied), truth_values=truth)
+    words = {0: "words"} if are_words else {}
+    needed = count * (FLOAT + copied)
+    return Content(shape[1], read, shape[0], needed, words=words, truth_values=truth)
+
+
+def _of_words(array: NDArray[np.str_]) -> Cells:
+    """Labels that are words. Raises: NotATable."""
+    words = [word.strip() for word in array.tolist()]
+    if not all(words):
+        raise NotATable(f"{_place(words.index(''), 0)} has no value, and every row needs a label")
+    return Cells(np.empty((len(words), 0)), words)
 
 
 def _place(row: int, column: int) -> str:

@@ -6,6 +6,7 @@ What these lines do not decide is refused, with the setting that does.
 from __future__ import annotations
 
 import csv
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -120,7 +121,7 @@ def dialect_of(
     empty = _empty_columns(names, full)
     before = comments + (records.ends[0] if has_header else 0)
     if names is None:
-        counted = _counts([row[0] for row in full]) if width - len(empty) > 1 else ""
+        counted = _counts([row[0] for row in full], decimal) if width - len(empty) > 1 else ""
         index = IndexFinding(doubt=f"column 0 counts the rows ({counted}) and has no name" if counted else "")
     else:
         index = index_of(
@@ -291,20 +292,22 @@ def _is_header(
         return _by_count(has_extra_record, f"{quoted_cell(first[names[0]])} may be a name or a value")
     values = [first[column] for column in numbers]
     counted_from = next((start for start in (0, 1) if values == _counting(start, len(values))), None)
-    if counted_from is None:
-        if over_numbers:
-            name = quoted_cell(first[over_numbers[0]])
-            return _by_count(has_extra_record, f"{name} may be a name, and {quoted_cell(values[0])} a value")
-        if len(values) == len(first) > 1 and _are_unlike_reals(values, columns):
-            return _by_count(has_extra_record, "its whole numbers stand over numbers with decimals")
-        return False
-    if over_numbers or (counted_from == 0 and (names or (not first[0] and _counts(columns[0])))):
+    if over_numbers and counted_from is None:
+        name = quoted_cell(first[over_numbers[0]])
+        return _by_count(has_extra_record, f"{name} may be a name, and {quoted_cell(values[0])} a value")
+    if over_numbers or (counted_from == 0 and (names or (not first[0] and _counts(columns[0], decimal)))):
         return True
     unlike = [column for column in numbers if _is_unlike(first[column], columns[column], len(first))]
-    if counted_from == 1:
-        return len(values) >= FEW and len(unlike) == len(values)
-    if (by_count := has_extra_record()) is not None or unlike:
-        return bool(unlike) if by_count is None else by_count
+    if counted_from == 1 and len(values) >= FEW and len(unlike) == len(values):
+        return True
+    if counted_from != 0:
+        doubt = _doubt_about(first, rows, columns) if len(values) == len(first) > 1 else ""
+        return _by_count(has_extra_record, doubt) if doubt else False
+    by_count = has_extra_record()
+    if unlike and by_count is not False:
+        return True
+    if not unlike and by_count is not None:
+        return by_count
     last = f" … {values[-1]}" if len(values) > 1 else ""
     raise _undecided(f"0{last} may be names, as pandas writes them, or a row of numbers")
 
@@ -337,10 +340,27 @@ def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
     return len(column) >= FEW and (values == {"-1", "1"} or (values <= {"0", "1"} and cell not in ("0", "1")))
 
 
-def _are_unlike_reals(values: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:
-    """Whether whole numbers that differ, as the names of columns do, stand over numbers with decimals."""
-    differ = len(set(values)) == len(values) and all(map(WHOLE.fullmatch, values))
-    return differ and all(len(column) >= FEW and not any(map(WHOLE.fullmatch, column)) for column in columns)
+def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
+    """Why a first record of numbers may be names of columns; empty if nothing speaks for it."""
+    if len(first) >= FEW and _steps_by_one(first) and not all(map(_steps_by_one, rows)):
+        return "its whole numbers count, and rows below it do not"
+    if len(set(first)) < len(first) or any(len(column) < FEW for column in columns):
+        return ""
+    above, below = (
+        {WHOLE.fullmatch(cell) is not None for cell in cells} for cells in (first, itertools.chain(*columns))
+    )
+    if above == {True} and below == {False}:
+        return "its whole numbers stand over numbers with decimals"
+    if above == {False} and below == {True}:
+        return "its numbers with decimals stand over whole numbers"
+    return ""
+
+
+def _steps_by_one(row: Row) -> bool:
+    """Whether cells are consecutive whole numbers."""
+    return all(map(WHOLE.fullmatch, row)) and all(
+        float(after) - float(before) == 1 for before, after in itertools.pairwise(row)
+    )
 
 
 def _are_numbers(column: Sequence[str], decimal: str) -> bool:
@@ -368,7 +388,8 @@ def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -
     if len(names) != width:
         counted = "1 name" if len(names) == 1 else f"{len(names)} names"
         cells = f"{width} cells separated by {SEPARATORS_IN_WORDS[separator]}"
-        raise NotATable(f"line {line} has {counted}, and rows have {cells}")
+        remedy = "set separator if another sign is between them"
+        raise NotATable(f"line {line} has {counted}, and rows have {cells}; {remedy}")
     return tuple(names)
 
 
@@ -415,7 +436,7 @@ def index_of(
         if INDEX_NAMES.fullmatch(name) is None:
             break
         cells = cells_of(column)
-        if counted := _counts(cells):
+        if counted := _counts(cells, decimal):
             columns[column] = f"counts the rows: {counted}"
             continue
         differ = len(set(cells)) == len(cells) and not any(_has_decimals(cell, decimal) for cell in cells)
@@ -431,10 +452,13 @@ def index_of(
     return IndexFinding(columns)
 
 
-def _counts(cells: Sequence[str]) -> str:
-    """0 … n − 1 or 1 … n in words, if that is what cells hold; nothing for fewer than three."""
+def _counts(cells: Sequence[str], decimal: str) -> str:
+    """0 … n − 1 or 1 … n in words, if cells hold that, with decimals or not; nothing for fewer than three."""
+    if len(cells) < FEW or not all(is_number(cell, decimal) for cell in cells):
+        return ""
+    numbers = [float(cell.replace(decimal, ".")) for cell in cells]
     for start in (0, 1):
-        if len(cells) >= FEW and [*cells] == _counting(start, len(cells)):
+        if numbers == [*range(start, start + len(numbers))]:
             return f"{start}, {start + 1}, {start + 2} …"
     return ""
 

@@ -51,6 +51,12 @@ class Images(NamedTuple):
     classes: NDArray[np.int64]
     """[n], 0 … 9."""
 
+    notes: tuple[str, ...] = ()
+    """Where the file has images and labels, as a report says it."""
+
+    left_out: tuple[str, ...] = ()
+    """Arrays of the file that are not read."""
+
 
 def read(images: Path, labels: Path | None) -> Images:
     """The images of one file: of IDX, whose labels are another file, or with labels of their own.
@@ -82,7 +88,8 @@ def read(images: Path, labels: Path | None) -> Images:
             raise NotATable(f"begins with {magic:#x}{which}; IDX files of labels begin with {LABELS:#x}")
         classes = _of_idx(labels, 1)
         _check_classes(classes, len(pixels), images.name)
-    return Images(pixels.reshape(len(pixels), -1), classes.astype(np.int64))
+    notes = (f"labels in {labels.name}",)
+    return Images(pixels.reshape(len(pixels), -1), classes.astype(np.int64), notes)
 
 
 def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np.float64]:
@@ -155,7 +162,7 @@ def _of_cifar(file: Path) -> Images:
         first = int(wrong[0])
         fault = f"has a record {first} that begins with {classes[first]}"
         raise NotATable(f"{fault}; CIFAR-10 has the labels 0 … {CLASSES - 1}")
-    return Images(table[:, 1:], classes)
+    return Images(table[:, 1:], classes, ("label first in every record",))
 
 
 def _of_archive(file: Path) -> Images:
@@ -166,6 +173,7 @@ def _of_archive(file: Path) -> Images:
                 raise NotATable(f"has no array {name}; it holds {listed(archive) or 'nothing'}")
         _check_memory(file.stat().st_size)
         pixels, classes = archive[NPZ_IMAGES], archive[NPZ_LABELS]
+        left_out = tuple(name for name in archive if name not in (NPZ_IMAGES, NPZ_LABELS))
     if pixels.dtype != np.uint8 or pixels.ndim < 2 or not pixels.size:
         raise NotATable(
             f"has an array {NPZ_IMAGES} of {pixels.dtype} {pixels.shape}; it must be bytes [n, …]"
@@ -175,7 +183,8 @@ def _of_archive(file: Path) -> Images:
             f"has an array {NPZ_LABELS} of {classes.dtype} {classes.shape}; it must be classes [n]"
         )
     _check_classes(classes, len(pixels), NPZ_IMAGES)
-    return Images(pixels.reshape(len(pixels), -1), classes.astype(np.int64))
+    notes = (f"images in {NPZ_IMAGES}", f"labels in {NPZ_LABELS}")
+    return Images(pixels.reshape(len(pixels), -1), classes.astype(np.int64), notes, left_out)
 
 
 def _all_of(stream: IO[bytes]) -> bytearray:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.problems.formats import LEAST, Cells, Content, Format, check_finite, packed
+from engine.problems.formats import LEAST, Cells, Content, Format, NotATable, check_finite, packed
+from engine.problems.formats.frames import is_number, quoted_cell
 from engine.problems.table_settings import TableSettings
 
 ROW = re.compile(r"[^\s:,;]+([ \t]+(qid|\d+):\S+)*\s*(#.*)?")
@@ -26,7 +27,11 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
     from sklearn.datasets import load_svmlight_file  # type: ignore[import-untyped]
 
     with packed.opened(file) as stream:
-        sparse, labels, queries = load_svmlight_file(stream, query_id=True)
+        try:
+            sparse, labels, queries = load_svmlight_file(stream, query_id=True)
+        except ValueError:
+            _check_labels(file)
+            raise
         stream.seek(0)
         counts_from_0 = re.search(rb"[ \t]0:", stream.read()) is not None
     rows, width = sparse.shape
@@ -41,6 +46,16 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
     if len(queries) and len(set(queries)) > 1:
         notes.append("query ids left out")
     return Content(width, read, rows, LEAST * rows * width, notes=tuple(notes), has_labels=True)
+
+
+def _check_labels(file: Path) -> None:
+    """Raises: NotATable for a line that begins with no number."""
+    with packed.opened(file) as stream:
+        for number, line in enumerate(stream, 1):
+            label = line.split(b"#")[0].decode(errors="replace").split(maxsplit=1)[:1]
+            if label and not is_number(label[0]):
+                begins = f"line {number} begins with {quoted_cell(label[0])}"
+                raise NotATable(f"{begins}; a label in SVMlight format is one number")
 
 
 def faults() -> tuple[type[Exception], ...]:

@@ -24,6 +24,7 @@ from engine.problems.formats import (
     TooLarge,
     check_finite,
     packed,
+    refuse_settings,
     svmlight,
 )
 from engine.problems.formats.dialect import (
@@ -57,6 +58,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
     with _opened(file) as stream:
         lines = list(_first_lines(stream))
     if svmlight.has_its_form(lines):
+        refuse_settings(settings, svmlight.SVMLIGHT, file.name)
         return svmlight.content(file, settings)
 
     def has_extra_record() -> bool | None:

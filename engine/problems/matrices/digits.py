@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from engine.core.parts import SELDOM, BadField, BadInput, Count
 from engine.core.streams import Streams
+from engine.core.texts import listed
 from engine.problems.data_files import Version, make_absolute, version_of
-from engine.problems.data_report import DataReport
+from engine.problems.data_report import DataReport, LeftOut
 from engine.problems.formats.images import Images, read, standardised
 from engine.problems.matrices import Matrix, MatrixStructure, PermuteRows, RowNumbers, Rows
 from engine.problems.table_settings import FilePath
@@ -113,14 +114,15 @@ class Digits(Matrix, frozen=True, tag="digits"):
     def data_report(self) -> DataReport | None:
         if self.images is None:
             return None
-        labels = "" if self.labels is None else f"labels in {Path(self.labels).name}"
-        return DataReport(PLACE, self.images, *self.size(), notes=(labels,))
+        collection = self._collection()
+        left_out = [LeftOut(listed(collection.left_out), "not for training")] if collection.left_out else []
+        return DataReport(PLACE, self.images, *self.size(), left_out=tuple(left_out), notes=collection.notes)
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
         return RowNumbers(classes=self._numbers()[self._order(streams)])
 
     def rows(self, streams: Streams) -> Rows:
-        pixels, classes = self._collection()
+        pixels, classes, *_ = self._collection()
         chosen = pixels if len(self._digits) == len(COUNTS) else pixels[np.isin(classes, self._digits)]
         order = self._order(streams)
         if not self.normalised:

@@ -1,0 +1,38 @@
+"""Every file that a page links or names is in the repository."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from code_blocks import PAGES, ROOT
+
+FOLDERS = (ROOT, ROOT / "engine", ROOT / "engine" / "backends", ROOT / "hadamard_tui")
+"""Folders that paths in pages begin in."""
+
+EXAMPLE = "mine"
+"""The stem of files that a reader is to write."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_that_a_page_names_is_there(page: Path):
+    text = page.read_text(encoding="utf-8")
+    paths = set(re.findall(r"`((?:[\w-]+/)+[\w-]+\.(?:py|md|toml|svg))`", text))
+    gone = {
+        path
+        for path in paths
+        if Path(path).stem != EXAMPLE and not any((folder / path).is_file() for folder in FOLDERS)
+    }
+    assert gone == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_that_a_page_links_is_there(page: Path):
+    links = set(re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")))
+    gone = {
+        link
+        for link in links
+        if "://" not in link and not link.startswith("mailto:") and not (page.parent / link).exists()
+    }
+    assert gone == set()
