@@ -13,8 +13,7 @@ What was tried, within an hour: 16, 32 and 64 targets at once (0.074, 0.044, 0.0
 a table of two rows in place of c + x s (0.060), loops unrolled four times (0.044), one weight vector at a
 time as numba vectorises it (`numba_rules.py`, 0.12). At 32 targets EGU takes 0.041 ns for an element and a
 step: for 16 of them a load, a store, a product and three FMAs in 0.66 ns, where four instructions at two a
-cycle and 3 GHz or so would take 0.67. What it does not do is take several examples in one pass over the
-weights: that is the engine's own algorithm.
+cycle and 3 GHz or so would take 0.67.
 
 Mistakes are counted by a fast transform of the same vectors, at the records where the engine counts them,
 since they are part of the job; closed forms leave them out.

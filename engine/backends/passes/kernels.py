@@ -132,7 +132,7 @@ def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
 
 @part
 def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Multiply a_i by `up` where its sign is +1, else by `down`; Σ a_i x_i for signs x `after`, and Σ a_i²."""
+    """Multiply a_i by `up` where its sign is +1, else by `down`; Σ a_i x_i for signs x `after`; Σ a_i²."""
     product, square, zero = np.float64(0), np.float64(0), up - up
     for first in range(0, len(a), SLICE):
         products, squares = zero, zero
@@ -141,7 +141,7 @@ def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tu
             w = a_[i] * (up if x_[i] > 0 else down)
             a_[i] = w
             squares += w * w
-            products += w if y_[i] > 0 else -w
+            products += w * y_[i]
         product += products
         square += squares
     return product, square
@@ -164,7 +164,7 @@ def multiply_both(
             a_[i], b_[i] = u, v
             w = u - v
             squares += w * w
-            products += w if y_[i] > 0 else -w
+            products += w * y_[i]
         product += products
         square += squares
     return product, square
@@ -180,7 +180,7 @@ def step(halves: Array, signs: Array, after: Array, up: float, down: float) -> t
 
 
 @part
-def weight(halves: Array, i: int) -> float:
+def weight(halves: Array, i: int) -> Any:
     """Entry i of w."""
     return halves[0, i] if len(halves) == 1 else halves[0, i] - halves[1, i]
 
