@@ -40,7 +40,7 @@ DECISIONS = (
     "recorded_measures",
     "lines_along_runs",
     "missing",
-    "judged",
+    "on_learner",
     "backend_choice",
     "rates_of",
     "verdict",

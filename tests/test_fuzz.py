@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from engine.core import catalogue
+from engine.core.groups import ROTATIONS
 from engine.core.parts import Verdict
 from engine.spec import reading
 from engine.symmetry import certificate
-from engine.theory import At, Floats, Line
+from engine.theory import At, Floats, Line, LineStructure
 from engine.theory.ri_gaussian import RIGaussian
 from tests.fuzz import checks
 from tests.fuzz.checks import check
@@ -45,10 +46,11 @@ def with_learner(**words: Any) -> dict[str, Any]:
 class Planted(RIGaussian, frozen=True, tag="planted"):
     """1.3 times the bound on Gaussian rows."""
 
-    direction = RIGaussian.direction
-    group = RIGaussian.group
     holds = RIGaussian.holds
     binds = RIGaussian.binds
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="lower", group=ROTATIONS)
 
     def value(self, at: At) -> Floats:
         return 1.3 * super().value(at)

@@ -26,7 +26,7 @@ NEAR = 0.01
 """Functions that differ by less than this share of their range are near each other."""
 
 
-class Line(NamedTuple):
+class ReferenceLine(NamedTuple):
     """What a picture compares curves with."""
 
     name: str
@@ -38,7 +38,7 @@ class Line(NamedTuple):
     """The values of the axes of the curves that it is for; None for all."""
 
 
-class Stands(NamedTuple):
+class Comparison(NamedTuple):
     """How a curve lies beside a line, as a verb and what follows, and how far off it is where it is close."""
 
     verb: str
@@ -64,21 +64,21 @@ def comparisons(names: Named) -> Iterator[Clause]:
         )
 
 
-def _lines(names: Named) -> Iterator[Line]:
+def _lines(names: Named) -> Iterator[ReferenceLine]:
     """The marks at y, then the curves of reference learners."""
     for mark in names.view.axes.marks:
         if mark.y:
             order = np.argsort(mark.x)
             x, y = np.array(mark.x)[order], np.array(mark.y)
-            yield Line(mark.kind or mark.name, x, y[order] if len(x) else y, mark.apart)
+            yield ReferenceLine(mark.kind or mark.name, x, y[order] if len(x) else y, mark.apart)
     for curve in names.view.curves:
         there = known(curve)
         is_divisor = curve.learner == names.view.picture.relative
         if curve.training.is_reference and not is_divisor and there.any() and increases(curve):
-            yield Line(curve.learner, curve.x[there], curve.y[there], curve.apart)
+            yield ReferenceLine(curve.learner, curve.x[there], curve.y[there], curve.apart)
 
 
-def _stands(names: Named, curve: CurveView, line: Line) -> Iterator[Stands]:
+def _stands(names: Named, curve: CurveView, line: ReferenceLine) -> Iterator[Comparison]:
     """How a curve lies beside a line where both are known: all along, or at its ends; of two that are 0 but
     for rounding nothing is said."""
     there = known(curve)
@@ -90,7 +90,7 @@ def _stands(names: Named, curve: CurveView, line: Line) -> Iterator[Stands]:
         return
     rounding = names.rounding
     if len(gap) > 1 and np.abs(gap).max() <= rounding:
-        yield Stands("follows", "", line.name)
+        yield Comparison("follows", "", line.name)
         return
     if np.abs(heights).min() > ZERO:
         shares = 100 * np.abs(gap / heights)
@@ -99,7 +99,7 @@ def _stands(names: Named, curve: CurveView, line: Line) -> Iterator[Stands]:
             return
         ends = {"begins": 0, "ends": -1} if not names.along_clock else {"ends": -1}
         close = [
-            Stands(verb, "at ", line.name)
+            Comparison(verb, "at ", line.name)
             if abs(gap[at]) <= rounding
             else _close(verb, float(shares[at]), line)
             for verb, at in ends.items()
@@ -110,15 +110,15 @@ def _stands(names: Named, curve: CurveView, line: Line) -> Iterator[Stands]:
             return
     side = "above " if (gap >= -rounding).all() else "below " if (gap <= rounding).all() else ""
     if side:
-        yield Stands("stays" if len(gap) > 1 else "is", side, line.name)
+        yield Comparison("stays" if len(gap) > 1 else "is", side, line.name)
 
 
-def _close(verb: str, share: float, line: Line) -> Stands:
-    return Stands(verb, "within ", line.name, share)
+def _close(verb: str, share: float, line: ReferenceLine) -> Comparison:
+    return Comparison(verb, "within ", line.name, share)
 
 
 def _in_words(
-    about: Sequence[tuple[Stands, CurveView]], what: str, names: Named, in_brief: bool = False
+    about: Sequence[tuple[Comparison, CurveView]], what: str, names: Named, in_brief: bool = False
 ) -> str:
     """Who stands how to a line, which is called `what` once and then it."""
     said = list[str]()
@@ -185,7 +185,7 @@ def _is_on_line(names: Named, curve: CurveView) -> bool:
     return any(bool((gap <= names.rounding).all()) for gap in gaps)
 
 
-class Pair(NamedTuple):
+class CurvePair(NamedTuple):
     """A learner at the first and at the second value."""
 
     first: CurveView
@@ -214,7 +214,7 @@ class Pair(NamedTuple):
         return float(self.second.y[-1] - self.first.y[-1])
 
 
-def pairs(names: Named) -> list[Pair]:
+def pairs(names: Named) -> list[CurvePair]:
     """The pairs of a view along runs, one for every learner; none unless every curve is in one and has ended,
     and there are several."""
     view = names.view
@@ -226,10 +226,10 @@ def pairs(names: Named) -> list[Pair]:
         return []
     whole = all(curve.ends.ended and known(curve)[-1] for curve in names.learners)
     alike = all(np.array_equal(firsts[one].x, seconds[one].x) for one in firsts)
-    return [Pair(firsts[one], seconds[one]) for one in firsts] if whole and alike else []
+    return [CurvePair(firsts[one], seconds[one]) for one in firsts] if whole and alike else []
 
 
-def compared(names: Named, found: Sequence[Pair]) -> Iterator[Clause]:
+def compared(names: Named, found: Sequence[CurvePair]) -> Iterator[Clause]:
     """The clause on how pairs end, those that differ most first."""
     view, (one, *_) = names.view, found
     first, second = (curve_name(view, curve).removeprefix(f"{curve.learner}, ") for curve in one)

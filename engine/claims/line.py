@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FORMS = ("never_below", "never_above", "follows")
 
 
-class Line(Claim, frozen=True, kw_only=True, tag="line"):
+class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     """That a curve respects a line of the theory, or stays on it, at every place.
 
     Without `within` rounding is allowed. Left out are places where the measure has no value, and all from the

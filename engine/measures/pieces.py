@@ -75,7 +75,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
         return data.over_targets(torch.tensor([counts], dtype=torch.float64))[0]
 
 
-class Line(NamedTuple):
+class Segment(NamedTuple):
     """The inputs origin + u · direction, and from which u to which there are instances."""
 
     origin: Floats
@@ -84,11 +84,11 @@ class Line(NamedTuple):
     high: float
 
 
-def _line(rows: Floats) -> Line:
+def _line(rows: Floats) -> Segment:
     """The line along which instances [n, d] lie: the only one, or that through the first two."""
     if rows.shape[1] == 1:
-        return Line(np.zeros(1), np.ones(1), rows.min(), rows.max())
-    return Line(rows[0], rows[1] - rows[0], 0.0, 1.0)
+        return Segment(np.zeros(1), np.ones(1), rows.min(), rows.max())
+    return Segment(rows[0], rows[1] - rows[0], 0.0, 1.0)
 
 
 def slopes_of(probe: Probe) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from engine.measures import Measure
 from engine.pictures.picture import Picture
 from engine.spec.experiment import Experiment
 from engine.spec.setup import Run
-from engine.theory import Line, OtherRun
+from engine.theory import Line, OtherRun, on_learner, on_problem
 from engine.training.descent import curve_name, rates_of
 from engine.updates import BEST
 
@@ -38,12 +38,12 @@ class PlannedLine:
 
 def planned_line(line: Line, experiment: Experiment) -> PlannedLine:
     """Judge a line; where it does not hold on the problem, that is the finding about every learner, too."""
-    on_problem = line.on_problem(experiment)
+    finding = on_problem(line, experiment)
     on_learners = {
-        learner.name: line.judged(learner, experiment) if on_problem.holds else on_problem
+        learner.name: on_learner(line, learner, experiment) if finding.holds else finding
         for learner in experiment.learners
     }
-    return PlannedLine(line, on_problem, on_learners)
+    return PlannedLine(line, finding, on_learners)
 
 
 def lines_along_runs(experiment: Experiment, recorded: Collection[str]) -> tuple[PlannedLine, ...]:
@@ -51,7 +51,7 @@ def lines_along_runs(experiment: Experiment, recorded: Collection[str]) -> tuple
     return tuple(
         planned_line(line, experiment)
         for line in catalogue.defaults("theory")
-        if line.along_runs and line.measure in recorded
+        if line.structure().along_runs and line.measure in recorded
     )
 
 
@@ -88,7 +88,7 @@ def side_runs(
     """Return the runs that lines along runs are made of; `recorded` has the measures of every learner."""
     wanted: list[OtherRun] = []
     numbers: dict[ForLine, dict[str, int]] = {}
-    along = [planned for planned in lines if planned.line.along_runs]
+    along = [planned for planned in lines if planned.line.structure().along_runs]
     for learner in experiment.learners:
         names = {measure.name for measure in recorded[learner.name]}
         for planned in along:

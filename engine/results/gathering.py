@@ -15,7 +15,7 @@ from engine.pictures.picture import Picture
 from engine.pictures.view import Apart, CurveView, Ends, Places, Training, summaries_agree
 from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
-from engine.results.steps import Steps
+from engine.results.steps import PictureSteps
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.spec.recorded import missing
 from engine.spec.sweep import Point
@@ -81,7 +81,7 @@ class Gathered(NamedTuple):
 class Replicas:
     """A curve or line, to be summarised over all of its replicas or some, again and again for an error."""
 
-    def __init__(self, steps: Steps, taken: list[tuple[Point, Samples]]) -> None:
+    def __init__(self, steps: PictureSteps, taken: list[tuple[Point, Samples]]) -> None:
         self._steps, self.taken = steps, taken
 
     @property
@@ -116,7 +116,7 @@ class Replicas:
         return not np.array_equal(values, np.broadcast_to(values[:1], values.shape), equal_nan=True)
 
 
-def gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
+def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathered:
     """What there is of every curve and of every line of a picture, and why other lines are not there.
 
     Along axes a run that goes on has no number yet: its last record so far is not that of the whole run.
@@ -151,14 +151,14 @@ def gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
     return found
 
 
-def _drawn_as(curve: Curve, point: Point, steps: Steps) -> str | None:
+def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
     """What a curve of a run is called in a picture; None where it has no place along the rates."""
     if steps.along_rates and np.isnan(_rate_of(curve, point).rate):
         return None
     return curve.learner if steps.along_rates or steps.over_rates else curve.name
 
 
-def _numbers(picture: Picture, results: Results, steps: Steps) -> dict[Key, int]:
+def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Key, int]:
     """The numbers of all curves: by values of the axes that split them, then as learners are listed."""
     places = {name: place for place, name in enumerate(results.sweep.learners)}
     split: dict[Apart, int] = {}
@@ -176,7 +176,7 @@ def _numbers(picture: Picture, results: Results, steps: Steps) -> dict[Key, int]
 
 
 def _gather_lines(
-    found: Gathered, picture: Picture, steps: Steps, at: tuple[Point, Trace], apart: Apart
+    found: Gathered, picture: Picture, steps: PictureSteps, at: tuple[Point, Trace], apart: Apart
 ) -> None:
     """Add the lines of the theory that a run has for a picture, and say why others are not in it."""
     point, trace = at
@@ -204,7 +204,7 @@ def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
     return {name: where for name, where in found.items() if where is not None}
 
 
-def _has_ended(curve: Curve, trace: Trace, steps: Steps) -> bool:
+def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
     """Whether a curve has the one number that a picture along axes takes of it."""
     if not steps.along_axes:
         return True
@@ -212,7 +212,7 @@ def _has_ended(curve: Curve, trace: Trace, steps: Steps) -> bool:
     return all(one.ended for one in beside)
 
 
-def _places_of_line(name: str, point: Point, trace: Trace, steps: Steps) -> list[tuple[Point, str]]:
+def _places_of_line(name: str, point: Point, trace: Trace, steps: PictureSteps) -> list[tuple[Point, str]]:
     """Where a line is, the own of the curve of this name or of all alike, and whose it is: at every rate."""
     if not (steps.along_rates or steps.over_rates):
         return [(point, name)]

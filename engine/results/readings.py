@@ -11,7 +11,7 @@ from engine.pictures import reductions
 from engine.pictures.picture import Picture
 from engine.results.gathering import Replicas, gathered
 from engine.results.results import Results
-from engine.results.steps import Steps
+from engine.results.steps import PictureSteps
 from engine.spec.sweep import Point
 
 WHY = "the reading is known"
@@ -64,7 +64,7 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
     if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()
     plain = structs.replace(picture, y=None, lines=(), marks=(), contours=(), relative=None)
-    steps = Steps(plain, results.sweep.axes)
+    steps = PictureSteps(plain, results.sweep.axes)
     known: dict[str, bool] = {}
     for taken in gathered(plain, results, steps).curves.values():
         replicas = Replicas(steps, [(one.point, one.samples) for one in taken])

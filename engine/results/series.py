@@ -27,7 +27,7 @@ class Arrays(NamedTuple):
         return Arrays(np.concatenate([self.x, later.x]), np.concatenate([self.values, later.values]))
 
 
-class Series:
+class MeasureSeries:
     """The values of a measure at the records of a curve, for every replica, with their mean.
 
     NaN stands where nothing was measured: not at this record, or not any more, since the replica diverged.

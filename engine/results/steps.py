@@ -41,7 +41,7 @@ class AtPoint(NamedTuple):
     """y of a heat map."""
 
 
-class Steps:
+class PictureSteps:
     """`at`, `running`, `times`, `read` and x, in this order; what is left over is refused."""
 
     def __init__(self, picture: Picture, axes: tuple[Axis, ...]) -> None:

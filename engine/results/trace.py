@@ -15,7 +15,7 @@ from engine.core.groups import Group
 from engine.core.parts import Finding, Verdict
 from engine.measures import Measure
 from engine.pictures.view import BoundClass, bound_class, fate
-from engine.results.series import Arrays, Series, replicas_kept
+from engine.results.series import Arrays, MeasureSeries, replicas_kept
 from engine.training.training_inputs import kept_records
 
 Floats = NDArray[np.float64]
@@ -77,7 +77,7 @@ class Curve:
         self.weights_length = 0
         self.capacity = capacity
         self._clocks: dict[str, Floats] = {}
-        self._series: dict[str, Series] = {}
+        self._series: dict[str, MeasureSeries] = {}
         self._weights: NDArray[np.floating[Any]] | None = None
         self._weights_x = np.empty(0)
         self._arrays: dict[str, Arrays] = {}
@@ -206,7 +206,7 @@ class Curve:
             self._clocks = {
                 name: np.empty((self.capacity, *times.shape[1:])) for name, times in clocks.items()
             }
-            self._series = {name: Series(self.capacity, self.replicas) for name in measures}
+            self._series = {name: MeasureSeries(self.capacity, self.replicas) for name in measures}
         for name, times in clocks.items():
             self._clocks[name][start : start + len(x)] = times
         for name, values in measures.items():
@@ -277,7 +277,7 @@ class Curve:
             if kind == "clock":
                 self._clocks[name] = array
             elif kind == "values":
-                series = self._series[name] = Series(0, self.replicas)
+                series = self._series[name] = MeasureSeries(0, self.replicas)
                 series.values, series.mean = array, array[:, 0]
                 if self.replicas > 1:
                     series.mean, series.stderr = arrays[f"mean/{name}"], arrays[f"stderr/{name}"]

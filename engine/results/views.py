@@ -38,7 +38,7 @@ from engine.protocols import CLOCKS
 from engine.results.gathering import NOTHING, Gathered, Key, Replicas, Stretch, gathered, is_reference
 from engine.results.results import Results
 from engine.results.samples import Samples, of_line
-from engine.results.steps import AtPoint, Steps
+from engine.results.steps import AtPoint, PictureSteps
 from engine.results.trace import Curve, TheoryLine
 from engine.spec.marks import marks_of
 from engine.spec.sweep import Point, Sweep
@@ -55,7 +55,7 @@ def view(picture: Picture, results: Results) -> View:
     Raises: BadInput for a picture that these results do not have.
     """
     sweep = results.sweep
-    steps = Steps(picture, sweep.axes)
+    steps = PictureSteps(picture, sweep.axes)
     there = gathered(picture, results, steps)
     found = View(
         picture,
@@ -165,7 +165,9 @@ def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Po
     }
 
 
-def _if_known(picture: Picture, steps: Steps, x: Floats, y: Floats, without: Sequence[Point]) -> Floats:
+def _if_known(
+    picture: Picture, steps: PictureSteps, x: Floats, y: Floats, without: Sequence[Point]
+) -> Floats:
     """y, but where points of an axis that is read off are `without` values: "never" is not known there."""
     reading = picture.reading
     if reading is None or reading.over == "record" or not steps.x_of_axes:
@@ -199,7 +201,7 @@ def _divided(x: Floats, values: Floats, divisor: Replicas, replicas: Sequence[in
         return np.asarray(values / np.stack([np.interp(x, places, own) for own in divisors]))
 
 
-def _places(found: View, results: Results, steps: Steps) -> Floats:
+def _places(found: View, results: Results, steps: PictureSteps) -> Floats:
     """Where something is or is to be: at the records of the run that goes furthest, or at the points."""
     points = [point for point in results.sweep.points if point.is_in(found.picture)]
     if along_records(found):
@@ -213,7 +215,7 @@ def _places(found: View, results: Results, steps: Steps) -> Floats:
     return np.union1d(found.known_places, made_of_axes)
 
 
-def _x_of(results: Results, steps: Steps, number: int, clock: float) -> float | None:
+def _x_of(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
     """On clocks that were measured it is where the learner is that has come furthest on them by then."""
     if number not in results.traces:
         return None
@@ -237,7 +239,7 @@ def _is_logarithmic(text: str, sweep: Sweep) -> bool:
     return by_clock or any(axis.log for axis in sweep.axes if axis.name in named)
 
 
-def _heat(results: Results, steps: Steps, learner: str, taken: list[Stretch]) -> HeatView:
+def _heat(results: Results, steps: PictureSteps, learner: str, taken: list[Stretch]) -> HeatView:
     """A learner over x and y: every point of the axes is a row of the map or a cell of it, or the map."""
     drawn = partial(_contours, results, steps.picture, taken)
     if (recorded := _as_recorded(steps, taken)) is not None:
@@ -256,7 +258,7 @@ def _heat(results: Results, steps: Steps, learner: str, taken: list[Stretch]) ->
     return HeatView(learner, x, y, z, stderr, drawn(x, y))
 
 
-def _as_recorded(steps: Steps, taken: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
+def _as_recorded(steps: PictureSteps, taken: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
     """x, y and the map of a single replica over a clock and an index as they were recorded.
 
     None where more is to be done. A measure may have a thousand places along its index, and views of runs
@@ -297,7 +299,7 @@ def _contour(
 ) -> ContourView | None:
     """A line of the theory over the map of a learner; None where it has no values there."""
     plain = msgspec.structs.replace(picture, running=None, times=None, read=None, relative=None)
-    steps = Steps(plain, results.sweep.axes)
+    steps = PictureSteps(plain, results.sweep.axes)
     found: list[tuple[Point, Samples]] = []
     direction = title = ""
     for one in taken:
@@ -323,7 +325,9 @@ def _error(how: str, values: Floats) -> Floats:
 class _Reduction:
     """One curve on its way into a view, of all replicas or of some."""
 
-    def __init__(self, picture: Picture, results: Results, steps: Steps, there: Gathered, key: Key) -> None:
+    def __init__(
+        self, picture: Picture, results: Results, steps: PictureSteps, there: Gathered, key: Key
+    ) -> None:
         self._picture, self._results, self._steps = picture, results, steps
         self._key, self._taken = key, there.curves[key]
         self._samples = Replicas(steps, [(one.point, one.samples) for one in self._taken])

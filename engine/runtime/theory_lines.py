@@ -15,9 +15,9 @@ from engine.planning.lines import ForLine, PlannedLine
 from engine.planning.run_plan import LearnerPlan, RunPlan
 from engine.problems.data import Data
 from engine.problems.labels import Rows
-from engine.results.trace import Along, Curve, Floats, Statement, TheoryLine
+from engine.results.trace import Along, Curve, Floats, TheoryLine
 from engine.spec.setup import Setup
-from engine.theory import At, Drawn, Line, Measured, Order
+from engine.theory import At, DrawnData, Line, Measured, Order, statement
 from engine.training.descent import Descent, rates_of
 from engine.training.training_inputs import TrainingInputs
 
@@ -44,7 +44,7 @@ def theory_lines(
     for them; `labels` [R, m, n] may be there without them.
     """
     begin, order = partial(_begun, plan.experiment), partial(_order, plan.experiment)
-    at = At(plan.experiment, Drawn(data, begin, order, labels), clocks)
+    at = At(plan.experiment, DrawnData(data, begin, order, labels), clocks)
     learners = {planned.learner.name: planned for planned in plan.learners}
     return [_line(planned, at, others, learners) for planned in plan.lines]
 
@@ -63,47 +63,30 @@ def _order(experiment: Setup) -> Order | None:
 
 def _line(planned: PlannedLine, at: At, others: Others, learners: Mapping[str, LearnerPlan]) -> TheoryLine:
     line, on_problem, experiment = planned.line, planned.on_problem, at.experiment
+    structure = line.structure()
     x, each, of_curves, beyond, along = NOTHING, None, {}, None, None
     if on_problem.holds and _is_drawn(line, experiment):
         x = next(iter(at.clocks.values()))
-        if line.along_runs:
+        if structure.along_runs:
             along = partial(_along_runs, planned, at, others, learners)
-        elif not line.per_learner:
+        elif not structure.per_learner:
             at = replace(at, indices=_indices(line, experiment.learners[0], experiment))
             each = _along(line, at).values
             beyond = _beyond(line, at)
         else:
             of_curves = _of_curves(planned, at, learners)
     return TheoryLine(
-        _statement(line, experiment, on_problem.holds),
+        statement(line, experiment if on_problem.holds else None),
         on_problem=on_problem,
         on_learners=dict(planned.on_learners),
         x=NOTHING if each is None and not of_curves and along is None else x,
         values=NOTHING if each is None else each.mean(0),
-        each=each if line.per_replica else None,
-        per_learner=line.per_learner,
+        each=each if structure.per_replica else None,
+        per_learner=structure.per_learner,
         of_curves=of_curves,
         along_runs=along,
         beyond=beyond,
         indices={} if each is None else dict(at.indices),
-    )
-
-
-def _statement(line: Line, experiment: Setup, holds: bool) -> Statement:
-    """The statement of a line, with the formula and the group of the experiment where it holds."""
-    return Statement(
-        kind=line.kind,
-        direction=line.direction,
-        in_expectation=line.in_expectation,
-        formula=line.formula_in(experiment) if holds else line.formula,
-        source=line.source,
-        measure=line.measure,
-        group=line.group_in(experiment) if holds else line.group,
-        name=line.name,
-        title=line.called,
-        limit=line.limit,
-        summary=line.about,
-        running=line.running,
     )
 
 
@@ -113,7 +96,7 @@ def _is_drawn(line: Line, experiment: Setup) -> bool:
     shown without a picture, too."""
     pictures = getattr(experiment, "pictures", ())
     about = [picture.lines for picture in pictures if picture.measure.name == line.measure]
-    if not (line.per_learner and about) or named()[line.measure].schedule().always:
+    if not (line.structure().per_learner and about) or named()[line.measure].schedule().always:
         return True
     needed = {picture.relative for picture in pictures}
     needed |= {one.line for picture in pictures for one in picture.contours}
@@ -177,7 +160,7 @@ def _indices(line: Line, learner: Learner, experiment: Setup) -> dict[str, Float
 
 def _along(line: Line, at: At) -> Along:
     records, found = len(next(iter(at.clocks.values()))), line.value(at)
-    replicas = len(found) if line.per_replica else 1
+    replicas = len(found) if line.structure().per_replica else 1
     shape = (replicas, records, *(len(places) for places in at.indices.values()))
     values = np.array(np.broadcast_to(found, shape), np.float64)
     return Along(dict(at.clocks), dict(at.indices), values)

@@ -18,6 +18,7 @@ from engine.core.parts import Finding, Part
 from engine.learners.learner import Learner
 from engine.problems.data import Data
 from engine.problems.labels import Labels, Rows
+from engine.results.trace import Statement
 from engine.spec.setup import Setup
 from engine.symmetry.verdict import verdict
 from engine.training.descent import Descent
@@ -34,7 +35,7 @@ Direction = Literal["lower", "upper", "exact", "asymptotic", "shape", "conjectur
 reached, equal up to constants, below it if a conjecture is true, or only something to compare with."""
 
 
-class Drawn:
+class DrawnData:
     """The data of a run and what is made of them, each computed once, when it is needed."""
 
     def __init__(
@@ -101,7 +102,7 @@ class At:
     """
 
     experiment: Setup
-    drawn: Drawn
+    drawn: DrawnData
     clocks: Mapping[str, Floats]
     indices: Mapping[str, Floats] = field(default_factory=dict)
     learner: Learner | None = None
@@ -139,74 +140,79 @@ class At:
         return self.drawn.start(msgspec.structs.replace(self.learner, update=update))
 
 
-class Line(Part, frozen=True):
-    """What theory says of a measure, the conditions under which it holds, and whom it binds.
+class LineStructure(NamedTuple):
+    """What a line declares of its statement. With the defaults it is a reference that promises nothing."""
 
-    A line is about the hypothesis that has learned from exactly k different rows, unless it declares that it
-    does not need them: then `needs_k_rows` is False. Lower bounds that decrease with k do not. They also hold
-    for the mean of the hypotheses up to k, for cut predictions, and for examples drawn with replacement, of
-    which at most k are different.
-    """
+    direction: Direction = "reference"
 
-    declares: ClassVar[frozenset[str]] = frozenset(
-        (
-            "direction",
-            "limit",
-            "group",
-            "in_expectation",
-            "summary",
-            "per_learner",
-            "per_replica",
-            "along_runs",
-            "running",
-            "needs_k_rows",
-            "holds",
-            "binds",
-        )
-    )
+    limit: str = ""
+    """Limit of an asymptotic line, in words, as in "for large d"."""
 
-    measure: ClassVar[str] = "loss"
-    """The name of the measure of which it speaks."""
-
-    direction: ClassVar[Direction] = "reference"
-
-    limit: ClassVar[str] = ""
-    """Of an asymptotic line where its limit is, in words, as in "for large d"."""
-
-    group: ClassVar[Group | None] = None
+    group: Group | None = None
     """The group of transformations of the instances under which learners that it binds predict alike; None
     for a line that binds whom it binds for other reasons. It binds those whose own group contains this."""
 
-    in_expectation: ClassVar[bool] = True
+    in_expectation: bool = True
     """Whether it is about the expectation, from which a single run may stray, or about every run."""
 
-    summary: ClassVar[Literal["mean", "median"]] = "mean"
-    """What it is about of many replicas, if it is in expectation."""
+    summary: Literal["mean", "median"] = "mean"
+    """Summary over replicas that it is about, if it is in expectation."""
 
-    per_learner: ClassVar[bool] = False
+    per_learner: bool = False
     """Whether it has values of its own for every learner that it binds, or the same for all."""
 
-    per_replica: ClassVar[bool] = False
+    per_replica: bool = False
     """Whether it has values of its own for every replica too, as what is made of its data or its start."""
 
-    along_runs: ClassVar[bool] = False
+    along_runs: bool = False
     """Whether it is made of what was measured, record by record: of the learner, by the measures that it
     names by `measures`, or of the other training runs that it names by `runs`."""
 
-    running: ClassVar[Literal["mean", "min", "max", "sum"] | None] = None
-    """What it is about of all evaluation points so far; None for one about each of them."""
+    running: Literal["mean", "min", "max", "sum"] | None = None
+    """Summary over all evaluation points so far that it is about; None for one about each of them."""
 
-    needs_k_rows: ClassVar[bool] = True
+    needs_k_rows: bool = True
     """Whether it requires a hypothesis of exactly k different rows, measured as it is. A reference does not.
 
     False for lower bounds that decrease with k, for upper ones that grow with it, for lines about the start,
     and for lines that state themselves which examples they need."""
+
+    of: str = ""
+    """Words of lists of lines after a title that others have, too: "limit of ridge regression"."""
+
+    @property
+    def about(self) -> str | None:
+        """The summary over replicas that it is about; None for one that goes with every summary.
+
+        That is what holds in every run, what has its own value there, and what is only for comparison.
+        """
+        goes_with_all = not self.in_expectation or self.per_replica or self.direction == "reference"
+        return None if goes_with_all else self.summary
+
+
+class Line(Part, frozen=True):
+    """What theory says of a measure, the conditions under which it holds, and whom it binds.
+
+    A line is about the hypothesis that has learned from exactly k different rows, unless its structure says
+    that it does not need them. Lower bounds that decrease with k do not. They also hold for the mean of the
+    hypotheses up to k, for cut predictions, and for examples drawn with replacement, of which at most k are
+    different.
+    """
+
+    declares: ClassVar[frozenset[str]] = frozenset(("structure", "holds", "binds"))
+
+    measure: ClassVar[str] = "loss"
+    """The name of the measure of which it speaks."""
 
     title: ClassVar[str] = ""
     """What it is called, in few words that may follow "the" and have no comma; empty: its kind."""
 
     formula: ClassVar[str]
     source: ClassVar[str]
+
+    def structure(self) -> LineStructure:
+        """Return what it declares of its statement."""
+        return LineStructure()
 
     @classmethod
     def every(cls) -> tuple[Line, ...]:
@@ -218,26 +224,14 @@ class Line(Part, frozen=True):
         """What distinguishes it from the others that are drawn of its kind."""
         return self.kind
 
-    of: ClassVar[str] = ""
-    """What lists of lines say after a title that others have, too: "limit of ridge regression"."""
-
     @property
     def called(self) -> str:
         """What charts and captions call it."""
         return self.title or self.kind
 
-    @property
-    def about(self) -> str | None:
-        """The summary over replicas that it is about; None for one that goes with every summary.
-
-        That is what holds in every run, what has its own value there, and what is only for comparison.
-        """
-        goes_with_all = not self.in_expectation or self.per_replica or self.direction == "reference"
-        return None if goes_with_all else self.summary
-
     def group_in(self, experiment: Setup) -> Group | None:
         """The group in an experiment where it holds."""
-        return self.group
+        return self.structure().group
 
     def formula_in(self, experiment: Setup) -> str:
         """The formula with the constants that it has in an experiment where it holds."""
@@ -250,24 +244,6 @@ class Line(Part, frozen=True):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         """Whether the learner satisfies the theorem's conditions, and why or why not."""
         return Finding(False, f"{self.kind} does not say what learners it binds")
-
-    def on_problem(self, experiment: Setup) -> Finding:
-        """`holds`, and where the line needs it whether hypotheses have learned from exactly k rows."""
-        found = self.holds(experiment)
-        if not found.holds or not self.needs_k_rows or self.direction == "reference":
-            return found
-        departure = experiment.protocol.departure_from_k_rows(self.measure)
-        if departure is None:
-            return found
-        return Finding(False, f"requires a hypothesis of exactly k different rows, and {departure}")
-
-    def judged(self, learner: Learner, experiment: Setup) -> Finding:
-        """`binds`, where examples that a learner knows are to be among those that k counts."""
-        look_ahead = experiment.protocol.extent(experiment.n).solvers_look_ahead
-        if learner.solver is not None and look_ahead:
-            what = "knows all training rows from the first step on, and k counts those of mini-batches"
-            return Finding(False, f"{learner.name} {what}")
-        return self.binds(learner, experiment)
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
         """What is measured of a learner that it binds because the line is made of it, then in `at.own`."""
@@ -285,6 +261,45 @@ class Line(Part, frozen=True):
         raise NotImplementedError
 
 
+def on_problem(line: Line, experiment: Setup) -> Finding:
+    """`holds`, and where the line needs it whether hypotheses have learned from exactly k rows."""
+    holds, structure = line.holds(experiment), line.structure()
+    if not holds.holds or not structure.needs_k_rows or structure.direction == "reference":
+        return holds
+    departure = experiment.protocol.departure_from_k_rows(line.measure)
+    if departure is None:
+        return holds
+    return Finding(False, f"requires a hypothesis of exactly k different rows, and {departure}")
+
+
+def on_learner(line: Line, learner: Learner, experiment: Setup) -> Finding:
+    """`binds`, where examples that a learner knows are to be among those that k counts."""
+    look_ahead = experiment.protocol.extent(experiment.n).solvers_look_ahead
+    if learner.solver is not None and look_ahead:
+        what = "knows all training rows from the first step on, and k counts those of mini-batches"
+        return Finding(False, f"{learner.name} {what}")
+    return line.binds(learner, experiment)
+
+
+def statement(line: Line, experiment: Setup | None = None) -> Statement:
+    """The statement of a line, with the formula and the group of an experiment where it holds."""
+    structure = line.structure()
+    return Statement(
+        kind=line.kind,
+        direction=structure.direction,
+        in_expectation=structure.in_expectation,
+        formula=line.formula if experiment is None else line.formula_in(experiment),
+        source=line.source,
+        measure=line.measure,
+        group=structure.group if experiment is None else line.group_in(experiment),
+        name=line.name,
+        title=line.called,
+        limit=structure.limit,
+        summary=structure.about,
+        running=structure.running,
+    )
+
+
 class RotationInvariant(Line, frozen=True):
     """A lower bound for every learner whose predictions do not change when all instances are rotated.
 
@@ -292,17 +307,17 @@ class RotationInvariant(Line, frozen=True):
     rotated at random it binds every learner: one that rotates all instances at random first is invariant.
     """
 
-    group: ClassVar[Group | None] = ROTATIONS
-    needs_k_rows: ClassVar[bool] = False
+    def structure(self) -> LineStructure:
+        return LineStructure(group=ROTATIONS, needs_k_rows=False)
 
     def group_in(self, experiment: Setup) -> Group | None:
-        return TRIVIAL if experiment.problem.matrix.structure().is_turned else self.group
+        return TRIVIAL if experiment.problem.matrix.structure().is_turned else self.structure().group
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
-        judged = verdict(learner, experiment)
-        if self.group is not None and self.group <= judged.group:
+        judged, group = verdict(learner, experiment), self.structure().group
+        if group is not None and group <= judged.group:
             return Finding(True, f"{learner.name} is rotation invariant: {judged.reason}")
         if experiment.problem.matrix.structure().is_turned:
             return bound_by_turning(learner, f"is {judged.word}")

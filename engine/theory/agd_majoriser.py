@@ -12,7 +12,7 @@ from engine.measures import Measure
 from engine.measures.gradient_summary import GradientSummary
 from engine.measures.loss import AverageLoss
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, along_every_step, only_square
+from engine.theory import At, Floats, Line, LineStructure, along_every_step, only_square
 
 
 class ByDerivation(Line, frozen=True):
@@ -23,11 +23,10 @@ class ByDerivation(Line, frozen=True):
     about, so that a line is a comparison and no bound.
     """
 
-    direction: ClassVar[Direction] = "reference"
-    per_learner: ClassVar[bool] = True
-    per_replica: ClassVar[bool] = True
-    along_runs: ClassVar[bool] = True
     source: ClassVar[str] = "BMHY23, constants corrected"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(per_learner=True, per_replica=True, along_runs=True)
 
     def holds(self, experiment: Setup) -> Finding:
         return (

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from engine.measures.loss import AverageLoss
-from engine.theory import At, Floats
+from engine.theory import At, Floats, LineStructure
 from engine.theory.agd_majoriser import ByDerivation
 
 
@@ -22,8 +22,10 @@ class AGDRate(ByDerivation, frozen=True, tag="agd-rate"):
 
     title: ClassVar[str] = "AGD convergence rate"
     measure: ClassVar[str] = "gradient-summary"
-    running: ClassVar[Literal["mean", "min", "max", "sum"] | None] = "min"
     formula: ClassVar[str] = "22 ℓ′/t, ℓ′ the mean square at the start, t = step + 1"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(running="min")
 
     def value(self, at: At) -> Floats:
         losses = at.own[AverageLoss().name]

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from engine.core.groups import SIGNED_PERMUTATIONS, Group
+from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.parts import Finding
 from engine.formulas import alignment
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.symmetry.verdict import verdict
-from engine.theory import At, Direction, Floats, Line, whole_cube
+from engine.theory import At, Floats, Line, LineStructure, whole_cube
 
 
 class Alignment(Line, frozen=True, tag="alignment"):
@@ -26,10 +26,11 @@ class Alignment(Line, frozen=True, tag="alignment"):
 
     title: ClassVar[str] = "alignment bound"
     measure: ClassVar[str] = "gradient-alignment"
-    direction: ClassVar[Direction] = "upper"
-    group: ClassVar[Group | None] = SIGNED_PERMUTATIONS
     formula: ClassVar[str] = "max_k W_k/(n choose k), W_k of degree k"
     source: ClassVar[str] = "Abbe, Boix-Adserà 2022"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="upper", group=SIGNED_PERMUTATIONS)
 
     def holds(self, experiment: Setup) -> Finding:
         problem = experiment.problem

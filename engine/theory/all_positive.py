@@ -7,13 +7,14 @@ from typing import ClassVar
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line
+from engine.theory import At, Floats, Line, LineStructure
 
 
 class OfUnseen(Line, frozen=True):
     """A line on what is measured on rows with private entries that are never seen, of every draw."""
 
-    per_replica: ClassVar[bool] = True
+    def structure(self) -> LineStructure:
+        return LineStructure(per_replica=True)
 
     def holds(self, experiment: Setup) -> Finding:
         problem, protocol = experiment.problem, experiment.protocol
@@ -47,7 +48,6 @@ class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
 
     title: ClassVar[str] = "error of always +1"
     measure: ClassVar[str] = "test-error"
-    direction: ClassVar[Direction] = "reference"
     formula: ClassVar[str] = "the share of −1 among the rows never seen"
     source: ClassVar[str] = "after WRSSR17"
 

@@ -10,7 +10,7 @@ from engine.core.parts import Finding
 from engine.formulas import catapult
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats
+from engine.theory import At, Floats, LineStructure
 from engine.theory.catapult_loss import TwoLinearLayers
 
 
@@ -23,13 +23,16 @@ class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
     """
 
     title: ClassVar[str] = "wide limit"
-    of: ClassVar[str] = "the catapult"
-    per_replica: ClassVar[bool] = False
     measure: ClassVar[str] = "relative-sharpness"
-    direction: ClassVar[Direction] = "asymptotic"
-    limit: ClassVar[str] = "for wide nets"
     formula: ClassVar[str] = "κ_∞/κ₀, s′ = s(1 − κ + s)², κ′ = κ + s(κ − 4), κ₀ = ηS₀"
     source: ClassVar[str] = "LBD20"
+
+    def structure(self) -> LineStructure:
+        return (
+            super()
+            .structure()
+            ._replace(direction="asymptotic", limit="for wide nets", per_replica=False, of="the catapult")
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         found = super().binds(learner, experiment)

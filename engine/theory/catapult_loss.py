@@ -13,7 +13,7 @@ from engine.core.parts import Finding
 from engine.formulas import catapult
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, descends, only_square
+from engine.theory import At, Floats, Line, LineStructure, descends, only_square
 
 
 class Beginning(NamedTuple):
@@ -38,8 +38,8 @@ class Beginning(NamedTuple):
 class TwoLinearLayers(Line, frozen=True):
     """A line on gradient descent on a net of two linear layers and one example, made of how it starts."""
 
-    per_learner: ClassVar[bool] = True
-    per_replica: ClassVar[bool] = True
+    def structure(self) -> LineStructure:
+        return LineStructure(per_learner=True, per_replica=True)
 
     def holds(self, experiment: Setup) -> Finding:
         problem, protocol = experiment.problem, experiment.protocol
@@ -95,10 +95,11 @@ class CatapultLoss(TwoLinearLayers, frozen=True, tag="catapult-loss"):
     """
 
     title: ClassVar[str] = "loss recursion"
-    direction: ClassVar[Direction] = "exact"
-    in_expectation: ClassVar[bool] = False
     formula: ClassVar[str] = "r², r′ = r(1 − γλ + γ²qzr), λ′ = λ + γq(γλr² − 4zr), γ = 2η"
     source: ClassVar[str] = "LBD20"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="exact", in_expectation=False)
 
     def value(self, at: At) -> Floats:
         return np.square(self.recursion(at, self.beginning(at)).errors).T

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.formulas import catapult
-from engine.theory import At, Direction, Floats
+from engine.theory import At, Floats, LineStructure
 from engine.theory.catapult_loss import TwoLinearLayers
 
 
@@ -17,10 +17,11 @@ class CatapultSharpness(TwoLinearLayers, frozen=True, tag="catapult-sharpness"):
 
     title: ClassVar[str] = "sharpness recursion"
     measure: ClassVar[str] = "relative-sharpness"
-    direction: ClassVar[Direction] = "exact"
-    in_expectation: ClassVar[bool] = False
     formula: ClassVar[str] = "S/S₀, S = λ + √(λ² + 8qzr + 4qr²)"
     source: ClassVar[str] = "LBD20"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="exact", in_expectation=False)
 
     def value(self, at: At) -> Floats:
         beginning = self.beginning(at)

@@ -12,7 +12,7 @@ from engine.core.parts import Finding
 from engine.formulas import wide_nets
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats
+from engine.theory import At, Floats, LineStructure
 from engine.theory.layer_recursion import LayerRecursion, averaged, only_at_the_start, signals_at
 
 
@@ -28,12 +28,17 @@ class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
 
     title: ClassVar[str] = "recursion of χ⊥"
     measure: ClassVar[str] = "susceptibility"
-    per_learner: ClassVar[bool] = True
-    direction: ClassVar[Direction] = "asymptotic"
-    limit: ClassVar[str] = "for wide nets"
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "χ⊥ = C_w E σ′(z)², z ~ N(0, C_b + V_{l−1}); 1 is critical"
     source: ClassVar[str] = "RYH ch. 5"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(
+            direction="asymptotic",
+            limit="for wide nets",
+            per_learner=True,
+            needs_k_rows=False,
+            of="the variances of layers",
+        )
 
     def holds(self, experiment: Setup) -> Finding:
         return super().holds(experiment)

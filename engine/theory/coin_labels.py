@@ -9,9 +9,9 @@ from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import (
     At,
-    Direction,
     Floats,
     Line,
+    LineStructure,
     knows_unseen_labels,
     loss_constant,
     times_constant,
@@ -29,10 +29,11 @@ class CoinLabels(Line, frozen=True, tag="coin-labels"):
     """
 
     title: ClassVar[str] = "bound on coins"
-    direction: ClassVar[Direction] = "lower"
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "c(1 − k/n)"
     source: ClassVar[str] = "after WKA21 §3"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="lower", needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
         problem = experiment.problem

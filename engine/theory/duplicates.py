@@ -8,7 +8,15 @@ import numpy as np
 
 from engine.core.parts import Finding
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, fair_signs, loss_constant, times_constant
+from engine.theory import (
+    At,
+    Floats,
+    LineStructure,
+    RotationInvariant,
+    fair_signs,
+    loss_constant,
+    times_constant,
+)
 
 
 class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
@@ -31,11 +39,13 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     """
 
     title: ClassVar[str] = "bound on duplicates"
-    direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = (
         "c(1 − ⌈k/2q⌉/d), in random order c ∏_(i<2q) (1 − k/(2qd − i)), drawn independently c(1 − 1/d)^k"
     )
     source: ClassVar[str] = "WKA21 App. A"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="lower")
 
     def holds(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix

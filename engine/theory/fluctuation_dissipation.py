@@ -11,7 +11,7 @@ from engine.measures import Measure
 from engine.measures.gradient_norm import GradientNorm
 from engine.measures.row_gradients import RowGradients
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, descends
+from engine.theory import At, Floats, Line, LineStructure, descends
 
 
 class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
@@ -28,14 +28,18 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
 
     title: ClassVar[str] = "fluctuation-dissipation relation"
     measure: ClassVar[str] = "weights-dot-gradient"
-    direction: ClassVar[Direction] = "asymptotic"
-    limit: ClassVar[str] = "in the long run"
-    per_learner: ClassVar[bool] = True
-    per_replica: ClassVar[bool] = True
-    along_runs: ClassVar[bool] = True
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "(η/2)(‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²)), v = 1/b or (n − b)/(b(n − 1))"
     source: ClassVar[str] = "Yai18"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(
+            direction="asymptotic",
+            limit="in the long run",
+            per_learner=True,
+            per_replica=True,
+            along_runs=True,
+            needs_k_rows=False,
+        )
 
     def holds(self, experiment: Setup) -> Finding:
         if experiment.protocol.schedule().batches is None:

@@ -11,7 +11,7 @@ from engine.core.lazy import torch
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, only_numbers
+from engine.theory import At, Floats, Line, LineStructure, only_numbers
 
 
 class GPBand(Line, frozen=True, tag="gp-band"):
@@ -24,14 +24,13 @@ class GPBand(Line, frozen=True, tag="gp-band"):
 
     title: ClassVar[str] = "posterior edge"
     measure: ClassVar[str] = "function"
-    direction: ClassVar[Direction] = "reference"
-    in_expectation: ClassVar[bool] = False
-    per_learner: ClassVar[bool] = True
-    per_replica: ClassVar[bool] = True
     formula: ClassVar[str] = "k(K + λI)⁻¹y ± √(K(x, x) − k(K + λI)⁻¹kᵀ)"
     source: ClassVar[str] = "theory-nets.md §32"
 
     deviations: Annotated[float, Meta(title="deviations", description="standard ones from the mean")] = 1.0
+
+    def structure(self) -> LineStructure:
+        return LineStructure(in_expectation=False, per_learner=True, per_replica=True)
 
     @classmethod
     def every(cls) -> tuple[Line, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.formulas import teacher_student
+from engine.theory import LineStructure
 from engine.theory.ri_bayes import OfSolver
 
 
@@ -15,10 +16,12 @@ class HebbLimit(OfSolver, frozen=True, tag="hebb-limit"):
     """
 
     title: ClassVar[str] = "limit"
-    of: ClassVar[str] = "Hebb's rule"
     solver: ClassVar[str] = "hebb"
     formula: ClassVar[str] = "arctan √(π/(2α))/π, α = k/(d − 1)"
     source: ClassVar[str] = "Vallet 1989"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(of="Hebb's rule")
 
     def error(self, alpha: float) -> float:
         return teacher_student.hebb(alpha)

@@ -12,7 +12,7 @@ from engine.formulas.catapult import MONOTONE_BELOW
 from engine.hypotheses.tangent_kernel import tangent_kernels
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, only_square
+from engine.theory import At, Floats, Line, LineStructure, only_square
 from engine.training.descent import speeds_of
 
 ROUNDING = 1e-12
@@ -34,12 +34,11 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
 
     title: ClassVar[str] = "shape of the Jacobian bound"
     measure: ClassVar[str] = "true-test-error"
-    direction: ClassVar[Direction] = "shape"
-    in_expectation: ClassVar[bool] = False
-    per_learner: ClassVar[bool] = True
-    per_replica: ClassVar[bool] = True
     formula: ClassVar[str] = "min_s e^(−2ηλ_s²t/n) + ‖Π_s y‖/√n + 2ηλ_s√K·t/n"
     source: ClassVar[str] = "OFLS19"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="shape", in_expectation=False, per_learner=True, per_replica=True)
 
     def holds(self, experiment: Setup) -> Finding:
         protocol, problem, (n, _) = experiment.protocol, experiment.problem, experiment.problem.matrix.shape()

@@ -11,15 +11,16 @@ from engine.core.parts import Finding
 from engine.formulas.relu_interpolation import least_norm
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, only_numbers
+from engine.theory import At, Floats, Line, LineStructure, only_numbers
 
 
 class OfOneNumber(Line, frozen=True):
     """A line about nets of one hidden layer of rectified units that are trained on some numbers."""
 
-    in_expectation: ClassVar[bool] = False
-    per_replica: ClassVar[bool] = True
     source: ClassVar[str] = "SESS19; theory-bias.md §51"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(in_expectation=False, per_replica=True)
 
     def holds(self, experiment: Setup) -> Finding:
         matrix, protocol = experiment.problem.matrix, experiment.protocol
@@ -64,7 +65,6 @@ class InterpolationNorm(OfOneNumber, frozen=True, tag="interpolation-norm"):
 
     title: ClassVar[str] = "least interpolating norm"
     measure: ClassVar[str] = "path-norm"
-    direction: ClassVar[Direction] = "reference"
     formula: ClassVar[str] = "max(S, (S + T)/2), S = Σ_i |s_{i+1} − s_i|, T = |s_1 + s_{m−1}|"
 
     def value(self, at: At) -> Floats:

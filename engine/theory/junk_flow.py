@@ -16,9 +16,9 @@ from engine.problems.targets.zero import Zero
 from engine.spec.setup import Setup
 from engine.theory import (
     At,
-    Direction,
     Floats,
     Line,
+    LineStructure,
     OtherRun,
     along_every_step,
     at_rate_lr,
@@ -45,12 +45,11 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
 
     title: ClassVar[str] = "junk-flow bound"
     measure: ClassVar[str] = "error"
-    direction: ClassVar[Direction] = "lower"
-    per_learner: ClassVar[bool] = True
-    per_replica: ClassVar[bool] = True
-    along_runs: ClassVar[bool] = True
     formula: ClassVar[str] = "½ − (1 + JF/σ)/(2√M), JF = Σ_t η (E‖∇ℓ‖²)^½ on junk labels"
     source: ClassVar[str] = "after AS20, by Bessel's inequality"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="lower", per_learner=True, per_replica=True, along_runs=True)
 
     def holds(self, experiment: Setup) -> Finding:
         problem = experiment.problem

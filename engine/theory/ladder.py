@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.formulas.sign_products import SignProducts
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, loss_constant, rows_in_order, times_constant
+from engine.theory import At, Floats, LineStructure, loss_constant, rows_in_order, times_constant
 from engine.theory.percolation import OfFactors
 
 
@@ -24,10 +24,11 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
     """
 
     title: ClassVar[str] = "F₂-span bound"
-    direction: ClassVar[Direction] = "lower"
-    per_replica: ClassVar[bool] = True
     formula: ClassVar[str] = "c × the share of tuples outside the F₂-span of those seen"
     source: ClassVar[str] = "derived here, theory-open.md §17"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="lower", per_replica=True)
 
     def formula_in(self, experiment: Setup) -> str:
         constant = loss_constant(experiment)

@@ -14,7 +14,7 @@ from engine.core.parts import Finding
 from engine.formulas import wide_nets
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line
+from engine.theory import At, Floats, Line, LineStructure
 
 ROUNDING = {4: 6, 8: 12}
 """Digits to which lengths of rows agree that differ by rounding alone, by the bytes of a number."""
@@ -29,14 +29,18 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
     """
 
     title: ClassVar[str] = "wide limit"
-    of: ClassVar[str] = "the variances of layers"
     measure: ClassVar[str] = "layer-variance"
-    per_learner: ClassVar[bool] = True
-    direction: ClassVar[Direction] = "asymptotic"
-    limit: ClassVar[str] = "for wide nets"
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "V_l = C_w E σ(z)², z ~ N(0, C_b + V_{l−1})"
     source: ClassVar[str] = "RYH ch. 2"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(
+            direction="asymptotic",
+            limit="for wide nets",
+            per_learner=True,
+            needs_k_rows=False,
+            of="the variances of layers",
+        )
 
     def holds(self, experiment: Setup) -> Finding:
         return Finding(True, "the law of the signals at the start depends on the lengths of instances only")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from engine.core.parts import Finding
 from engine.formulas import wide_nets
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats
+from engine.theory import At, Floats, LineStructure
 from engine.theory.layer_recursion import (
     LayerRecursion,
     as_function,
@@ -32,13 +32,18 @@ class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-fin
     """
 
     title: ClassVar[str] = "typical draw"
-    per_learner: ClassVar[bool] = True
-    direction: ClassVar[Direction] = "asymptotic"
-    limit: ClassVar[str] = "for wide nets"
-    summary: ClassVar[Literal["mean", "median"]] = "median"
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "exp(E log V_l) ≃ V_l exp(−5l/(2n)) for ReLU, V_l exp(−l/n) for linear nets"
     source: ClassVar[str] = "RYH ch. 5"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(
+            direction="asymptotic",
+            limit="for wide nets",
+            summary="median",
+            per_learner=True,
+            needs_k_rows=False,
+            of="the variances of layers",
+        )
 
     def holds(self, experiment: Setup) -> Finding:
         return super().holds(experiment)

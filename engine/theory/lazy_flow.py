@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, only_square
+from engine.theory import At, Floats, Line, LineStructure, only_square
 from engine.training.descent import speeds_of
 from engine.updates import EUCLIDEAN
 
@@ -23,13 +23,17 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
     """
 
     title: ClassVar[str] = "lazy gradient flow"
-    direction: ClassVar[Direction] = "asymptotic"
-    limit: ClassVar[str] = "for large α"
-    in_expectation: ClassVar[bool] = False
-    per_learner: ClassVar[bool] = True
-    per_replica: ClassVar[bool] = True
     formula: ClassVar[str] = "(1/n) Σ_j (u_jᵀy)² exp(−4cλ_j t/n), XXᵀ = Σ_j λ_j u_j u_jᵀ"
     source: ClassVar[str] = "WGL20"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(
+            direction="asymptotic",
+            limit="for large α",
+            in_expectation=False,
+            per_learner=True,
+            per_replica=True,
+        )
 
     def holds(self, experiment: Setup) -> Finding:
         protocol, n = experiment.protocol, experiment.n

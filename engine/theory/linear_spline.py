@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from engine.formulas.relu_interpolation import spline
-from engine.theory import At, Direction, Floats
+from engine.theory import At, Floats
 from engine.theory.interpolation_norm import OfOneNumber, training_points
 
 
@@ -20,7 +20,6 @@ class LinearSpline(OfOneNumber, frozen=True, tag="linear-spline"):
 
     title: ClassVar[str] = "linear spline"
     measure: ClassVar[str] = "function"
-    direction: ClassVar[Direction] = "reference"
     formula: ClassVar[str] = "y_i + s_i (x − x_i), s_i = (y_{i+1} − y_i)/(x_{i+1} − x_i)"
 
     def value(self, at: At) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.formulas import teacher_student
+from engine.theory import LineStructure
 from engine.theory.ri_bayes import OfSolver
 
 
@@ -16,10 +17,12 @@ class LLSLimit(OfSolver, frozen=True, tag="lls-limit"):
     """
 
     title: ClassVar[str] = "limit"
-    of: ClassVar[str] = "least squares"
     solver: ClassVar[str] = "lls"
     formula: ClassVar[str] = "arccos(R)/π, R² = s/(s + (1 − s)/(α − 1)) for α = k/(d − 1) > 1, s = 2/π"
     source: ClassVar[str] = "theory-symmetry.md §19"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(of="least squares")
 
     def error(self, alpha: float) -> float:
         return teacher_student.least_squares(alpha)

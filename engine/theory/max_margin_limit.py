@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.formulas import teacher_student
+from engine.theory import LineStructure
 from engine.theory.ri_bayes import OfSolver
 
 
@@ -16,10 +17,12 @@ class MaxMarginLimit(OfSolver, frozen=True, tag="max-margin-limit"):
     """
 
     title: ClassVar[str] = "limit"
-    of: ClassVar[str] = "the largest margin"
     solver: ClassVar[str] = "max-margin"
     formula: ClassVar[str] = "arccos(R)/π, R = argmin g(κ, R), min g = 0, α = k/(d − 1)"
     source: ClassVar[str] = "theory-symmetry.md §19"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(of="the largest margin")
 
     def error(self, alpha: float) -> float:
         return teacher_student.max_margin(alpha)

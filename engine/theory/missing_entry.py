@@ -10,7 +10,7 @@ from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.measures.loss import AverageLoss
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, only_square
+from engine.theory import At, Floats, Line, LineStructure, only_square
 from engine.updates import EUCLIDEAN
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
 
     title: ClassVar[str] = "missing-entry bound"
     measure: ClassVar[str] = "norm-max"
-    direction: ClassVar[Direction] = "lower"
-    in_expectation: ClassVar[bool] = False
-    per_learner: ClassVar[bool] = True
-    per_replica: ClassVar[bool] = True
-    along_runs: ClassVar[bool] = True
     formula: ClassVar[str] = "(1 − ℓ)²/ℓ, ℓ² = W₁₁² + (W₁₂ − 1)² + (W₂₁ − 1)²"
     source: ClassVar[str] = "Razin, Cohen 2020"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(
+            direction="lower", in_expectation=False, per_learner=True, per_replica=True, along_runs=True
+        )
 
     def holds(self, experiment: Setup) -> Finding:
         problem, protocol = experiment.problem, experiment.protocol

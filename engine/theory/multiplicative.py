@@ -10,7 +10,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, at_rate_lr
+from engine.theory import At, Floats, Line, LineStructure, at_rate_lr
 
 RATES = {1 / 3: 3.0, 1 / 2: 2.0}
 """η as a multiplicative rate, and the factor of ln d that belongs to it."""
@@ -27,11 +27,11 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
     """
 
     title: ClassVar[str] = "multiplicative-update bound"
-    direction: ClassVar[Direction] = "upper"
-    per_learner: ClassVar[bool] = True
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "min(1, c ln d / k)"
     source: ClassVar[str] = "AW20 Thms 6–7"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="upper", per_learner=True, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
         problem, schedule = experiment.problem, experiment.protocol.schedule()

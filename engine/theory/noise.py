@@ -8,7 +8,14 @@ import numpy as np
 
 from engine.core.parts import Finding
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, linear_labels, without_direction
+from engine.theory import (
+    At,
+    Floats,
+    LineStructure,
+    RotationInvariant,
+    linear_labels,
+    without_direction,
+)
 
 
 class Noise(RotationInvariant, frozen=True, tag="noise"):
@@ -27,9 +34,11 @@ class Noise(RotationInvariant, frozen=True, tag="noise"):
     """
 
     title: ClassVar[str] = "bound with label noise"
-    direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "(1 − k/n)(σ² + max(1 − k/d, (d−1)σ²/(k + (d−1)σ²)))"
     source: ClassVar[str] = "after NOISE25, by van Trees' inequality"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="lower")
 
     def holds(self, experiment: Setup) -> Finding:
         if other := without_direction(experiment):

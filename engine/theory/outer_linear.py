@@ -8,7 +8,7 @@ from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.symmetry.linearity import linear_in_labels
-from engine.theory import At, Direction, Floats, only_square
+from engine.theory import At, Floats, LineStructure, only_square
 from engine.theory.percolation import OfFactors
 
 
@@ -24,9 +24,11 @@ class OuterLinear(OfFactors, frozen=True, tag="outer-linear"):
     """
 
     title: ClassVar[str] = "linear bound on products"
-    direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "1 − k/(d₁⋯d_r)"
     source: ClassVar[str] = "derived here, theory-open.md §17"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="lower")
 
     def holds(self, experiment: Setup) -> Finding:
         found = super().holds(experiment)

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.core.parts import Finding
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, only_square
+from engine.theory import At, Floats, LineStructure, RotationInvariant, only_square
 from engine.theory.percolation import OfFactors
 
 
@@ -26,9 +26,11 @@ class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
     """
 
     title: ClassVar[str] = "rotation bound on products"
-    direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "1 − (k+1)/(d₁⋯d_r)"
     source: ClassVar[str] = "derived here, theory-open.md §17"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="lower")
 
     def holds(self, experiment: Setup) -> Finding:
         found = OfFactors().holds(experiment)

@@ -10,7 +10,7 @@ from engine.core.parts import Finding
 from engine.formulas import parities
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, whole_cube
+from engine.theory import At, Floats, Line, LineStructure, whole_cube
 from engine.theory.layer_recursion import only_at_the_start, signals_at, signals_of, starts_anew
 
 
@@ -24,11 +24,11 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
 
     title: ClassVar[str] = "exact initial gradient"
     measure: ClassVar[str] = "label-gradient"
-    per_learner: ClassVar[bool] = True
-    direction: ClassVar[Direction] = "exact"
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "h λ¹_k at the output, k λ⁰_{k−1} + (n − k) λ⁰_{k+1} at the first layer"
     source: ClassVar[str] = "derived for this program, theory-bias.md §41"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="exact", per_learner=True, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
         problem = experiment.problem

@@ -8,7 +8,7 @@ from engine.core.parts import Finding
 from engine.formulas.parities import unknown
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, knows_unseen_labels
+from engine.theory import At, Floats, Line, LineStructure, knows_unseen_labels
 
 
 class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
@@ -23,10 +23,11 @@ class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
 
     title: ClassVar[str] = "least error of any learner"
     measure: ClassVar[str] = "test-error"
-    direction: ClassVar[Direction] = "lower"
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "½(1 − E 2^(rank − n)), rank over F₂ of k random vectors"
     source: ClassVar[str] = "derived for this project"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="lower", needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
         problem, matrix = experiment.problem, experiment.problem.matrix

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from engine.theory import At, Direction, Floats
+from engine.theory import At, Floats
 from engine.theory.penalised_objective import WithPenalty
 
 
@@ -19,7 +19,6 @@ class PenalisedNorm(WithPenalty, frozen=True, tag="penalised-norm"):
 
     title: ClassVar[str] = "norm of the best function"
     measure: ClassVar[str] = "path-norm"
-    direction: ClassVar[Direction] = "reference"
     formula: ClassVar[str] = "R(f), f = argmin (1/m) Σ_i (f(x_i) − y_i)² + λR(f)"
 
     def value(self, at: At) -> Floats:

@@ -10,14 +10,15 @@ from engine.core.parts import Finding
 from engine.formulas.relu_interpolation import Penalised, penalised
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, only_square
+from engine.theory import At, Floats, LineStructure, only_square
 from engine.theory.interpolation_norm import OfOneNumber, training_points
 
 
 class WithPenalty(OfOneNumber, frozen=True):
     """A line about the least of the mean square and λ/2 Σ_j (a_j² + w_j²) together."""
 
-    per_learner: ClassVar[bool] = True
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(per_learner=True)
 
     def holds(self, experiment: Setup) -> Finding:
         found = super().holds(experiment)
@@ -48,8 +49,10 @@ class PenalisedObjective(WithPenalty, frozen=True, tag="penalised-objective"):
 
     title: ClassVar[str] = "least penalised objective"
     measure: ClassVar[str] = "objective"
-    direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "min_f (1/m) Σ_i (f(x_i) − y_i)² + λR(f)"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="lower")
 
     def value(self, at: At) -> Floats:
         return np.array([[np.nan if found is None else found.objective] for found in self.least(at)])

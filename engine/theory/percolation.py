@@ -13,9 +13,9 @@ from engine.spec.setup import Setup
 from engine.symmetry.verdict import verdict
 from engine.theory import (
     At,
-    Direction,
     Floats,
     Line,
+    LineStructure,
     about_one_target,
     bound_by_turning,
     loss_constant,
@@ -33,7 +33,8 @@ class OfFactors(Line, frozen=True):
     them through the labels alone, which are products of one fair sign for every factor.
     """
 
-    needs_k_rows: ClassVar[bool] = False
+    def structure(self) -> LineStructure:
+        return LineStructure(needs_k_rows=False)
 
     def group_in(self, experiment: Setup) -> Group | None:
         structure = experiment.problem.matrix.structure()
@@ -81,10 +82,11 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
     """
 
     title: ClassVar[str] = "percolation bound"
-    direction: ClassVar[Direction] = "lower"
-    per_replica: ClassVar[bool] = True
     formula: ClassVar[str] = "c(1 − Σ_i r_i q_i/(d d′)) over connected components i"
     source: ClassVar[str] = "derived here, theory-open.md §17"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="lower", per_replica=True)
 
     def formula_in(self, experiment: Setup) -> str:
         return times_constant("(1 − Σ_i r_i q_i/(d d′))", experiment) + " over connected components i"

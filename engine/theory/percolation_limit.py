@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, loss_constant
+from engine.theory import At, Floats, LineStructure, loss_constant
 from engine.theory.percolation import OfFactors, Percolation
 
 ITERATIONS = 10_000
@@ -26,11 +26,11 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
     """
 
     title: ClassVar[str] = "percolation limit"
-    direction: ClassVar[Direction] = "asymptotic"
-    needs_k_rows: ClassVar[bool] = True
-    limit: ClassVar[str] = "for large d"
     formula: ClassVar[str] = "c(1 − ρρ′), ρ = 1 − e^(−kρ′/d), ρ′ = 1 − e^(−kρ/d′)"
     source: ClassVar[str] = "derived here from the giant component, theory-open.md §17"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="asymptotic", limit="for large d", needs_k_rows=True)
 
     def holds(self, experiment: Setup) -> Finding:
         found = Percolation().holds(experiment)

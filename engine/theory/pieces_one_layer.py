@@ -11,7 +11,7 @@ from engine.core.parts import Finding
 from engine.formulas.linear_pieces import of_one_layer
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, only_numbers
+from engine.theory import At, Floats, Line, LineStructure, only_numbers
 from engine.theory.layer_recursion import only_at_the_start, signals_at, signals_of, starts_anew
 
 
@@ -25,11 +25,11 @@ class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
 
     title: ClassVar[str] = "expected pieces of one layer"
     measure: ClassVar[str] = "pieces"
-    per_learner: ClassVar[bool] = True
-    direction: ClassVar[Direction] = "exact"
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "1 + n (arctan(b ρ) − arctan(a ρ))/π, ρ = √(C_w/C_b)"
     source: ClassVar[str] = "theory-nets.md §39"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="exact", per_learner=True, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
         return only_numbers(experiment) or Finding(

@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, only_numbers
+from engine.theory import At, Floats, Line, LineStructure, only_numbers
 from engine.theory.layer_recursion import only_at_the_start, signals_at, signals_of
 
 
@@ -23,12 +23,13 @@ class PiecesWide(Line, frozen=True, tag="pieces-wide"):
 
     title: ClassVar[str] = "expected pieces of wide nets"
     measure: ClassVar[str] = "pieces-of-line"
-    per_learner: ClassVar[bool] = True
-    direction: ClassVar[Direction] = "asymptotic"
-    limit: ClassVar[str] = "for wide nets"
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "N + 1 + o(N), N hidden units"
     source: ClassVar[str] = "Kogan, Jananthan, Kepner 2025"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(
+            direction="asymptotic", limit="for wide nets", per_learner=True, needs_k_rows=False
+        )
 
     def holds(self, experiment: Setup) -> Finding:
         return only_numbers(experiment) or Finding(

@@ -6,16 +6,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from engine.core.groups import PERMUTATIONS, Group
+from engine.core.groups import PERMUTATIONS
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.symmetry.verdict import verdict
 from engine.theory import (
     At,
-    Direction,
     Floats,
     Line,
+    LineStructure,
     about_one_target,
     largest_rank,
     more_than_one_target,
@@ -35,12 +35,11 @@ class RankDoubling(Line, frozen=True, tag="rank-doubling"):
 
     title: ClassVar[str] = "doubling bound"
     measure: ClassVar[str] = "rank"
-    direction: ClassVar[Direction] = "upper"
-    group: ClassVar[Group | None] = PERMUTATIONS
-    in_expectation: ClassVar[bool] = False
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "2^k"
     source: ClassVar[str] = "talk, Interlude"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="upper", group=PERMUTATIONS, in_expectation=False, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix

@@ -9,7 +9,15 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, largest_rank, more_than_one_target, stays_in_span
+from engine.theory import (
+    At,
+    Floats,
+    Line,
+    LineStructure,
+    largest_rank,
+    more_than_one_target,
+    stays_in_span,
+)
 
 
 class RankSpan(Line, frozen=True, tag="rank-span"):
@@ -21,11 +29,11 @@ class RankSpan(Line, frozen=True, tag="rank-span"):
 
     title: ClassVar[str] = "span bound"
     measure: ClassVar[str] = "rank"
-    direction: ClassVar[Direction] = "upper"
-    in_expectation: ClassVar[bool] = False
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "k"
     source: ClassVar[str] = "WKA21 Thm 9"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="upper", in_expectation=False, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
         return more_than_one_target(experiment)

@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, largest_rank, more_than_one_target
+from engine.theory import At, Floats, Line, LineStructure, largest_rank, more_than_one_target
 from engine.theory.svd_two_layer import SVDTwoLayer
 
 
@@ -22,11 +22,11 @@ class RankTwoLayer(Line, frozen=True, tag="rank-two-layer"):
 
     title: ClassVar[str] = "two-layer rank bound"
     measure: ClassVar[str] = "rank"
-    direction: ClassVar[Direction] = "upper"
-    in_expectation: ClassVar[bool] = False
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "2k + 1"
     source: ClassVar[str] = "WKA21 Thm 12"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="upper", in_expectation=False, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
         return more_than_one_target(experiment)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, in_words, shown_once
+from engine.theory import At, Floats, LineStructure, RotationInvariant, in_words, shown_once
 
 
 class RI01(RotationInvariant, frozen=True, tag="ri-01"):
@@ -19,9 +19,11 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
     """
 
     title: ClassVar[str] = "bound on 0/1 rows"
-    direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "¼(1 − k/(d−1))"
     source: ClassVar[str] = "WKA21 Thm 4"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="lower")
 
     def holds(self, experiment: Setup) -> Finding:
         matrix, target = experiment.problem.matrix, experiment.problem.target

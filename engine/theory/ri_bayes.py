@@ -8,11 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from engine.core.groups import ROTATIONS
 from engine.core.parts import Finding
 from engine.formulas import teacher_student
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, RotationInvariant, shown_once
+from engine.theory import At, Floats, Line, LineStructure, RotationInvariant, shown_once
 
 
 class HalfSpace(Line, frozen=True):
@@ -23,8 +24,9 @@ class HalfSpace(Line, frozen=True):
     """
 
     measure: ClassVar[str] = "angle-error"
-    direction: ClassVar[Direction] = "asymptotic"
-    limit: ClassVar[str] = "for large d"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="asymptotic", limit="for large d")
 
     def holds(self, experiment: Setup) -> Finding:
         problem = experiment.problem
@@ -53,9 +55,11 @@ class HalfSpace(Line, frozen=True):
 class OfSolver(HalfSpace, frozen=True):
     """The error of one solver, which it binds alone."""
 
-    per_learner: ClassVar[bool] = True
     solver: ClassVar[str]
     """Its kind."""
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(per_learner=True)
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != self.solver:
@@ -75,6 +79,9 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
     title: ClassVar[str] = "rotation-invariant Bayes error"
     formula: ClassVar[str] = "arccos(√q)/π, q = 2α ∫ Dξ φ(t)²/Φ(t), t = ξ √(q/(1 − q)), α = k/(d − 1)"
     source: ClassVar[str] = "Györgyi, Tishby 1990; Barbier et al. 2019"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="asymptotic", limit="for large d", group=ROTATIONS, needs_k_rows=False)
 
     def error(self, alpha: float) -> float:
         return teacher_student.bayes(alpha)

@@ -10,8 +10,8 @@ from engine.core.parts import Finding
 from engine.spec.setup import Setup
 from engine.theory import (
     At,
-    Direction,
     Floats,
+    LineStructure,
     RotationInvariant,
     fair_signs,
     loss_constant,
@@ -30,10 +30,11 @@ class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
     """
 
     title: ClassVar[str] = "bound on rows drawn"
-    direction: ClassVar[Direction] = "lower"
-    per_replica: ClassVar[bool] = True
     formula: ClassVar[str] = "c(1 − r/d), r different rows drawn"
     source: ClassVar[str] = "WKA21 Thm 3"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="lower", per_replica=True)
 
     def holds(self, experiment: Setup) -> Finding:
         if other := signed_orthogonal(experiment):

@@ -8,8 +8,8 @@ from engine.core.parts import Finding
 from engine.spec.setup import Setup
 from engine.theory import (
     At,
-    Direction,
     Floats,
+    LineStructure,
     RotationInvariant,
     linear_labels,
     product_curve,
@@ -31,9 +31,11 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
     """
 
     title: ClassVar[str] = "bound on isotropic rows"
-    direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "(1 − k/n)(1 − k/d)"
     source: ClassVar[str] = "WKA21 Thms 6–7"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="lower")
 
     def holds(self, experiment: Setup) -> Finding:
         return (

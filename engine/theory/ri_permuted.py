@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.core.parts import Finding
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, only_square, shown_once
+from engine.theory import At, Floats, LineStructure, RotationInvariant, only_square, shown_once
 
 
 class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
@@ -20,9 +20,11 @@ class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
     """
 
     title: ClassVar[str] = "bound in random order"
-    direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "1 − k/(d−1)"
     source: ClassVar[str] = "WKA21 Thm 5"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="lower")
 
     def holds(self, experiment: Setup) -> Finding:
         matrix, target = experiment.problem.matrix, experiment.problem.target

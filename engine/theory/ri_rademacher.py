@@ -12,9 +12,9 @@ from engine.symmetry.linearity import linear_in_labels
 from engine.symmetry.verdict import verdict
 from engine.theory import (
     At,
-    Direction,
     Floats,
     Line,
+    LineStructure,
     about_one_target,
     bound_by_turning,
     linear_labels,
@@ -40,11 +40,11 @@ class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
     """
 
     title: ClassVar[str] = "linear-in-labels bound"
-    direction: ClassVar[Direction] = "lower"
-    group: ClassVar[Group | None] = SIGNED_PERMUTATIONS
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "(1 − k/n)(1 − k/d)"
     source: ClassVar[str] = "derived here, for what is linear in the labels; the curve WKA21 §6"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="lower", group=SIGNED_PERMUTATIONS, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
@@ -57,7 +57,7 @@ class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
         )
 
     def group_in(self, experiment: Setup) -> Group | None:
-        return TRIVIAL if experiment.problem.matrix.structure().is_turned else self.group
+        return TRIVIAL if experiment.problem.matrix.structure().is_turned else self.structure().group
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if shares_layers(learner):

@@ -8,8 +8,8 @@ from engine.core.parts import Finding
 from engine.spec.setup import Setup
 from engine.theory import (
     At,
-    Direction,
     Floats,
+    LineStructure,
     RotationInvariant,
     fair_signs,
     loss_constant,
@@ -29,9 +29,11 @@ class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
     """
 
     title: ClassVar[str] = "rotation-invariant bound"
-    direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "c(1 − k/d)"
     source: ClassVar[str] = "WKA21 Thm 3"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="lower")
 
     def holds(self, experiment: Setup) -> Finding:
         if other := signed_orthogonal(experiment):

@@ -9,6 +9,7 @@ from engine.core.parts import Finding
 from engine.formulas import teacher_student
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
+from engine.theory import LineStructure
 from engine.theory.ri_bayes import OfSolver
 
 NEAR = 0.01
@@ -23,10 +24,12 @@ class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):
     """
 
     title: ClassVar[str] = "limit"
-    of: ClassVar[str] = "ridge regression"
     solver: ClassVar[str] = "ridge"
     formula: ClassVar[str] = "arccos(√(1 − ρ))/π, ρ = 1/(1 + αq/(1 + qρ)), q = 2/(π − 2), α = k/(d − 1)"
     source: ClassVar[str] = "theory-symmetry.md §19"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(of="ridge regression")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         found = super().binds(learner, experiment)

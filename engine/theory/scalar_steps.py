@@ -11,7 +11,7 @@ from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.symmetry.verdict import verdict
-from engine.theory import At, Direction, Floats, Line, at_rate_lr, only_square, shown_once
+from engine.theory import At, Floats, Line, LineStructure, at_rate_lr, only_square, shown_once
 
 
 class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
@@ -24,11 +24,11 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
     """
 
     title: ClassVar[str] = "loss of scalar steps"
-    direction: ClassVar[Direction] = "exact"
-    in_expectation: ClassVar[bool] = False
-    per_learner: ClassVar[bool] = True
     formula: ClassVar[str] = "1 − k/d + (1/d) Σ_{j≤k} (1 − s_j d)²"
     source: ClassVar[str] = "theory-symmetry.md §65"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="exact", in_expectation=False, per_learner=True)
 
     def holds(self, experiment: Setup) -> Finding:
         problem, protocol = experiment.problem, experiment.protocol

@@ -7,7 +7,7 @@ from typing import ClassVar
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, only_square, stays_in_span
+from engine.theory import At, Floats, LineStructure, only_square, stays_in_span
 from engine.theory.all_positive import OfUnseen
 
 
@@ -23,10 +23,11 @@ class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
 
     title: ClassVar[str] = "loss of the shortest fit"
     measure: ClassVar[str] = "unseen"
-    direction: ClassVar[Direction] = "asymptotic"
-    limit: ClassVar[str] = "for many steps"
     formula: ClassVar[str] = "mean of (f − y)², f = 3n₊α₊ + n₋α₋ for y = 1 and n₊α₊ + 3n₋α₋ for y = −1"
     source: ClassVar[str] = "after WRSSR17"
+
+    def structure(self) -> LineStructure:
+        return super().structure()._replace(direction="asymptotic", limit="for many steps")
 
     def holds(self, experiment: Setup) -> Finding:
         return only_square(experiment) or super().holds(experiment)

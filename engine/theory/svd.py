@@ -7,7 +7,7 @@ from typing import ClassVar
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, several_targets, stays_in_span
+from engine.theory import At, Floats, Line, LineStructure, several_targets, stays_in_span
 
 
 class SVD(Line, frozen=True, tag="svd"):
@@ -19,11 +19,11 @@ class SVD(Line, frozen=True, tag="svd"):
     """
 
     title: ClassVar[str] = "singular-value bound"
-    direction: ClassVar[Direction] = "lower"
-    in_expectation: ClassVar[bool] = False
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "(1/nm) Σ_{i>k} s_i(Y)²"
     source: ClassVar[str] = "WV05; WKA21 Thm 9"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="lower", in_expectation=False, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
         return several_targets(experiment)

@@ -7,7 +7,7 @@ from typing import ClassVar
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, several_targets, stays_in_span
+from engine.theory import At, Floats, Line, LineStructure, several_targets, stays_in_span
 
 
 class SVDDoubled(Line, frozen=True, tag="svd-doubled"):
@@ -20,11 +20,11 @@ class SVDDoubled(Line, frozen=True, tag="svd-doubled"):
     """
 
     title: ClassVar[str] = "bound from any start"
-    direction: ClassVar[Direction] = "lower"
-    in_expectation: ClassVar[bool] = False
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "(1/nm) Σ_{i>k+1} s_i(Y)², 1 − (k+1)/d on Hadamard"
     source: ClassVar[str] = "WKA21 Thm 10"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="lower", in_expectation=False, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
         target = experiment.problem.target

@@ -9,9 +9,9 @@ from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import (
     At,
-    Direction,
     Floats,
     Line,
+    LineStructure,
     about_one_target,
     described,
     several_targets,
@@ -30,11 +30,11 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
     """
 
     title: ClassVar[str] = "two-layer bound"
-    direction: ClassVar[Direction] = "lower"
-    in_expectation: ClassVar[bool] = False
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "(1/nm) Σ_{i>2k+1} s_i(Y)², 1 − (2k+1)/d on Hadamard"
     source: ClassVar[str] = "WKA21 Thm 12"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="lower", in_expectation=False, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
         return several_targets(experiment)

@@ -10,7 +10,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, only_square, shown_once
+from engine.theory import At, Floats, Line, LineStructure, only_square, shown_once
 
 REACH, POINTS = 12.0, 481
 """Where a Gaussian ends, and places up to there: the trapezoidal rule has an error far below rounding."""
@@ -26,11 +26,11 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
     """
 
     title: ClassVar[str] = "limit"
-    of: ClassVar[str] = "tanh of least squares"
-    direction: ClassVar[Direction] = "asymptotic"
-    limit: ClassVar[str] = "for large d"
     formula: ClassVar[str] = "(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z)"
     source: ClassVar[str] = "derived here, theory-open.md §18b"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="asymptotic", limit="for large d", of="tanh of least squares")
 
     def holds(self, experiment: Setup) -> Finding:
         problem = experiment.problem

@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, at_rate_lr, several_targets
+from engine.theory import At, Floats, Line, LineStructure, at_rate_lr, several_targets
 
 RATE = 0.5
 """Gradient descent at this rate fits an example of unit features at once."""
@@ -25,11 +25,11 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
     """
 
     title: ClassVar[str] = "reach of two layers"
-    direction: ClassVar[Direction] = "asymptotic"
-    limit: ClassVar[str] = "as ε, μ, 1/L → 0"
-    in_expectation: ClassVar[bool] = False
     formula: ClassVar[str] = "1 − max(k, 2(k−1))/d, k ≤ d/2 + 1"
     source: ClassVar[str] = "derived here, theory-open.md §18"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="asymptotic", limit="as ε, μ, 1/L → 0", in_expectation=False)
 
     def holds(self, experiment: Setup) -> Finding:
         matrix, protocol = experiment.problem.matrix, experiment.protocol

@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, descends
+from engine.theory import At, Floats, Line, LineStructure, descends
 
 
 class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
@@ -22,10 +22,11 @@ class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
 
     title: ClassVar[str] = "stability threshold"
     measure: ClassVar[str] = "sharpness"
-    direction: ClassVar[Direction] = "reference"
-    per_learner: ClassVar[bool] = True
     formula: ClassVar[str] = "2/η, with momentum 2(1 + μ)/η"
     source: ClassVar[str] = "CKL21"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(per_learner=True)
 
     def holds(self, experiment: Setup) -> Finding:
         if not experiment.protocol.schedule().full_batch:

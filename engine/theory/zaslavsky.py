@@ -9,7 +9,7 @@ from engine.core.parts import Finding
 from engine.formulas.plane_cells import of_one_layer
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line
+from engine.theory import At, Floats, Line, LineStructure
 from engine.theory.layer_recursion import only_at_the_start, signals_at, signals_of
 
 
@@ -22,12 +22,11 @@ class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
 
     title: ClassVar[str] = "Zaslavsky's count"
     measure: ClassVar[str] = "regions"
-    in_expectation: ClassVar[bool] = False
-    per_learner: ClassVar[bool] = True
-    direction: ClassVar[Direction] = "exact"
-    needs_k_rows: ClassVar[bool] = False
     formula: ClassVar[str] = "1 + n + n(n − 1)/2"
     source: ClassVar[str] = "Zaslavsky 1975; theory-nets.md §39"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="exact", in_expectation=False, per_learner=True, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
         d = experiment.d

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from rich.text import Text
 
@@ -12,7 +12,8 @@ from engine.core.parts import summary_of
 from engine.pictures.view import FROM_BELOW
 
 if TYPE_CHECKING:
-    from engine.results.trace import TheoryLine
+    from engine.results.trace import Statement, TheoryLine
+    from engine.theory import Line
 
 DIRECTIONS: dict[str, str] = {
     "lower": "lower bound",
@@ -26,25 +27,6 @@ DIRECTIONS: dict[str, str] = {
 """What a theory line is, by its direction."""
 
 
-class Said(Protocol):
-    """What says something and has a source: the statement of a line, or a member of the family."""
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def called(self) -> str: ...
-
-    @property
-    def direction(self) -> str: ...
-
-    @property
-    def formula(self) -> str: ...
-
-    @property
-    def source(self) -> str: ...
-
-
 class Standing(NamedTuple):
     """How a line stands to a learner, with the reason."""
 
@@ -53,14 +35,14 @@ class Standing(NamedTuple):
     reason: str
 
 
-def whole_name(line: Said) -> str:
+def whole_name(line: Statement) -> str:
     """What a line is called beside lines that are not drawn: no two have the same name."""
     member = catalogue.members("theory").get(line.kind)
-    of = "" if member is None else getattr(member, "of", "")
+    of = "" if member is None else cast("type[Line]", member)().structure().of
     return f"{line.called} of {of}" if of else line.called
 
 
-def head(line: Said) -> Text:
+def head(line: Statement) -> Text:
     """What a line says, as in "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)", at
     the end what presets call it."""
     named = Text.assemble((whole_name(line), "bold"), ": ")

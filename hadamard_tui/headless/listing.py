@@ -20,6 +20,7 @@ from engine.core.docstrings import docstring
 from engine.core.parts import BadInput, Part, summary_of
 from engine.measures import Measure
 from engine.spec.fields import Field, fields_of
+from engine.theory import statement
 from hadamard_tui.charts.line_heads import head
 
 COLUMNS = ("field", "default", "allowed", "meaning")
@@ -147,4 +148,4 @@ def _facts(member: type[Part]) -> list[str | Text]:
     if issubclass(member, Measure) and (cost := member().schedule().expensive):
         return [f"expensive: at some of many evaluation points only ({cost})"]
     line: Any = member
-    return [head(line())] if hasattr(member, "formula") else []
+    return [head(statement(line()))] if hasattr(member, "formula") else []

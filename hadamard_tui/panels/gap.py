@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 
 def lacks(experiment: Experiment) -> Lack | None:
     """A lower bound on the loss."""
+    from engine.theory import on_problem
+
     bounds = [
         line
         for line in catalogue.defaults("theory")
-        if line.measure == "loss" and line.direction in FROM_BELOW
+        if line.measure == "loss" and line.structure().direction in FROM_BELOW
     ]
-    findings = [(bound.called, bound.on_problem(experiment)) for bound in bounds]
+    findings = [(bound.called, on_problem(bound, experiment)) for bound in bounds]
     if any(finding.holds for _, finding in findings):
         return None
     reasons = "".join(f"\n{name}: {finding.reason}." for name, finding in findings)

@@ -50,7 +50,9 @@ class PartPage(Framed[str | None]):
 
 def about(family: str, kind: str) -> Text:
     """The documentation of a part; of a line of the theory its direction, formula and source first."""
+    from engine.theory import statement
+
     member: Any = catalogue.members(family)[kind]
-    text = head(member()).append("\n\n") if family == "theory" else Text()
+    text = head(statement(member())).append("\n\n") if family == "theory" else Text()
     paragraphs = docstring(member).split("\n\n")
     return text.append("\n\n".join(" ".join(one.split()) for one in paragraphs))

@@ -47,14 +47,14 @@ def _named(sweep: Sweep, picture: Picture) -> View:
             if not asked or line.measure != picture.measure.name or not planned.on_problem.holds:
                 continue
             bound = [learner.name for learner in point.experiment.learners if planned.binds(learner)]
-            for whose in bound if line.per_learner else [""]:
+            for whose in bound if line.structure().per_learner else [""]:
                 named = line.name or line.kind
                 name = sweep.name(f"{named} of {whose}" if whose else named, picture, apart)
                 lines.setdefault(
                     name,
                     LineView(
                         name=name, title=line.called, values=sweep.name("", picture, apart), kind=line.kind,
-                        apart=apart, curve=whose, direction=line.direction,
+                        apart=apart, curve=whose, direction=line.structure().direction,
                         formula="", applies_to=(), x=NOTHING, y=NOTHING,
                     ),
                 )  # fmt: skip

@@ -8,7 +8,7 @@ from rich.console import Console
 from engine.core import catalogue
 from engine.core.parts import Finding
 from engine.results.trace import Statement, TheoryLine
-from engine.theory import Line
+from engine.theory import Line, statement
 from hadamard_tui.charts.line_heads import head, meaning, standing, whole_name
 from hadamard_tui.headless.listing import members_list
 from hadamard_tui.screens.part_page import about
@@ -59,7 +59,7 @@ def test_every_line_is_called_by_few_words(line: Line) -> None:
 
 def test_no_two_lines_have_the_same_name_in_lists() -> None:
     lines = [make() for make in catalogue.members("theory").values()]
-    names = [whole_name(one) for one in lines]
+    names = [whole_name(statement(one)) for one in lines]
     assert sorted({*names}) == sorted(names)
     assert {"limit of ridge regression", "wide limit of the catapult"} < {*names}
 
@@ -69,7 +69,7 @@ def test_lists_and_pages_say_the_same_of_every_line() -> None:
     with console.capture() as printed:
         console.print(members_list("theory"))
     for kind, member in catalogue.members("theory").items():
-        said = head(member()).plain
+        said = head(statement(member())).plain
         assert said in printed.get()
         assert about("theory", kind).plain.startswith(said)
 

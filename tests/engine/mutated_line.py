@@ -41,7 +41,7 @@ def pytest_configure() -> None:
 def kinds() -> list[str]:
     """Lower, upper and exact lines."""
     members = catalogue.members("theory").items()
-    return [kind for kind, line in members if line.direction in ("lower", "upper", "exact")]
+    return [kind for kind, line in members if line().structure().direction in ("lower", "upper", "exact")]
 
 
 def modules(kind: str, pattern: str) -> list[str]:

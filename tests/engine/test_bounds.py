@@ -22,7 +22,7 @@ from engine.results.views import view
 from engine.runtime.run import prepare, run
 from engine.spec.pictures import of_run
 from engine.symmetry.verdict import verdict
-from engine.theory import Direction, Drawn
+from engine.theory import Direction, DrawnData, on_problem
 
 EGU = {"update": "egu"}
 NET = {"update": "gd", "architecture": {"kind": "dense", "widths": [8]}}
@@ -679,7 +679,7 @@ def bound(kind):
 def test_a_bound_holds_on_its_problems_and_binds_invariant_learners(kind, words):
     learners = BOUND.get(kind, {"GD": gd(0.01), "LLS": LLS})
     described = experiment(learners=learners, **{"d": 8, **words})
-    finding = bound(kind).on_problem(described)
+    finding = on_problem(bound(kind), described)
     assert finding.holds, finding.reason
     for learner in described.learners:
         assert bound(kind).binds(learner, described).holds
@@ -688,7 +688,7 @@ def test_a_bound_holds_on_its_problems_and_binds_invariant_learners(kind, words)
 
 @looped(("kind", "words", "reason"), HOLDS_NOT)
 def test_a_bound_says_what_the_problem_lacks(kind, words, reason):
-    finding = bound(kind).on_problem(experiment(**{"d": 8, **words}))
+    finding = on_problem(bound(kind), experiment(**{"d": 8, **words}))
     assert not finding.holds
     assert reason in finding.reason
 
@@ -732,24 +732,24 @@ def test_findings_are_sentences_and_rotation_invariant_bounds_follow_the_verdict
         if kind.startswith("ri-") and kind != "ri-rademacher":  # whom that binds is linear, too
             assert finding.holds == (verdict(learner, described).invariant is not False)
     for described in every_problem():
-        reason = bound(kind).on_problem(described).reason
+        reason = on_problem(bound(kind), described).reason
         assert len(reason.split()) >= 5
         assert "\n" not in reason
 
 
 @looped("kind", catalogue.members("theory"))
 def test_lines_name_their_direction_formula_and_source(kind):
-    made = bound(kind)
-    assert made.direction in get_args(Direction)
+    made, structure = bound(kind), bound(kind).structure()
+    assert structure.direction in get_args(Direction)
     assert made.formula
     assert made.source
-    assert bool(made.limit) == (made.direction == "asymptotic")
+    assert bool(structure.limit) == (structure.direction == "asymptotic")
 
 
 @looped("kind", catalogue.members("theory"))
 def test_no_formula_has_a_letter_that_the_legend_gives_to_a_curve(kind):
     formulas = [bound(kind).formula]
-    formulas += [bound(kind).formula_in(one) for one in every_problem() if bound(kind).on_problem(one).holds]
+    formulas += [bound(kind).formula_in(one) for one in every_problem() if on_problem(bound(kind), one).holds]
     for formula in formulas:
         assert not re.search(r"(?<!\w)[ABCDF](?!\w)", formula)
 
@@ -805,7 +805,7 @@ def test_ri_drawn_counts_the_different_rows_of_every_replica_and_gd_is_on_it():
         line for line in view(of_run(described), of_one(described, trace)).lines if line.kind == "ri-drawn"
     )
     np.testing.assert_allclose(seen.y, one.each.mean(0), atol=1e-15)
-    in_their_order = Drawn(lambda: data_of(described)).order
+    in_their_order = DrawnData(lambda: data_of(described)).order
     assert in_their_order.tolist() == [list(range(16))] * 3
 
 

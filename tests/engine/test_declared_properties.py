@@ -480,7 +480,7 @@ def test_a_theory_line_with_another_value_says_of_whom_it_speaks_itself():
     assert holds("ri-signed", described).holds
     assert not Doubled().holds(described).holds
     assert not Doubled().binds(described.learners[0], described).holds
-    assert (Doubled().direction, Doubled().group) == ("reference", None)
+    assert (Doubled().structure().direction, Doubled().structure().group) == ("reference", None)
 
 
 def test_two_measures_of_one_name_are_refused(monkeypatch):

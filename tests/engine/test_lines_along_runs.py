@@ -20,7 +20,7 @@ from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import Diverged, prepare, run
 from engine.runtime.store import Store
-from engine.theory import Line, OtherRun
+from engine.theory import Line, LineStructure, OtherRun
 
 NET = {"kind": "dense", "widths": [3], "activation": "tanh", "cb": 0.1}
 SGD = {
@@ -188,11 +188,11 @@ def test_other_runs_are_kept_and_found_again(tmp_path):
 class Beside(Line, frozen=True, tag="beside"):
     """The loss of least squares on the same data, which is a run that two lines ask for."""
 
-    per_learner: ClassVar[bool] = True
-    per_replica: ClassVar[bool] = True
-    along_runs: ClassVar[bool] = True
     formula: ClassVar[str] = "L"
     source: ClassVar[str] = "this test"
+
+    def structure(self):
+        return LineStructure(per_learner=True, per_replica=True, along_runs=True)
 
     def holds(self, experiment):
         return Finding(True, "it holds everywhere in this test")

@@ -1,7 +1,5 @@
 """Exact, asymptotic and upper lines are about hypotheses that have learned from exactly k different rows."""
 
-from typing import ClassVar
-
 import pytest
 from building import experiment, gd
 
@@ -12,7 +10,7 @@ from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec.pictures import of_run
-from engine.theory import Direction, Line
+from engine.theory import Line, LineStructure, on_problem
 
 TANH = {"tanh": {"solver": "tanh-lls"}}
 PATHS = {"path": {"solver": {"kind": "path-rule", "side": 8, "count": 2}}}
@@ -84,7 +82,8 @@ def test_a_line_does_not_speak_of_what_does_not_follow_it(kind, words, learners,
 class Exact(Line, frozen=True):
     """An exact line that holds everywhere."""
 
-    direction: ClassVar[Direction] = "exact"
+    def structure(self):
+        return LineStructure(direction="exact")
 
     def holds(self, experiment):
         return Finding(True, "it holds everywhere in this test")
@@ -93,13 +92,15 @@ class Exact(Line, frozen=True):
 class OfStart(Exact, frozen=True):
     """The same of the start, which needs no examples."""
 
-    needs_k_rows: ClassVar[bool] = False
+    def structure(self):
+        return LineStructure(direction="exact", needs_k_rows=False)
 
 
 class Compared(Exact, frozen=True):
     """A line to compare with."""
 
-    direction: ClassVar[Direction] = "reference"
+    def structure(self):
+        return LineStructure()
 
 
 @pytest.mark.parametrize(
@@ -107,18 +108,18 @@ class Compared(Exact, frozen=True):
 )
 def test_a_line_that_says_nothing_needs_a_hypothesis_of_k_rows(protocol):
     described = experiment("gaussian", d=8, protocol=protocol)
-    found = Exact().on_problem(described)
+    found = on_problem(Exact(), described)
     assert not found.holds
     assert found.reason.startswith("requires a hypothesis of exactly k different rows, and ")
-    assert OfStart().on_problem(described).holds
-    assert Compared().on_problem(described).holds
+    assert on_problem(OfStart(), described).holds
+    assert on_problem(Compared(), described).holds
 
 
 @pytest.mark.parametrize(
     "protocol", ["one-pass", "erm", "epochs", "steps", "flow", "to-consistency", "at-init"]
 )
 def test_hypotheses_of_full_batches_and_of_one_pass_are_of_k_rows(protocol):
-    assert Exact().on_problem(experiment("gaussian", d=8, protocol=protocol)).holds
+    assert on_problem(Exact(), experiment("gaussian", d=8, protocol=protocol)).holds
 
 
 class Odd(OnePass, frozen=True, tag="odd"):

@@ -98,7 +98,8 @@ def test_every_preset_is_on_the_page_of_statements():
 @pytest.mark.slow
 def test_every_part_but_the_users_own_files_is_in_a_preset():
     used: dict[str, set[str]] = {family: set() for family in catalogue.FOLDERS}
-    shapes = {kind for kind, line in catalogue.members("theory").items() if line.direction == "shape"}
+    lines = catalogue.defaults("theory")
+    shapes = {line.kind for line in lines if line.structure().direction == "shape"}
     for name in NAMES:
         described = presets.load(name)
         used["matrices"].add(described.problem.matrix.kind)

@@ -10,6 +10,7 @@ from discovery import LEARNERS, asked, traits
 from engine.core import catalogue
 from engine.pictures.view import FROM_BELOW
 from engine.runtime.run import run
+from engine.theory import on_problem
 
 pytestmark = pytest.mark.slow
 
@@ -133,7 +134,11 @@ def measured(request):
 def bound_somewhere(described) -> dict:
     """The learners that some lower bound binds on the problem."""
     kinds = [catalogue.make("theory", kind) for kind in catalogue.members("theory")]
-    holding = [bound for bound in kinds if bound.direction != "upper" and bound.on_problem(described).holds]
+    holding = [
+        bound
+        for bound in kinds
+        if bound.structure().direction != "upper" and on_problem(bound, described).holds
+    ]
     return {
         learner.name: LEARNERS[learner.name]
         for learner in described.learners
@@ -159,10 +164,12 @@ def test_every_bound_holds_on_some_problem():
     for words in PROBLEMS.values():
         described = experiment(**{"d": 8, **words})
         for kind in catalogue.members("theory"):
-            if catalogue.make("theory", kind).on_problem(described).holds:
+            if on_problem(catalogue.make("theory", kind), described).holds:
                 holding.add(kind)
     lines = {kind: catalogue.make("theory", kind) for kind in asked("theory")}
-    bounds = {kind for kind, line in lines.items() if line.direction in ("lower", "upper", "conjecture")}
+    bounds = {
+        kind for kind, line in lines.items() if line.structure().direction in ("lower", "upper", "conjecture")
+    }
     assert {kind for kind in bounds if lines[kind].measure == "loss"} <= holding
 
 
@@ -211,7 +218,11 @@ def test_learners_that_a_bound_does_not_bind_go_below_it(kind, learner, words):
 
 def test_every_lower_bound_is_undercut_by_somebody():
     lines = {kind: catalogue.make("theory", kind) for kind in asked("theory")}
-    lower = {kind for kind, line in lines.items() if line.direction in FROM_BELOW and line.measure == "loss"}
+    lower = {
+        kind
+        for kind, line in lines.items()
+        if line.structure().direction in FROM_BELOW and line.measure == "loss"
+    }
     assert lower - {"coin-labels"} <= {kind for kind, _, _ in BELOW}, "no learner is below that"
 
 

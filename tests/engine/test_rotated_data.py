@@ -9,6 +9,7 @@ from engine.core import catalogue
 from engine.results.judgement import judgement
 from engine.runtime.run import run
 from engine.symmetry.verdict import verdict
+from engine.theory import on_learner, on_problem
 
 pytestmark = pytest.mark.slow
 
@@ -49,9 +50,9 @@ def test_a_bound_for_rotation_invariant_learners_binds_all_learners_of_rotated_d
     line = catalogue.make("theory", kind)
     for rotate in (True, False):
         one = described(BINDING[kind], WITH_AXES, rotate)
-        assert line.on_problem(one).holds, line.on_problem(one).reason
+        assert on_problem(line, one).holds, on_problem(line, one).reason
         for learner in one.learners:
-            found = line.judged(learner, one)
+            found = on_learner(line, learner, one)
             invariant = verdict(learner, one).invariant is not False
             assert found.holds == (rotate or invariant), learner.name
             if rotate and not invariant:

@@ -18,7 +18,7 @@ from engine.results.report import encode
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.theory import At, Direction, Line
+from engine.theory import At, Line, LineStructure
 
 D = 8
 
@@ -26,7 +26,6 @@ D = 8
 class Made(Line, frozen=True):
     """A line that holds everywhere and binds all but EGU."""
 
-    direction: ClassVar[Direction] = "reference"
     formula: ClassVar[str] = "y"
     source: ClassVar[str] = "this test"
 
@@ -40,7 +39,8 @@ class Made(Line, frozen=True):
 class Rates(Made, frozen=True, tag="rates"):
     """1/η."""
 
-    per_learner: ClassVar[bool] = True
+    def structure(self):
+        return LineStructure(per_learner=True)
 
     def value(self, at: At):
         return np.array(1 / at.rate)
@@ -49,7 +49,8 @@ class Rates(Made, frozen=True, tag="rates"):
 class Halves(Made, frozen=True, tag="halves"):
     """Half of the rate, where one is given."""
 
-    per_learner: ClassVar[bool] = True
+    def structure(self):
+        return LineStructure(per_learner=True)
 
     def value(self, at: At):
         return np.array((at.rate or 1.0) / 2)
@@ -59,7 +60,9 @@ class Decay(Made, frozen=True, tag="decay"):
     """(1 + k)/j of the singular values."""
 
     measure: ClassVar[str] = "spectrum"
-    per_learner: ClassVar[bool] = True
+
+    def structure(self):
+        return LineStructure(per_learner=True)
 
     def value(self, at: At):
         return (1 + at.k)[:, None] / at.indices["j"]
@@ -68,7 +71,8 @@ class Decay(Made, frozen=True, tag="decay"):
 class Means(Made, frozen=True, tag="means"):
     """1/(1 + k) of the mean."""
 
-    direction: ClassVar[Direction] = "asymptotic"
+    def structure(self):
+        return LineStructure(direction="asymptotic")
 
     def value(self, at: At):
         return 1 / (1 + at.k)
@@ -77,8 +81,8 @@ class Means(Made, frozen=True, tag="means"):
 class Seeds(Made, frozen=True, tag="seeds"):
     """1, 2 and 6 of three replicas, times 1 + k."""
 
-    per_learner: ClassVar[bool] = True
-    per_replica: ClassVar[bool] = True
+    def structure(self):
+        return LineStructure(per_learner=True, per_replica=True)
 
     def value(self, at: At):
         return np.array([1.0, 2.0, 6.0])[:, None] * (1 + at.k)
@@ -87,8 +91,8 @@ class Seeds(Made, frozen=True, tag="seeds"):
 class Starts(Made, frozen=True, tag="starts"):
     """What the learner predicts of the first row before its first step."""
 
-    per_learner: ClassVar[bool] = True
-    per_replica: ClassVar[bool] = True
+    def structure(self):
+        return LineStructure(per_learner=True, per_replica=True)
 
     def value(self, at: At):
         return at.start.predict(at.drawn.data.instances)[:, :1].numpy() * np.ones_like(at.k)
@@ -221,7 +225,7 @@ def test_a_line_about_the_mean_is_no_line_of_a_median_unless_the_picture_names_i
 
 def test_what_holds_in_every_run_and_what_is_only_compared_go_with_every_summary():
     made = {kind: catalogue.make("theory", kind) for kind in catalogue.members("theory")}
-    about = {kind: line.about for kind, line in made.items()}
+    about = {kind: line.structure().about for kind, line in made.items()}
     assert {about[kind] for kind in ("svd", "two-over-eta", "lazy-flow", "catapult-loss")} == {None}
     assert {about[kind] for kind in ("ri-signed", "layer-recursion", "ri-bayes")} == {"mean"}
     assert about["layer-recursion-finite"] == "median"

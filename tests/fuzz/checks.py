@@ -154,10 +154,10 @@ def _findings(experiment: Experiment, what: str | None, tally: Tally) -> Iterato
     binding = [
         planned.line
         for planned in plan_run(experiment).lines
-        if planned.line.direction in SIDES and planned.binds(learner)
+        if planned.line.structure().direction in SIDES and planned.binds(learner)
     ]
     tally.tried.update(line.kind for line in binding)
-    replicas = FIRST if any(line.in_expectation for line in binding) else FEW
+    replicas = FIRST if any(line.structure().in_expectation for line in binding) else FEW
     experiment = _with(experiment, replicas=replicas)
     trace = _run(experiment)
     tally.counts["run"] += 1

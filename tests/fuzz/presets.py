@@ -18,7 +18,7 @@ from engine.measures import named
 from engine.problems.problem import Problem
 from engine.spec import presets, reading
 from engine.spec.experiment import Experiment
-from engine.theory import Direction, Line
+from engine.theory import Direction, Line, on_learner, on_problem
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "engine")]
 
@@ -58,7 +58,7 @@ class Base(NamedTuple):
 
 def lines() -> list[Line]:
     """The lines that a run can violate."""
-    return [line for line in catalogue.defaults("theory") if line.direction in SIDES]
+    return [line for line in catalogue.defaults("theory") if line.structure().direction in SIDES]
 
 
 def said(part: msgspec.Struct) -> Raw:
@@ -122,7 +122,7 @@ def by_rule(some: tuple[Learner, ...]) -> tuple[tuple[Learner, ...], ...]:
 @cache
 def bases_of(line: Line) -> tuple[Base, ...]:
     """The bases on which a line holds."""
-    return tuple(base for base in bases() if line.on_problem(base.experiment).holds)
+    return tuple(base for base in bases() if on_problem(line, base.experiment).holds)
 
 
 @cache
@@ -135,7 +135,7 @@ def bound(line: Line, base: int) -> tuple[Learner, ...]:
 def _is_bound(line: Line, learner: Learner, experiment: Experiment) -> bool:
     """Whether a line binds a learner that may not fit the experiment."""
     try:
-        return line.judged(learner, experiment).holds
+        return on_learner(line, learner, experiment).holds
     except (AssertionError, ValueError, IndexError, KeyError, TypeError):
         return False
 

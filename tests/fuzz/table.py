@@ -16,9 +16,9 @@ def summary(campaign: Campaign) -> str:
     rows += [(f"findings about a {what}", str(count)) for what, count in sorted(found.items())]
     rows += [("findings", str(len(campaign.reports)))]
     tried = [
-        (line.kind, line.direction, str(tally.tried[line.kind]))
+        (line.kind, line.structure().direction, str(tally.tried[line.kind]))
         for line in lines()
-        if line.direction in SIDES and (not campaign.about or line in campaign.about)
+        if line.structure().direction in SIDES and (not campaign.about or line in campaign.about)
     ]
     return "\n\n".join(
         (
