@@ -21,7 +21,7 @@ from engine.spec.experiment import Experiment
 from hadamard_tui.headless import bench
 
 FOLDER = Path(backends.__file__).parent
-BESIDE = {"compiled": ("tiled", "loops"), "preactivations": ("nets",)}
+BESIDE = {"compiled": ("passes", "loops"), "preactivations": ("nets",)}
 """Folders whose code serves one backend alone."""
 
 TURNS = 3

@@ -3,7 +3,7 @@
 What it uses: rows are ±1, so that a factor of a weight is one of two numbers, c + x s; the weights of 32
 targets lie side by side in two AVX-512 registers, so that an example's sign is the same for all of them and
 nothing is summed across lanes; one pass over the weights makes the step along x_k, the products with
-x_{k+1} and ‖w‖² at once, in registers (`engine/backends/tiled/vectors.py`: numba's own vectorising writes
+x_{k+1} and ‖w‖² at once, in registers (`vectors.py`: numba's own vectorising writes
 the sums to memory at every row); the loss over all rows is ‖w‖² − 2 w_t + 1 by Parseval, which in float32
 leaves an error of 3e-6; a spindly net is trained in w = u², whose factors are squares; AdaGrad's sum of
 squares on ±1 is one number for each target. 32 targets at a time are 128 KiB, which stay in the
@@ -13,8 +13,7 @@ What was tried, within an hour: 16, 32 and 64 targets at once (0.074, 0.044, 0.0
 a table of two rows in place of c + x s (0.060), loops unrolled four times (0.044), one weight vector at a
 time as numba vectorises it (`numba_rules.py`, 0.12). At 32 targets EGU takes 0.041 ns for an element and a
 step: for 16 of them a load, a store, a product and three FMAs in 0.66 ns, where four instructions at two a
-cycle and 3 GHz or so would take 0.67. What it does not do is take several examples in one pass over the
-weights: that is the engine's own algorithm.
+cycle and 3 GHz or so would take 0.67.
 
 Mistakes are counted by a fast transform of the same vectors, at the records where the engine counts them,
 since they are part of the job; closed forms leave them out.
@@ -33,8 +32,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from vectors import LANES, above, add, fma, full, load, mul, store, sub
 
-from engine.backends.tiled.vectors import LANES, above, add, fma, full, load, mul, store, sub
 from engine.problems.hadamard_matrices import sylvester
 
 OPTIONS: dict[str, Any] = {"fastmath": {"reassoc", "nsz", "arcp", "contract"}, "nogil": True}

@@ -4,8 +4,7 @@
 Then EGU± for 60 examples and no counts of mistakes: `passes` are those of the engine over its weights,
 `expert` is the loop of `one_target.py` on the same rows, and `floor` says how many times as long each takes
 as the memory takes at least to read and write the weights once for every example, by a triad in the same
-process. The engine passes over them once for six examples, and may be below 1. Runs of 2²⁶ features are
-left out where the memory estimate says that they do not fit.
+process. Runs of 2²⁶ features are left out where the memory estimate says that they do not fit.
 """
 
 from __future__ import annotations

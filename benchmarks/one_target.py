@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-
-from engine.backends.tiled.vectors import LANES, fma, full, load, mul, store, sub
+from vectors import LANES, fma, full, load, mul, store, sub
 
 OPTIONS: dict[str, Any] = {"fastmath": {"reassoc", "nsz", "arcp", "contract"}, "nogil": True}
 BLOCK = 1024

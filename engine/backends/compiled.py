@@ -1,4 +1,4 @@
-"""Compiled passes over tiles of weights, for rules whose steps multiply."""
+"""Compiled passes over weights, for rules whose steps multiply."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import msgspec
 
 from engine.backends import Backend, Needs, weight_vectors, why_no_single_pass
-from engine.backends.tiled.code import code_of
-from engine.backends.tiled.tiles import LEAST
+from engine.backends.passes.code import code_of
 from engine.core import device as devices
 from engine.core.sizes import Sizes
 from engine.measures import Measure
@@ -33,7 +32,7 @@ vectors 5.8 to 7, of eight or more 2.3 to 4.7 ns.
 LEARNING, STARTING = 5, 6
 """Numbers held at once for every weight of a vector that learns, and for those of a start that targets share.
 
-The first are both halves, what is summed of them, labels and a copy.
+The first are both halves, two copies of their difference, and labels.
 """
 
 SAMPLE = 64
@@ -44,7 +43,7 @@ class Compiled(Backend):
     """Rules whose steps multiply, in one pass over single ±1 rows of a Sylvester matrix, with square loss."""
 
     place: ClassVar[int] = 10
-    words: ClassVar[str] = "by a compiled loop over the structure of the instances"
+    words: ClassVar[str] = "by a compiled loop over signs and weights"
     needs: ClassVar[Needs] = Needs(predictions=False, new_tensors=False)
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
@@ -55,8 +54,6 @@ class Compiled(Backend):
         matrix, structure = problem.matrix, problem.matrix.structure()
         if not (structure.is_sylvester and structure.entries_are_signs):
             return f"the instances of {matrix.kind}, as set here, are no ±1 rows of a Sylvester matrix"
-        if matrix.shape()[1] < LEAST:
-            return f"it takes {LEAST} features or more"
         linear = problem.target_structure.linear
         if not linear or problem.labels != "soft" or problem.noise > 0:
             return "labels are not linear in the instances"
@@ -94,9 +91,9 @@ class Compiled(Backend):
         }
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
-        from engine.backends.tiled.blocked_pass import BlockedLearner  # which needs numba
+        from engine.backends.passes.compiled_pass import CompiledLearner  # which needs numba
 
-        return experiment.protocol.training_run(inputs, BlockedLearner)
+        return experiment.protocol.training_run(inputs, CompiledLearner)
 
 
 BACKEND = Compiled()

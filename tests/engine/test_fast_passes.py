@@ -13,7 +13,7 @@ from numba import typeof
 from twins import assert_twins, twins
 
 from engine.backends import backends
-from engine.backends.tiled import blocked_pass, tiles
+from engine.backends.passes import compiled_pass
 from engine.core import catalogue
 from engine.core.cost import DIVERGED
 from engine.core.parts import BadInput
@@ -64,9 +64,10 @@ PASSES = {
     "average": {"protocol": {"kind": "one-pass", "average": True}},
     "few": {"protocol": {"kind": "one-pass", "examples": 5}},
     "several blocks": {"d": 4096, "protocol": {"kind": "one-pass", "examples": 40}},
+    "two features": {"d": 2},
     "four features": {"d": 4},
     "all targets": {"d": 128, "target": "all"},
-    "as many as lanes": {"d": 256, "target": {"kind": "sparse", "r": 3}, "replicas": 3},
+    "shorter than a transposed transform": {"d": 256, "target": {"kind": "sparse", "r": 3}, "replicas": 3},
     "spectrum": {"target": "all", "spectrum": True},
 }
 
@@ -100,7 +101,7 @@ def test_threads_and_pauses_change_nothing_of_a_compiled_pass(monkeypatch):
         learners={"E": COMPILES["egu-pm linear"]}, d=64, target="all", path="compiled", replicas=3
     )
     expected = run(described).curves[0]
-    monkeypatch.setattr(blocked_pass, "WORTH_THREADS", 0)
+    monkeypatch.setattr(compiled_pass, "WORTH_THREADS", 0)
     for threads in (1, 2, 5):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         for step in (1, 7, 1000):
@@ -131,32 +132,21 @@ def test_a_long_vector_in_chunks_is_the_same_by_any_threads_and_that_of_the_stru
 @pytest.mark.parametrize("name", ["CHANGES", "KEPT_AHEAD"])
 def test_the_more_weights_there_are_the_fewer_examples_are_learnt_ahead(name, monkeypatch):
     described = experiment(learners={"E": COMPILES["egu-pm linear"]}, d=64, target="all", path="compiled")
-    counts, learn_ahead = [], blocked_pass.BlockedPass.learn_ahead
+    counts, learn_ahead = [], compiled_pass.CompiledPass.learn_ahead
 
     def counted(self, keep, count):
         counts.append(len(keep))
         learn_ahead(self, keep, count)
 
-    monkeypatch.setattr(blocked_pass.BlockedPass, "learn_ahead", counted)
+    monkeypatch.setattr(compiled_pass.CompiledPass, "learn_ahead", counted)
     monkeypatch.setattr(mistakes, "MOST_CELLS", 0)  # no counts of mistakes in between
     expected = run(described).curves[0]
     most = max(counts)
     counts.clear()
-    monkeypatch.setattr(blocked_pass, name, 1)
+    monkeypatch.setattr(compiled_pass, name, 1)
     curve = run(described).curves[0]
-    assert 0 < max(counts) <= tiles.MOST_BITS < most
+    assert max(counts) == 1 < most
     np.testing.assert_allclose(curve.mean("loss"), expected.mean("loss"), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", ["egu linear", "private-rates linear", "gd spindly"])
-@pytest.mark.parametrize(("target", "d"), [("feature", 4), ("all", 128)])
-def test_members_that_fill_a_tile_alone_are_those_of_the_matrix(name, target, d):
-    """One weight vector, or one per lane: there tiles are laid out like the vectors themselves."""
-    target = {"kind": "feature", "index": 0} if target == "feature" else target
-    [(curve, twin)] = twins("compiled", learners={name: COMPILES[name]}, target=target, d=d, replicas=1)
-    np.testing.assert_allclose(curve.mean("loss"), twin.mean("loss"), rtol=0, atol=1e-9)
-    np.testing.assert_allclose(curve.mean("error"), twin.mean("error"), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(curve.weights, twin.weights, rtol=0, atol=1e-9)
 
 
 WILD = {
@@ -211,7 +201,7 @@ def test_only_rules_with_a_scalar_step_go_one_by_one():
     assert served == {"gd", "sgd", "adagrad", "sign"}
 
 
-def test_errors_counted_by_a_blocked_pass_are_those_of_predictions(monkeypatch):
+def test_errors_counted_by_a_compiled_pass_are_those_of_predictions(monkeypatch):
     words = {"learners": {"E": COMPILES["egu linear"]}, "d": 64, "target": "all", "replicas": 2}
     monkeypatch.setattr(mistakes, "MOST_CELLS", 0)
     [(curve, twin)] = twins("compiled", **words)
@@ -237,7 +227,6 @@ def test_errors_counted_by_a_blocked_pass_are_those_of_predictions(monkeypatch):
         ),
         ({"protocol": {"kind": "one-pass", "batch": 2}}, "single examples"),
         ({"protocol": {"kind": "epochs", "epochs": 2}}, "single examples"),
-        ({"d": 2, "target": {"kind": "feature", "index": 0}}, "4 features or more"),
     ],
 )
 def test_a_pass_that_cannot_be_compiled_is_refused_with_the_reason(words, reason):
@@ -269,13 +258,13 @@ def test_where_the_package_cannot_be_written_to_loops_are_kept_in_the_cache_fold
     own_folders, monkeypatch
 ):
     monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "UserWideCacheLocator")  # what numba takes last
-    program = "from engine.backends.tiled import kernels; print(kernels.blocked_pass._cache.cache_path)"
+    program = "from engine.backends.passes import kernels; print(kernels.learn._cache.cache_path)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.stdout.startswith(str(own_folders)), done.stderr
 
 
 def test_where_nothing_can_be_kept_every_process_compiles_for_itself(monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "ZipCacheLocator")  # no place for what is in no archive
-    program = "from engine.backends.tiled import kernels; print(type(kernels.blocked_pass._cache).__name__)"
+    program = "from engine.backends.passes import kernels; print(type(kernels.learn._cache).__name__)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert (done.stdout.strip(), done.returncode) == ("NullCache", 0), done.stderr

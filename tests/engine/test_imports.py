@@ -32,9 +32,8 @@ TERMINAL = ("textual", "rich", "plotext", "typer", "hadamard_tui")
 COMPILED = {
     "engine.backends.loops",
     "engine.backends.nets.trained_group",
-    "engine.backends.tiled.blocked_pass",
-    "engine.backends.tiled.kernels",
-    "engine.backends.tiled.vectors",
+    "engine.backends.passes.compiled_pass",
+    "engine.backends.passes.kernels",
 }
 """What needs numba, and is imported when a run takes that backend."""
 

@@ -49,7 +49,7 @@ FAST = {
     "ByPredictions of bits": {"matrix": "hadamard01", "learners": {"EG": {"update": "eg"}}},
     "ByPredictions of fresh models": {**GD, "train_loss": True, "protocol": FRESH},
     "ChangeEvaluator": {**GD, "path": "one-by-one"},
-    "BlockedEvaluator": {"learners": {"EGU": {"update": "egu"}}, "path": "compiled", "d": 64},
+    "CompiledEvaluator": {"learners": {"EGU": {"update": "egu"}}, "path": "compiled", "d": 64},
     "across targets": {**GD, "target": "all", "spectrum": True, "path": "dense"},
 }
 
@@ -61,8 +61,8 @@ def test_the_fast_ways_record_what_measures_say_of_the_hypothesis(way, monkeypat
     fast = run(described).curves[0]
     monkeypatch.setattr(recorder, "evaluator", Nothing)
     monkeypatch.setattr(one_by_one, "ChangeEvaluator", Nothing)
-    if way == "BlockedEvaluator":
-        monkeypatch.setattr("engine.backends.tiled.blocked_pass.BlockedEvaluator", Nothing)
+    if way == "CompiledEvaluator":
+        monkeypatch.setattr("engine.backends.passes.compiled_pass.CompiledEvaluator", Nothing)
     slow = run(described).curves[0]
     assert {"loss"} < set(fast.measures) == set(slow.measures)
     for measure in fast.measures:

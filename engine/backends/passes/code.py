@@ -10,7 +10,7 @@ from engine.core.compiled_code import CompiledCode
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
 
-SOURCES = tuple(Path(__file__).with_name(name) for name in ("kernels.py", "vectors.py"))
+SOURCES = (Path(__file__).with_name("kernels.py"),)
 
 
 def code_of(learner: Learner, dtype: str) -> CompiledCode:

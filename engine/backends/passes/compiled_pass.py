@@ -1,0 +1,264 @@
+"""A hypothesis that takes signed examples by a compiled loop, many at a time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.backends.loops import kept_at
+from engine.backends.passes.code import code_of
+from engine.backends.passes.kernels import LOW, Members, Records, learn, sylvester_rows
+from engine.core.cost import square_lengths
+from engine.core.lazy import torch
+from engine.hypotheses.hypothesis import Weighted
+from engine.problems.instances import Instances
+from engine.problems.sylvester import Sylvester
+from engine.training.descent import Descent
+from engine.training.evaluators import Measures
+from engine.training.evaluators.mistakes import Mistakes
+from engine.training.recorder import Recorder
+from engine.training.training_inputs import TrainingInputs
+
+WORTH_THREADS = 1 << 18
+"""Fewer changes of weights than this stay on one thread."""
+
+AHEAD, CHANGES = 128, 1 << 26
+"""Examples that are learnt ahead at most, and changes of weights that they make at most, or about so many."""
+
+KEPT_AHEAD = 32 << 20
+"""Bytes of weights that are kept of examples learnt ahead at most, or of one of them."""
+
+COUNT = 16
+"""Counting the predictions of all rows costs about as much as so many examples."""
+
+
+class Reached(NamedTuple):
+    """What is known of the weights after an example."""
+
+    losses: torch.Tensor
+    """The means of ‖w − w*‖² over targets, [R, V]."""
+    kept: torch.Tensor | None = None
+    """The weights of the first replica and target [V, d], if they are to be kept."""
+    right: torch.Tensor | None = None
+    """How many of all rows are right, less how many are wrong [B], if they are counted."""
+
+
+class CompiledPass:
+    """A learner whose steps on ±1 examples are a `MultiplicativeStep`, with labels xᵀw* and square loss.
+
+    The examples are rows of Sylvester's matrix, on all of which the average loss is ‖w − w*‖².
+    """
+
+    def __init__(self, inputs: TrainingInputs, examples: Instances, counts: bool) -> None:
+        """For these examples of the data; mistakes are counted first here, if they are."""
+        learner, data = inputs.learner, inputs.data
+        assert learner.architecture is not None, "Learner admits no other combination"
+        assert learner.update is not None, "Learner admits no other combination"
+        multiplicative_step = learner.update.multiplicative_step(learner.architecture)
+        assert multiplicative_step is not None, "only a learner with a multiplicative_step is served"
+        assert data.w_star is not None, "only labels that are xᵀw* are served"
+        assert isinstance(examples, Sylvester), "only rows of Sylvester's matrix are served"
+        start = Descent(replace(inputs, data=replace(data, labels=data.labels[:: data.targets], targets=1)))
+        self._data, self.examples = data, examples
+        halves = multiplicative_step.halves(start.params, start.state)  # the same for all targets, [R·V, d]
+        if multiplicative_step.power == 2:
+            halves = tuple(half.square() for half in halves)
+        weights = halves[0] - halves[1] if len(halves) == 2 else halves[0]
+        self._halves = torch.stack(halves, 1).repeat_interleave(data.targets, 0)
+        self._places, self._sizes = (
+            part[:, None].expand(-1, data.variants, -1, -1).reshape(len(self._halves), -1).contiguous()
+            for part in data.w_star
+        )
+        places = self._places[:, None].expand(-1, len(halves), -1)
+        self._apart = self._halves.gather(2, places)
+        self._halves.scatter_(2, places, 0.0)
+        rate = next(iter(start.rates.values()))  # both halves have the same
+        rates = np.broadcast_to(np.asarray(rate, np.float64).reshape(-1), len(weights))
+        self._members = Members(
+            self._halves.numpy(),
+            self._apart.numpy(),
+            self._places.numpy(),
+            self._sizes.numpy(),
+            np.repeat(2 * multiplicative_step.scale * rates, data.targets),
+            exponential=multiplicative_step.exponential,
+            squared=multiplicative_step.power == 2,
+        )
+        self._learnt = 0
+        self._labels = self._turned_labels() if counts else np.empty((data.replicas, 1, 0), np.int8)
+        self.to_come: deque[Reached] = deque()
+        _, _, right = self._learn([False], [counts])
+        dtype = str(weights.dtype).removeprefix("torch.")
+        code_of(learner, dtype).note(*kept_at(sylvester_rows), *kept_at(learn))
+        losses = data.over_targets(self._losses()[None])[0]
+        self.reached = Reached(losses, weights[: data.variants], right[0] if counts else None)
+
+    def _losses(self) -> torch.Tensor:
+        """‖w − w*‖² [R·B], in float64."""
+        errors_apart = _difference(self._apart) - self._sizes
+        return square_lengths(errors_apart) + square_lengths(_difference(self._halves))
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether `step` has come to the last of the examples that were learnt ahead."""
+        return not self.to_come
+
+    @property
+    def at_once(self) -> int:
+        """How many examples may be learnt ahead."""
+        kept = self._data.variants * self._halves[0, 0].nbytes
+        return min(AHEAD, max(1, min(CHANGES // self._halves.numel(), KEPT_AHEAD // kept)))
+
+    def learn_ahead(self, keep: Sequence[bool], count: Sequence[bool]) -> None:
+        """Learn the next examples, one per entry.
+
+        After those marked the first weights are kept, and predictions of all rows are counted.
+        """
+        losses, weights, right = self._learn([False, *keep], [False, *count])
+        kept, counted = iter(weights), iter(right)
+        for loss, is_kept, is_counted in zip(self._data.over_targets(losses), keep, count, strict=True):
+            self.to_come.append(
+                Reached(loss, next(kept) if is_kept else None, next(counted) if is_counted else None)
+            )
+
+    def _learn(
+        self, keep: Sequence[bool], count: Sequence[bool]
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Losses [K, B] after each of the next K examples, and weights and counts before them and after each.
+
+        Weights [slots, V, d] where they are to be kept, and counts [slots, B] where they are to be made.
+        """
+        steps, (members, _, d) = len(keep) - 1, self._halves.shape
+        numbers = slice(self._learnt, self._learnt + steps)
+        signs = np.empty((self._data.replicas, steps, d), np.int8)
+        rows, row_signs = self.examples.order[:, numbers], self.examples.row_signs[:, numbers]
+        sylvester_rows(rows.numpy(), row_signs.numpy(), signs)
+        weights = self._halves.new_empty(sum(keep), self._data.variants, d)
+        losses = torch.empty(steps, members, dtype=torch.float64)
+        right = torch.empty(sum(count), members, dtype=torch.float64)
+        records = Records(
+            losses.numpy(),
+            _slots(keep),
+            weights.numpy(),
+            self._data.targets,
+            _slots(count),
+            right.numpy(),
+            self._labels,
+            torch.finfo(weights.dtype).eps ** 0.5,
+        )
+        self._in_shares(signs, records, steps + COUNT * sum(count))
+        self._learnt += steps
+        return losses, weights, right.mul_(self._data.instances.n / d)
+
+    def _in_shares(self, signs: NDArray[np.int8], records: Records, passes: int) -> None:
+        """Have all members learn examples, which takes about so many passes over them, on all threads."""
+        worth = self._halves.numel() * passes >= WORTH_THREADS
+        threads = min(len(self._halves), torch.get_num_threads() if worth else 1)
+        ends = (len(self._halves) * share // threads for share in range(threads + 1))
+
+        def learn_share(members: tuple[int, int]) -> None:
+            scratch = self._halves.new_empty(2, self._halves.shape[2]).numpy()
+            learn(self._members, signs, records, scratch, *members)
+
+        if threads == 1:
+            learn_share((0, len(self._halves)))
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(learn_share, pairwise(ends)):
+                pass
+
+    def step(self) -> None:
+        """Go on to the next of the examples that were learnt ahead."""
+        self.reached = self.to_come.popleft()
+
+    def kept(self) -> torch.Tensor:
+        """The weights of the first replica and target [V, d]."""
+        assert self.reached.kept is not None, "it is declared before where these will be needed"
+        return self.reached.kept
+
+    def weights(self) -> torch.Tensor:
+        """The weights [B, d]."""
+        assert self.exhausted, "examples are learnt ahead up to where these will be needed"
+        return _difference(self._halves).scatter(1, self._places, _difference(self._apart))
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n]."""
+        return instances.products(self.weights())
+
+    def right(self) -> torch.Tensor:
+        """How many rows are predicted on the side of their ±1 labels, less how many on the other, [B]."""
+        assert self.reached.right is not None, "it is declared before where this will be needed"
+        return self.reached.right
+
+    def _turned_labels(self) -> NDArray[np.int8]:
+        """The ±1 labels xᵀw* of Sylvester's rows [R, targets, d], in the order of `transform`."""
+        rows = self._data.instances
+        assert isinstance(rows, Sylvester), "only Sylvester's rows are served"
+        assert self._data.w_star is not None, "only labels that are xᵀw* are served"
+        labels = rows.of_matrix(*self._data.w_star).sign_().to(torch.int8)
+        if rows.d >= LOW * LOW:
+            labels = labels.view(*labels.shape[:2], -1, LOW).mT.flatten(2)
+        turned: NDArray[np.int8] = labels.contiguous().numpy()
+        return turned
+
+
+def _difference(halves: torch.Tensor) -> torch.Tensor:
+    """a − b of [B, 2, d], and a of [B, 1, d]."""
+    return halves[:, 0] - halves[:, 1] if halves.shape[1] == 2 else halves[:, 0]
+
+
+def _slots(marked: Sequence[bool]) -> NDArray[np.int64]:
+    """The number of each that is marked, counted among these, and −1 of others."""
+    places = np.array(marked, bool)
+    return np.where(places, places.cumsum() - 1, -1)
+
+
+class CompiledEvaluator:
+    """Mean square loss, and mistakes, as the pass itself computes them."""
+
+    serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
+
+    def __init__(self, mistakes: Mistakes) -> None:
+        self._mistakes = mistakes
+        self._losses: list[torch.Tensor] = []
+
+    def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
+        assert isinstance(hypothesis, CompiledPass), "only a compiled pass computes its losses"
+        self._losses.append(hypothesis.reached.losses)
+        self._mistakes.count_by(hypothesis.right)
+
+    def looks(self, record: int) -> bool:
+        return False  # the pass itself counts mistakes
+
+    def measured(self) -> Measures:
+        losses, self._losses = self._losses, []
+        return ({"loss": [torch.stack(losses)]} if losses else {}) | self._mistakes.measured()
+
+
+class CompiledLearner:
+    """A learner that takes single examples in their order, many of them in one compiled pass."""
+
+    def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
+        data = inputs.data
+        self._mistakes = Mistakes(data, inputs.loss, records, inputs.measures)
+        examples = data.instances if order is None else data.instances.pick(order)
+        self.hypothesis = CompiledPass(inputs, examples, self._mistakes.counts(0))
+        self.recorder = Recorder(inputs, self.hypothesis, records, order, CompiledEvaluator(self._mistakes))
+        self._records = records
+
+    def learn(self, k: int) -> Iterable[None]:
+        """Go on to example number k; where it was not learnt ahead, learn up to what is needed next."""
+        if self.hypothesis.exhausted:
+            end = min(self._records, k + self.hypothesis.at_once)
+            last = next((record for record in range(k, end) if self.recorder.looks(record)), end - 1)
+            some = range(k, last + 1)
+            keep, count = map(self.recorder.keeps, some), map(self._mistakes.counts, some)
+            self.hypothesis.learn_ahead([*keep], [*count])
+        self.hypothesis.step()
+        return ()
