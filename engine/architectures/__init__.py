@@ -49,6 +49,62 @@ class HiddenLayers(NamedTuple):
     """C_w, the variance of weights times their fan-in, of the layer that follows each of them."""
 
 
+class ArchitectureStructure(NamedTuple):
+    """What an architecture declares of itself. With the defaults no theorem binds a learner."""
+
+    by_inner_products: bool = False
+    """Whether all that it sees of an instance are inner products with others: no rotation changes these,
+    whatever rule trains it."""
+
+    trains_weights: bool = False
+    """Whether a prediction is xᵀw, of a tensor `w` [B, d] that starts at 0 and is all that is trained."""
+
+    power: int | None = None
+    """L if it is xᵀ(u^L − v^L), or xᵀu^L, of tensors [B, d] that are all that is trained; None if not."""
+
+    starts_at_zero: bool = False
+    """Whether all weights of a single layer start at 0; then they start alike and with fixed inputs, too."""
+
+    starts_alike: bool = False
+    """Whether every trained tensor has one number for each feature, the same for all at the start."""
+
+    fixed_input_start: bool = False
+    """Whether every draw starts with the same weights of the inputs: then a draw favours no feature."""
+
+    exchanges_on_flips: bool = False
+    """Whether −x_i does with two tensors [B, d] what x_i does with their entries i exchanged.
+
+    They start alike, and their gradients are exchanged, too.
+    """
+
+    rate_of_weights: float | None = None
+    """c if gradient descent with a small rate η multiplies the weights w by about exp(−c η ∂L/∂w).
+
+    From w = 1/d, all of them; None if it does anything else.
+    """
+
+    signals: Signals | None = None
+    """The law of its signals at the start; None if it is not that of a Gaussian fully connected net."""
+
+    hidden_layers: HiddenLayers | None = None
+    """The hidden layers of a fully connected net; None if it is no such net."""
+
+    affine: bool = False
+    """Whether a prediction is made by layers z = Wa + b alone, as `affine_layers` has them."""
+
+    layered: bool = False
+    """Whether every trained tensor is that of a layer z = Wa, of which `through` says the rest."""
+
+    keeps_determinant: bool = False
+    """Whether weights are a product of square matrices, each of determinant > 0 at the start.
+
+    No gradient flow changes the sign of it: factors keep their rank as long as it goes on.
+    """
+
+    is_relu_layer: bool = False
+    """Whether it is Σ_j a_j relu(w_jᵀx + b_j) + c, all of it trained, and b and c under no penalty."""
+
+
 class Architecture(Part, frozen=True):
     """A parametrised function of an instance x ∈ ℝ^d.
 
@@ -58,23 +114,10 @@ class Architecture(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(
         (
             "invariance",
+            "structure",
             "linear_layers",
             "layers_on_features",
-            "by_inner_products",
-            "starts_at_zero",
-            "starts_alike",
-            "fixed_input_start",
-            "exchanges_on_flips",
-            "rate_of_weights",
-            "signals",
             "kernel_at_start",
-            "hidden_layers",
-            "affine",
-            "trains_weights",
-            "power",
-            "layered",
-            "is_relu_layer",
-            "keeps_determinant",
         )
     )
     shortcuts: ClassVar[frozenset[str]] = frozenset(
@@ -89,6 +132,10 @@ class Architecture(Part, frozen=True):
             "affine_layers",
         )
     )
+
+    def structure(self) -> ArchitectureStructure:
+        """What it declares of itself. A member replaces fields of `super().structure()`."""
+        return ArchitectureStructure()
 
     @property
     def outputs(self) -> int:
@@ -115,86 +162,6 @@ class Architecture(Part, frozen=True):
     def layers_on_features(self, d: int) -> int | None:
         """The same of features φ(x) that are fixed beforehand and no part of the training."""
         return self.linear_layers(d)
-
-    @property
-    def by_inner_products(self) -> bool:
-        """Whether all that it sees of an instance are inner products with others: no rotation changes these,
-        whatever rule trains it."""
-        return False
-
-    @property
-    def trains_weights(self) -> bool:
-        """Whether a prediction is xᵀw, of a tensor `w` [B, d] that starts at 0 and is all that is trained."""
-        return False
-
-    @property
-    def power(self) -> int | None:
-        """L if it is xᵀ(u^L − v^L), or xᵀu^L, of tensors [B, d] that are all that is trained; None if not."""
-        return None
-
-    @property
-    def starts_at_zero(self) -> bool:
-        """Whether all weights of a single layer start at 0."""
-        return False
-
-    @property
-    def starts_alike(self) -> bool:
-        """Whether every trained tensor has one number for each feature, the same for all at the start."""
-        return self.starts_at_zero
-
-    @property
-    def fixed_input_start(self) -> bool:
-        """Whether every draw starts with the same weights of the inputs: then a draw favours no feature."""
-        return self.starts_at_zero
-
-    @property
-    def exchanges_on_flips(self) -> bool:
-        """Whether −x_i does with two tensors [B, d] what x_i does with their entries i exchanged.
-
-        They start alike, and their gradients are exchanged, too.
-        """
-        return False
-
-    @property
-    def rate_of_weights(self) -> float | None:
-        """c if gradient descent with a small rate η multiplies the weights w by about exp(−c η ∂L/∂w).
-
-        From w = 1/d, all of them; None if it does anything else.
-        """
-        return None
-
-    @property
-    def signals(self) -> Signals | None:
-        """The law of its signals at the start; None if it is not that of a Gaussian fully connected net."""
-        return None
-
-    @property
-    def hidden_layers(self) -> HiddenLayers | None:
-        """The hidden layers of a fully connected net; None if it is no such net."""
-        return None
-
-    @property
-    def affine(self) -> bool:
-        """Whether a prediction is made by layers z = Wa + b alone, as `affine_layers` has them."""
-        return False
-
-    @property
-    def layered(self) -> bool:
-        """Whether every trained tensor is that of a layer z = Wa, of which `through` says the rest."""
-        return False
-
-    @property
-    def keeps_determinant(self) -> bool:
-        """Whether weights are a product of square matrices, each of determinant > 0 at the start.
-
-        No gradient flow changes the sign of it: factors keep their rank as long as it goes on.
-        """
-        return False
-
-    @property
-    def is_relu_layer(self) -> bool:
-        """Whether it is Σ_j a_j relu(w_jᵀx + b_j) + c, all of it trained, and b and c under no penalty."""
-        return False
 
     def kernel_at_start(self, d: int) -> dict[str, float] | None:
         """What every trained tensor has of the tangent kernel at the start, over xᵀx̃, by its name.

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, Start
+from engine.architectures import Architecture, ArchitectureStructure, Start
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import MOST_LAYERS, Verdict
@@ -32,9 +32,8 @@ class Conv(Architecture, frozen=True, tag="conv"):
     ] = "gaussian"
     scale: Annotated[float, Meta(gt=0, title="scale s", description="size of the start")] = 1.0
 
-    @property
-    def fixed_input_start(self) -> bool:
-        return self.init == "identity"
+    def structure(self) -> ArchitectureStructure:
+        return super().structure()._replace(fixed_input_start=self.init == "identity")
 
     @property
     def layers(self) -> tuple[str, ...]:

@@ -11,7 +11,14 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.architectures import Architecture, HiddenLayers, LayerSignals, Signals, Start
+from engine.architectures import (
+    Architecture,
+    ArchitectureStructure,
+    HiddenLayers,
+    LayerSignals,
+    Signals,
+    Start,
+)
 from engine.core.activations import KINKED, Activation, kinked, sent_back, transfer
 from engine.core.groups import PERMUTATIONS, TRIVIAL
 from engine.core.lazy import torch
@@ -187,7 +194,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return self.activation == "identity" and not self.has_biases
 
     @property
-    def is_relu_layer(self) -> bool:
+    def _is_relu_layer(self) -> bool:
         one = len(self.hidden) == self.outputs == 1 and self.activation == "relu"
         free = self.has_biases and self.output_bias and not self.l2_penalty
         return one and free and self.parametrisation == "standard"
@@ -238,15 +245,22 @@ class Dense(Architecture, frozen=True, tag="dense"):
             case _:
                 return Scaling()
 
-    @property
-    def fixed_input_start(self) -> bool:
-        return self.init in ("zero", "identity")
+    def structure(self) -> ArchitectureStructure:
+        declared = super().structure()
+        return declared._replace(
+            fixed_input_start=self.init in ("zero", "identity"),
+            signals=self._signals_at_start,
+            hidden_layers=HiddenLayers(self.activation, tuple(size**2 for size in self._sizes()[1:])),
+            affine=True,
+            layered=True,
+            is_relu_layer=self._is_relu_layer,
+        )
 
     def linear_layers(self, d: int) -> int | None:
         return len(self.hidden) + 1 if self.is_linear and self.outputs == 1 else None
 
     @property
-    def signals(self) -> Signals | None:
+    def _signals_at_start(self) -> Signals | None:
         if self.init != "gaussian" or self.output_signs or self.alternating_biases:
             return None
         if self.parametrisation not in ("standard", "ntk"):
@@ -258,10 +272,6 @@ class Dense(Architecture, frozen=True, tag="dense"):
             for number, variance in zip(self._numbers, self._each(self.cb), strict=True)
         )
         return Signals(self.activation, self.hidden, cw, cb, self.parametrisation == "standard")
-
-    @property
-    def hidden_layers(self) -> HiddenLayers:
-        return HiddenLayers(self.activation, tuple(size**2 for size in self._sizes()[1:]))
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -435,10 +445,6 @@ class Dense(Architecture, frozen=True, tag="dense"):
                 left = params[name] if left is None else left @ params[name]
         return {name: gradients[name] for name in names}
 
-    @property
-    def affine(self) -> bool:
-        return True
-
     def affine_layers(self, params: Params) -> list[tuple[torch.Tensor, torch.Tensor]]:
         layers = []
         for number in self._numbers:
@@ -448,10 +454,6 @@ class Dense(Architecture, frozen=True, tag="dense"):
             bias = params.get(f"b{number}")
             layers.append((weights, torch.zeros_like(weights[..., 0]) if bias is None else bias[..., 0]))
         return layers
-
-    @property
-    def layered(self) -> bool:
-        return True
 
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]

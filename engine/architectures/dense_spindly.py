@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, Start
+from engine.architectures import Architecture, ArchitectureStructure, Start
 from engine.architectures.spindly import chains
 from engine.core.groups import PERMUTATIONS, TRIVIAL
 from engine.core.lazy import torch
@@ -38,9 +38,8 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
     scale: Annotated[float, Meta(gt=0, title="scale s", description="size of the first layer's start")] = 1.0
     w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/h, signed 1/(2h)")] = None
 
-    @property
-    def fixed_input_start(self) -> bool:
-        return self.init == "identity"
+    def structure(self) -> ArchitectureStructure:
+        return super().structure()._replace(fixed_input_start=self.init == "identity")
 
     @property
     def layers(self) -> tuple[str, ...]:

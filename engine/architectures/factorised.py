@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, Start
+from engine.architectures import Architecture, ArchitectureStructure, Start
 from engine.core.factors import Pair, no_pair, pair_of
 from engine.core.groups import rotations
 from engine.core.lazy import torch
@@ -55,14 +55,13 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
             return f"an orthogonal start needs {least} hidden units, and there are {self.width}"
         return None
 
-    @property
-    def keeps_determinant(self) -> bool:
+    def structure(self) -> ArchitectureStructure:
         square = self.factors is None or self.factors[0] == self.factors[1]
-        return self.init == "identity" and self.width is None and square
-
-    @property
-    def fixed_input_start(self) -> bool:
-        return self.init != "gaussian"
+        declared = super().structure()
+        return declared._replace(
+            keeps_determinant=self.init == "identity" and self.width is None and square,
+            fixed_input_start=self.init != "gaussian",
+        )
 
     @property
     def layers(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.architectures import Architecture, HiddenLayers, Signals, Start
+from engine.architectures import Architecture, ArchitectureStructure, HiddenLayers, Signals, Start
 from engine.core.activations import Activation, transfer
 from engine.core.lazy import torch
 from engine.core.params import Params
@@ -34,20 +34,20 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     ] = 1.0
     cb: Annotated[float, Meta(ge=0, le=LARGEST, title="C_b", description="variance of biases")] = 0.0
 
-    @property
-    def by_inner_products(self) -> bool:
-        return True
-
-    @property
-    def signals(self) -> Signals:
+    def structure(self) -> ArchitectureStructure:
         layers = self.depth + 1
-        return Signals(
-            self.activation, (self.width,) * self.depth, (self.cw,) * layers, (self.cb,) * layers, False
+        declared = super().structure()
+        return declared._replace(
+            by_inner_products=True,
+            signals=Signals(
+                self.activation,
+                (self.width,) * self.depth,
+                (self.cw,) * layers,
+                (self.cb,) * layers,
+                False,
+            ),
+            hidden_layers=HiddenLayers(self.activation, (self.cw,) * self.depth),
         )
-
-    @property
-    def hidden_layers(self) -> HiddenLayers:
-        return HiddenLayers(self.activation, (self.cw,) * self.depth)
 
     @property
     def layers(self) -> tuple[str, ...]:

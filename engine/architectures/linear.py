@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.architectures import Architecture, LayerSignals, Start
+from engine.architectures import Architecture, ArchitectureStructure, LayerSignals, Start
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -23,13 +23,15 @@ class Linear(Architecture, frozen=True, tag="linear"):
     def linear_layers(self, d: int) -> int:
         return 1
 
-    @property
-    def trains_weights(self) -> bool:
-        return True
-
-    @property
-    def starts_at_zero(self) -> bool:
-        return True
+    def structure(self) -> ArchitectureStructure:
+        declared = super().structure()
+        return declared._replace(
+            trains_weights=True,
+            starts_at_zero=True,
+            starts_alike=True,
+            fixed_input_start=True,
+            layered=True,
+        )
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -57,10 +59,6 @@ class Linear(Architecture, frozen=True, tag="linear"):
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
         return {"w": instances.combine(slope(self.predict(params, instances)))}
-
-    @property
-    def layered(self) -> bool:
-        return True
 
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]

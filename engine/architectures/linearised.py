@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.architectures import LayerSignals, Start
+from engine.architectures import Architecture, ArchitectureStructure, LayerSignals, Start
 from engine.architectures.dense import Dense
 from engine.core.activations import sent_back
 from engine.core.lazy import torch
@@ -26,17 +26,14 @@ class Linearised(Dense, frozen=True, tag="linearised"):
     change of its features. Source: Jacot, Gabriel, Hongler 2018; theory-bias.md §§43, 45.
     """
 
-    @property
-    def fixed_input_start(self) -> bool:
-        return super().fixed_input_start
+    def structure(self) -> ArchitectureStructure:
+        return Architecture.structure(self)._replace(
+            fixed_input_start=super().structure().fixed_input_start, layered=True
+        )
 
     @property
     def is_linear(self) -> bool:
         return False
-
-    @property
-    def layered(self) -> bool:
-        return True
 
     def start(self, stream: Stream, d: int) -> Start:
         tensors = super().start(stream, d)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, Start
+from engine.architectures import Architecture, ArchitectureStructure, Start
 from engine.core.activations import KINKED, Activation, kinked, transfer, with_slope
 from engine.core.lazy import torch
 from engine.core.params import Params
@@ -39,9 +39,9 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
     def linear_layers(self, d: int) -> int | None:
         return 1 if self.activation == "identity" else None
 
-    @property
-    def starts_at_zero(self) -> bool:
-        return self.init == "zero"
+    def structure(self) -> ArchitectureStructure:
+        zero = self.init == "zero"
+        return super().structure()._replace(starts_at_zero=zero, starts_alike=zero, fixed_input_start=zero)
 
     @property
     def layers(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import HiddenLayers, Start
+from engine.architectures import Architecture, ArchitectureStructure, Start
 from engine.architectures.dense import Dense
 from engine.core.groups import PERMUTATIONS, SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
@@ -38,17 +38,15 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         Meta(title="of", description="each feature over the rows, or each instance over its entries"),
     ] = "features"
 
-    @property
-    def fixed_input_start(self) -> bool:
-        return super().fixed_input_start
+    def structure(self) -> ArchitectureStructure:
+        dense = super().structure()
+        return Architecture.structure(self)._replace(
+            fixed_input_start=dense.fixed_input_start, hidden_layers=dense.hidden_layers
+        )
 
     @property
     def is_linear(self) -> bool:
         return False
-
-    @property
-    def hidden_layers(self) -> HiddenLayers:
-        return super().hidden_layers
 
     def start(self, stream: Stream, d: int) -> Start:
         shape = stream.replicas, 1, d

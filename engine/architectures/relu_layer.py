@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, Start
+from engine.architectures import Architecture, ArchitectureStructure, Start
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import LARGEST, Count, Positive, Verdict
@@ -26,8 +26,6 @@ class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
     max(∫|f″|, |f′(−∞) + f′(∞)|). Source: SESS19; theory-bias.md §51.
     """
 
-    is_relu_layer: ClassVar[bool] = True
-
     width: Annotated[Count, Meta(title="width n", description="hidden units")] = 100
     scale: Annotated[Positive, Meta(title="scale s", description="of all weights at the start")] = 0.1
     reach: Annotated[
@@ -37,6 +35,9 @@ class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
         float,
         Meta(ge=0, le=LARGEST, title="L2 penalty λ", description="adds λ/2 Σ(a² + ‖w‖²) to the loss"),
     ] = 0.0
+
+    def structure(self) -> ArchitectureStructure:
+        return super().structure()._replace(is_relu_layer=True)
 
     @property
     def penalised_layers(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, Start
+from engine.architectures import Architecture, ArchitectureStructure, Start
 from engine.core.groups import PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
@@ -43,25 +43,15 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
     signed: Annotated[bool, Meta(title="signed", description="w = u^L − v^L can be negative")] = False
     w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/d, signed 1/(2d)")] = None
 
-    @property
-    def rate_of_weights(self) -> float | None:
-        return 4.0 if self.depth == 2 and not self.signed and self.w0 is None else None
-
-    @property
-    def power(self) -> int:
-        return self.depth
-
-    @property
-    def starts_alike(self) -> bool:
-        return True
-
-    @property
-    def fixed_input_start(self) -> bool:
-        return True
-
-    @property
-    def exchanges_on_flips(self) -> bool:
-        return self.signed
+    def structure(self) -> ArchitectureStructure:
+        declared = super().structure()
+        return declared._replace(
+            rate_of_weights=4.0 if self.depth == 2 and not self.signed and self.w0 is None else None,
+            power=self.depth,
+            starts_alike=True,
+            fixed_input_start=True,
+            exchanges_on_flips=self.signed,
+        )
 
     @property
     def layers(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.architectures import Architecture, Start
+from engine.architectures import Architecture, ArchitectureStructure, Start
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -43,16 +43,11 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
     def layers(self) -> tuple[str, ...]:
         return ("W1", "W2")
 
-    @property
-    def fixed_input_start(self) -> bool:
-        return True
+    def structure(self) -> ArchitectureStructure:
+        return super().structure()._replace(fixed_input_start=True, by_inner_products=True)
 
     def layers_on_features(self, d: int) -> int:
         return 2
-
-    @property
-    def by_inner_products(self) -> bool:
-        return True
 
     def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
         hidden = d // 2 + 1

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, Start
+from engine.architectures import Architecture, ArchitectureStructure, Start
 from engine.core.groups import PERMUTATIONS, SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
@@ -31,13 +31,8 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
     ] = "zero"
     w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/(2d), equal 1/d")] = None
 
-    @property
-    def starts_alike(self) -> bool:
-        return True
-
-    @property
-    def fixed_input_start(self) -> bool:
-        return True
+    def structure(self) -> ArchitectureStructure:
+        return super().structure()._replace(starts_alike=True, fixed_input_start=True)
 
     @property
     def layers(self) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ class ByResponses(Backend):
         rule, net = learner.update, learner.architecture
         if rule is None or net is None:
             return "it trains an architecture by an update rule"
-        if rule.response(1) is None or not net.trains_weights:
+        if rule.response(1) is None or not net.structure().trains_weights:
             return "its steps are not known to be sums of the gradients so far, of a linear neuron"
         if experiment.protocol.schedule().drawn_independently:
             return "examples may come twice"

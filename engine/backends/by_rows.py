@@ -53,7 +53,7 @@ class ByRows(Backend):
         if rule is None or net is None:
             return "it trains an architecture by an update rule"
         along = experiment.problem.matrix.structure().entries_are_signs or rule.along_gradients
-        if rule.scalar_step(net) is None or rule.own_start or not net.starts_at_zero or not along:
+        if rule.scalar_step(net) is None or rule.own_start or not net.structure().starts_at_zero or not along:
             return "its steps are not known to be multiples of single examples"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 

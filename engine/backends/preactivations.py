@@ -87,8 +87,9 @@ class Preactivations(Backend):
 
 def _is_bent_layer(net: Architecture) -> bool:
     """Whether it is Σ_i a_i σ(w_iᵀx), with a σ that is straight on both sides of 0."""
-    hidden, names = net.hidden_layers, net.layers
-    if hidden is None or hidden.activation not in BENT or not net.affine or len(names) != 2:
+    structure, names = net.structure(), net.layers
+    hidden = structure.hidden_layers
+    if hidden is None or hidden.activation not in BENT or not structure.affine or len(names) != 2:
         return False
     return net.outputs == 1 and not net.l2_penalty and net.shapes(1).keys() == set(names)
 

@@ -76,7 +76,7 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
     matrix = experiment.problem.matrix
     if learner.solver is not None:
         return "a solver takes the instances themselves"
-    if learner.architecture is not None and learner.architecture.by_inner_products:
+    if learner.architecture is not None and learner.architecture.structure().by_inner_products:
         return "its features are made of the instances themselves"
     if not matrix.structure().is_orthogonal:
         return f"the instances of {matrix.kind}, as set here, have no structure that is used"

@@ -83,7 +83,7 @@ class Curvature:
 
     def matrices(self) -> torch.Tensor:
         """∇²L of every net, [N, P, P]."""
-        if self._architecture.trains_weights:
+        if self._architecture.structure().trains_weights:
             return self._of_rows()
         basis = torch.eye(self.size, dtype=self._labels.dtype, device=self._labels.device)
         columns = basis[:, None].expand(-1, self._nets, -1)

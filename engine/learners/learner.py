@@ -162,7 +162,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                     raise BadField(name, f"{what}, so nothing can be done to them; leave it out")
         if self.rate_unit != "one" and self.rate_choice in (None, "best"):
             raise BadField("rate_unit", "this is for update rules with given rates")
-        unlayered = self.architecture is not None and not self.architecture.layered
+        unlayered = self.architecture is not None and not self.architecture.structure().layered
         if self.rate_unit == "start-jacobian" and self.architecture is not None and unlayered:
             what = f"{self.architecture.kind} is not a net of layers, whose Jacobian it takes"
             raise BadField("rate_unit", f"{what}; take start-sharpness")

@@ -68,7 +68,7 @@ class Cells(Measure, frozen=True, tag="cells"):
         """How many units of every net are on [B, k] at some of the inputs [2, k]."""
         layers = probe.architecture.affine_layers(probe.tensors)
         (weights, biases), *above = [(weights.double(), offset.double()) for weights, offset in layers]
-        hidden = probe.architecture.hidden_layers
+        hidden = probe.architecture.structure().hidden_layers
         assert hidden is not None, "others are refused"
         signal = weights[:, :, :2] @ inputs.to(weights) + biases[:, :, None]
         on = (signal > 0).sum(1)
@@ -81,10 +81,12 @@ class Cells(Measure, frozen=True, tag="cells"):
 def needs_bent_net(learner: Learner) -> str | None:
     """Of which learners linear regions are known, if not of this one."""
     net = learner.architecture
-    if net is None or not net.affine or net.hidden_layers is None or net.outputs > 1:
+    structure = None if net is None else net.structure()
+    hidden = None if structure is None or not structure.affine else structure.hidden_layers
+    if net is None or hidden is None or net.outputs > 1:
         return "the learner is a dense net with one output"
-    if net.hidden_layers.activation not in BENT:
-        return f"σ bends at 0 alone, as relu does, and not {net.hidden_layers.activation}"
+    if hidden.activation not in BENT:
+        return f"σ bends at 0 alone, as relu does, and not {hidden.activation}"
     return None
 
 

@@ -55,7 +55,7 @@ class OfJacobian(Measure, frozen=True):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         net = learner.architecture
-        if net is None or not net.layered or "W1" not in net.layers:
+        if net is None or not net.structure().layered or "W1" not in net.layers:
             return "the learner is a dense net"
         if net.outputs * problem.matrix.shape()[0] < self.directions:
             return f"there are at least {self.directions} predictions"

@@ -56,7 +56,8 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         net = learner.architecture
-        return None if net is not None and net.hidden_layers is not None else "the learner is a dense net"
+        hidden = None if net is None else net.structure().hidden_layers
+        return "the learner is a dense net" if hidden is None else None
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return 3 * batch * signals

@@ -40,7 +40,7 @@ class LabelGradient(Measure, frozen=True, tag="label-gradient"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         net = learner.architecture
-        if net is None or net.hidden_layers is None:
+        if net is None or net.structure().hidden_layers is None:
             return "the learner is a dense net"
         if net.outputs > 1:
             return "every net predicts a single target"

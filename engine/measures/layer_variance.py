@@ -29,20 +29,21 @@ class LayerVariance(Measure, frozen=True, tag="layer-variance"):
         return MeasureNeeds(parameters=True)
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        hidden = None if learner.architecture is None else learner.architecture.hidden_layers
+        hidden = None if learner.architecture is None else learner.architecture.structure().hidden_layers
         layers = 0 if hidden is None else len(hidden.next_variances)
         return (Index("layer", np.arange(1.0, layers + 1)),)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         net = learner.architecture
-        return None if net is not None and net.hidden_layers is not None else "the learner is a dense net"
+        hidden = None if net is None else net.structure().hidden_layers
+        return "the learner is a dense net" if hidden is None else None
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return 3 * batch * signals
 
     def value(self, probe: Probe) -> torch.Tensor:
         data, net = probe.data, probe.architecture
-        hidden = net.hidden_layers
+        hidden = net.structure().hidden_layers
         assert hidden is not None, "others are refused"
         signals = net.preactivations(probe.tensors, data.instances)
         squares = [transfer(hidden.activation, signal).double().square().mean((1, 2)) for signal in signals]

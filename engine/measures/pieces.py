@@ -93,7 +93,7 @@ def _line(rows: Floats) -> Segment:
 
 def slopes_of(probe: Probe) -> tuple[float, float]:
     """Those of σ above 0 and below."""
-    hidden = probe.architecture.hidden_layers
+    hidden = probe.architecture.structure().hidden_layers
     assert hidden is not None, "others are refused"
     up, down = slope(hidden.activation, torch.tensor([1.0, -1.0], dtype=torch.float64)).tolist()
     return up, down

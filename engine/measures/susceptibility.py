@@ -38,7 +38,7 @@ class Susceptibility(Measure, frozen=True, tag="susceptibility"):
 
     def value(self, probe: Probe) -> torch.Tensor:
         data, net = probe.data, probe.architecture
-        hidden = net.hidden_layers
+        hidden = net.structure().hidden_layers
         assert hidden is not None, "others are refused"
         signals = net.preactivations(probe.tensors, data.instances)
         squares = [slope(hidden.activation, signal).double().square().mean((1, 2)) for signal in signals]

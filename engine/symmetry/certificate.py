@@ -71,7 +71,7 @@ def certificate(
     if _is_too_large(experiment):
         return None
     counterpart = learner
-    unseen = learner.architecture is not None and learner.architecture.by_inner_products
+    unseen = learner.architecture is not None and learner.architecture.structure().by_inner_products
     if learner.update is not None and group == ROTATIONS and not unseen:
         counterpart = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
     compared = Comparison(experiment, learner, counterpart)

@@ -18,12 +18,13 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
         return learner.solver.invariance()
     assert learner.architecture is not None, "Learner admits no other combination"
     start = learner.architecture.invariance(experiment.d)
-    drawn = not (learner.architecture.fixed_input_start or learner.architecture.by_inner_products)
+    net = learner.architecture.structure()
+    drawn = not (net.fixed_input_start or net.by_inner_products)
     if learner.start_seed and drawn:
         start = Verdict(False, "it starts from one draw and no other, which features tell apart", TRIVIAL)
     if learner.update is None:
         return start._replace(reason=f"{start.reason}, and it is not trained")
-    if learner.architecture.by_inner_products and not learner.update.own_start:
+    if net.by_inner_products and not learner.update.own_start:
         return start
     steps = _with_options(learner, _steps(learner.update, learner.architecture, experiment))
     if start.invariant is False:
@@ -59,7 +60,7 @@ def _kept(
         # A factor of an instance has a layer of its own, and only scalars suit all of them.
         return start.group & steps.group if update.along_gradients else TRIVIAL
     rates = {learner.layer_rates.get(layer, 1.0) for layer in architecture.layers}
-    if architecture.exchanges_on_flips and update.entries_alike and len(rates) == 1:
+    if architecture.structure().exchanges_on_flips and update.entries_alike and len(rates) == 1:
         return SIGNED_PERMUTATIONS & steps.group
     return start.group & steps.group
 

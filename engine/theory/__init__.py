@@ -569,7 +569,7 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
         if architecture.linear_layers(experiment.d) != 1:
             other = described(architecture)
             return Finding(False, f"it requires a single linear neuron, and {name} is {other}")
-        if not architecture.starts_at_zero and not any_start:
+        if not architecture.structure().starts_at_zero and not any_start:
             return Finding(False, f"it requires weights that start at 0, and those of {name} do not")
     if learner.solver is not None and learner.solver.structure().linear_in_labels:
         return Finding(True, f"the predictions of {name} are linear in the k labels it has seen")

@@ -57,7 +57,9 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
             return Finding(False, f"it requires gradient descent, and {name} does something else")
         if not learner.plain_steps:
             return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")
-        if net.hidden_layers is None or len(net.hidden_layers.next_variances) != 1 or not net.layered:
+        structure = net.structure()
+        hidden = structure.hidden_layers
+        if hidden is None or len(hidden.next_variances) != 1 or not structure.layered:
             return Finding(False, f"it requires a dense net with one hidden layer, and {name} is no such net")
         if net.outputs != experiment.m:
             return Finding(False, f"it requires an output of {name} for every class")

@@ -34,7 +34,7 @@ class OfOneNumber(Line, frozen=True):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         net = learner.architecture
-        if net is None or not net.is_relu_layer:
+        if net is None or not net.structure().is_relu_layer:
             what = "one hidden layer of relu units whose biases have no penalty"
             return Finding(False, f"it requires {what}, and {learner.name} has something else")
         return Finding(True, f"{learner.name} has one hidden layer of relu units with free biases")

@@ -59,7 +59,7 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, net, update = learner.name, learner.architecture, learner.update
-        if net is None or not net.keeps_determinant:
+        if net is None or not net.structure().keeps_determinant:
             what = "a product of square matrices that start with a determinant above 0"
             return Finding(False, f"it requires {what}, and {name} is not one")
         if update is None or update.mirror is not EUCLIDEAN or net.l2_penalty:

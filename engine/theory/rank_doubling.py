@@ -51,7 +51,7 @@ class RankDoubling(Line, frozen=True, tag="rank-doubling"):
         name, architecture = learner.name, learner.architecture
         if architecture is None or learner.update is None:
             return Finding(False, f"it requires weights that are trained from a start, and {name} has none")
-        if not architecture.starts_alike:
+        if not architecture.structure().starts_alike:
             other = f"{name} is {architecture.kind}"
             return Finding(False, f"it requires weights that start alike for all features, and {other}")
         if shares_layers(learner):

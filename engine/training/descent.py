@@ -52,7 +52,7 @@ class Descent:
             update is not None
             and update.by_factors
             and self._options is None
-            and architecture.trains_weights
+            and architecture.structure().trains_weights
             and params["w"].numel() >= MANY
         )
         self._fixed = tensors

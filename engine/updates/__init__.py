@@ -285,12 +285,12 @@ class Plain(Update, frozen=True):
         return descended(params, gradients, rates), state
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
-        if architecture.power == 2:
+        if architecture.structure().power == 2:
             return MultiplicativeStep(exponential=False, scale=2.0, power=2)
         return None
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
-        if not architecture.trains_weights:
+        if not architecture.structure().trains_weights:
             return None
         return lambda slope, rate, memory: (rate * slope, memory)
 
@@ -446,7 +446,7 @@ def as_matrix(w: torch.Tensor) -> torch.Tensor:
 
 def only_linear(rule: Update, architecture: Architecture) -> str | None:
     """The refusal of a rule that keeps a weight per feature from a start of its own."""
-    if architecture.trains_weights:
+    if architecture.structure().trains_weights:
         return None
     return (
         f"{rule.kind} sets the start of its weights itself, so it trains only the linear neuron, "
@@ -456,7 +456,7 @@ def only_linear(rule: Update, architecture: Architecture) -> str | None:
 
 def only_layers(rule: Update, architecture: Architecture) -> str | None:
     """The refusal of a rule that needs what goes through layers, where a function does not say that."""
-    if architecture.layered:
+    if architecture.structure().layered:
         return None
     return (
         f"{rule.kind} needs the inputs and outputs of every layer, which {architecture.kind} does not give; "

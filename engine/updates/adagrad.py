@@ -39,7 +39,7 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
         return new, {"h": h}
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
-        return self._scalar_step if architecture.trains_weights else None
+        return self._scalar_step if architecture.structure().trains_weights else None
 
     def _scalar_step(
         self, slope: torch.Tensor, rate: float | torch.Tensor, memory: torch.Tensor

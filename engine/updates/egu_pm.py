@@ -60,7 +60,7 @@ class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
         return {name: new["plus"][name] - new["minus"][name] for name in params}, new
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
-        if not architecture.trains_weights:
+        if not architecture.structure().trains_weights:
             return None
         return MultiplicativeStep(
             exponential=True, halves=lambda params, state: (state["plus"]["w"], state["minus"]["w"])

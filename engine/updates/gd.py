@@ -39,7 +39,7 @@ class GD(Plain, frozen=True, tag="gd"):
         return 2.0
 
     def exponentiated_rate(self, architecture: Architecture) -> float | None:
-        factor = architecture.rate_of_weights
+        factor = architecture.structure().rate_of_weights
         return self.lr * factor if isinstance(self.lr, float) and factor is not None else None
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

@@ -48,7 +48,7 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
         return Mirror(lambda _, state: state["dual"], self._weights)
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
-        if not architecture.trains_weights:
+        if not architecture.structure().trains_weights:
             return None
         return MultiplicativeStep(exponential=True, halves=self._halves)
 

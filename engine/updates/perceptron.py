@@ -20,7 +20,7 @@ class Perceptron(Plain, frozen=True, tag="perceptron"):
     lr: Rate = 1.0
 
     def refuses(self, architecture: Architecture) -> str | None:
-        if architecture.trains_weights:
+        if architecture.structure().trains_weights:
             return None
         return f"perceptron is a rule of the linear neuron, not of {architecture.kind}; gd is the same step"
 

@@ -50,7 +50,7 @@ class Sign(Diagonal, frozen=True, tag="sign"):
         return not self.steepest
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
-        if not architecture.trains_weights:
+        if not architecture.structure().trains_weights:
             return None
         if self.steepest:
             return lambda slope, rate, memory: (rate * slope, memory)

@@ -38,7 +38,7 @@ class Spectral(Update, frozen=True, tag="spectral"):
     factors: Pair = None
 
     def refuses(self, architecture: Architecture) -> str | None:
-        if architecture.trains_weights:
+        if architecture.structure().trains_weights:
             return None
         return (
             f"{self.kind} takes weights for one matrix, so it trains only the linear neuron, "

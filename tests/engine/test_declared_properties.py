@@ -120,7 +120,7 @@ def test_features_start_alike_where_that_is_declared():
     for kind, member in catalogue.members("architectures").items():
         for words in variants(member):
             made = msgspec.convert(words, member)
-            if made.starts_alike:
+            if made.structure().starts_alike:
                 declared.add(kind)
                 start = made.start(Streams(range(3))("init"), D)
                 for name in made.layers:
@@ -360,17 +360,17 @@ def test_replacing_anything_that_a_net_is_made_of_takes_back_what_is_declared_of
     judged = made.invariance(D)
     assert judged.group == TRIVIAL
     assert made.kind in judged.reason
-    assert (made.signals, made.hidden_layers, made.linear_layers(D), made.trains_weights) == (None,) * 3 + (
-        False,
-    )
-    assert not made.starts_at_zero
+    structure = made.structure()
+    assert (structure.signals, structure.hidden_layers, made.linear_layers(D)) == (None,) * 3
+    assert not structure.trains_weights
+    assert not structure.starts_at_zero
 
 
 def test_a_net_with_other_defaults_or_its_own_word_is_still_what_it_says():
     assert Wider().invariance(D).invariant is True
-    assert Wider().signals.widths == (5, 5)
+    assert Wider().structure().signals.widths == (5, 5)
     assert Frozen().invariance(D).invariant is True
-    assert Frozen().signals is None, "what it does not say again is taken back"
+    assert Frozen().structure().signals is None, "what it does not say again is taken back"
 
 
 class Once(Linear, frozen=True, tag="once"):
@@ -461,7 +461,7 @@ def test_rules_of_single_weights_do_not_take_a_net_derived_from_a_neuron_for_one
         def weights(self, params):
             return params["u"] ** 3
 
-    assert (Spindly().power, Cubed().power) == (2, None)
+    assert (Spindly().structure().power, Cubed().structure().power) == (2, None)
     assert GD().multiplicative_step(Spindly()) is not None
     assert GD().multiplicative_step(Cubed()) is None
     for rule in (EGUPM(), Hypentropy()):
@@ -504,7 +504,7 @@ def test_what_parts_declare_of_methods_is_not_said_of_those_that_replace_them():
     signed = Signed()
     assert (signed.along_gradients, signed.stable_up_to) == (False, None)
     assert Doubling().exponentiated_rate(Linear()) is None
-    assert (Axis().linear_layers(D), Axis().starts_at_zero) == (None, False)
+    assert (Axis().linear_layers(D), Axis().structure().starts_at_zero) == (None, False)
     assert not Chosen().structure().linear_in_labels
     assert not Cubic().is_square
     assert (Cubic().constant, Square().constant) == (None, 1.0)

@@ -82,7 +82,7 @@ def test_layers_at_the_start_have_these_variances(words):
     signals = architecture.preactivations(params, data.instances)
     found = made("layer-recursion").value(at(described, layer=np.arange(1.0, 4)))
     assert np.isnan(found[1:]).all()
-    cw = architecture.signals.cw[1:]
+    cw = architecture.structure().signals.cw[1:]
     for number, signal in enumerate(signals):
         sample = (cw[number] * transfer(architecture.activation, signal).square().mean((1, 2))).numpy()
         error = sample.std() / np.sqrt(len(sample))

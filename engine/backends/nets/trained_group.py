@@ -34,7 +34,7 @@ class TrainedGroup(Group):
         axes, params = self._instances, self.hypothesis.params
         assert isinstance(axes, ScaledIdentity), "orthogonal instances come as a scaled identity"
         assert inputs.learner.architecture is not None, "the backend serves no other learner"
-        net = inputs.learner.architecture.hidden_layers
+        net = inputs.learner.architecture.structure().hidden_layers
         assert net is not None, "the backend serves no other learner"
         first, last = (params[name] for name in inputs.learner.architecture.layers)
         rows, last = first.mT.contiguous(), last[:, 0].clone()
