@@ -519,7 +519,7 @@ def test_a_flow_ends_where_it_leaves_the_exact_flow(method):
     (drawn,) = view(described.pictures[0], of_one(described, trace)).curves
     assert curve.inaccurate.all()
     assert 100 < curve.diverged_at < 20_000
-    assert drawn.fate == "lost accuracy"
+    assert drawn.ends.fate == "lost accuracy"
     there = (drawn.x > 0) & np.isfinite(drawn.y)
     assert there.sum() > 20
     np.testing.assert_allclose(drawn.y[there], exact_missing_entry(0.3, drawn.x[there]), rtol=0.002)
