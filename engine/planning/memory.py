@@ -109,12 +109,11 @@ def _of_steps(update: Update, architecture: Architecture, sizes: Sizes) -> int:
     """
     structure = update.structure()
     held, drawn, trained = 0, 0, frozenset(architecture.layers)
-    if structure.matrices > 0 or structure.observes is not None:
-        for name, shape in architecture.shapes(sizes.d).items():
-            if name in trained:
-                inputs, outputs = shape[-1], math.prod(shape[:-1])
-                held += matrix_numbers(update, inputs, outputs)
-                held += (inputs + outputs) * sizes.n if structure.observes else 0
+    for name, shape in architecture.shapes(sizes.d).items():
+        if name in trained:
+            inputs, outputs = shape[-1], math.prod(shape[:-1])
+            held += matrix_numbers(update, inputs, outputs)
+            held += (inputs + outputs) * sizes.n if structure.observes else 0
     if sizes.models > 1:
         drawn = sizes.models * sizes.batch * (structure.mini_batch or 0) * (3 * 8 + sizes.item)
     return sizes.nets * DERIVED * held + drawn
