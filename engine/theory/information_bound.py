@@ -58,9 +58,9 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
             return Finding(False, f"it requires gradient descent, and {name} does something else")
         if not learner.plain_steps:
             return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")
-        structure = net.structure()
-        hidden = structure.hidden_layers
-        if hidden is None or len(hidden.next_variances) != 1 or not structure.layered:
+        declared = net.structure()
+        hidden = declared.hidden_layers
+        if hidden is None or len(hidden.next_variances) != 1 or not declared.layered:
             return Finding(False, f"it requires a dense net with one hidden layer, and {name} is no such net")
         if net.outputs != experiment.m:
             return Finding(False, f"it requires an output of {name} for every class")
