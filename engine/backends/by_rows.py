@@ -52,8 +52,9 @@ class ByRows(Backend):
         rule, net = learner.update, learner.architecture
         if rule is None or net is None:
             return "it trains an architecture by an update rule"
-        along = experiment.problem.matrix.structure().entries_are_signs or rule.along_gradients
-        if rule.scalar_step(net) is None or rule.own_start or not net.starts_at_zero or not along:
+        structure = rule.structure()
+        along = experiment.problem.matrix.structure().entries_are_signs or structure.along_gradients
+        if rule.scalar_step(net) is None or structure.own_start or not net.starts_at_zero or not along:
             return "its steps are not known to be multiples of single examples"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
@@ -251,7 +252,7 @@ class RowsLearner:
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         rule = inputs.learner.update
-        solved = rule is not None and rule.plain and inputs.loss.is_square
+        solved = rule is not None and rule.structure().plain and inputs.loss.is_square
         self.hypothesis = (SolvedPredictions if solved else Predictions)(inputs, order)
         parts = inputs.data, inputs.loss, records, inputs.measures
         squares = inputs.loss.is_square and not includes(inputs.measures, "train", "unseen")

@@ -72,12 +72,14 @@ def _has_step(learner: Learner, experiment: Experiment) -> bool:
     if learner.solver is not None:
         return learner.solver.structure().projects and experiment.problem.matrix.structure().is_orthogonal
     rule, net = learner.update, learner.architecture
-    if rule is None or net is None or not rule.by_operators:
+    if rule is None or net is None or not (structure := rule.structure()).by_operators:
         return False
     signs = experiment.problem.matrix.structure().entries_are_signs
     if rule.multiplicative_step(net) is not None:
         return signs
-    return rule.scalar_step(net) is not None and not rule.own_start and (signs or rule.along_gradients)
+    if rule.scalar_step(net) is None or structure.own_start:
+        return False
+    return signs or structure.along_gradients
 
 
 class Weights(Protocol):

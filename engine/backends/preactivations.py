@@ -47,7 +47,8 @@ class Preactivations(Backend):
             return f"{experiment.protocol.kind} trains no fresh model for every k"
         if learner.architecture is None or not _is_bent_layer(learner.architecture):
             return "it trains nets with one hidden layer of relu, sqrt2_relu or leaky_relu, without biases"
-        if update is None or not update.plain or update.mini_batch is not None:
+        structure = None if update is None else update.structure()
+        if update is None or structure is None or not structure.plain or structure.mini_batch is not None:
             return "it takes only steps of a rate along the gradient of all rows"
         if not experiment.loss.is_square or schedule.clips_at is not None:
             return "it takes only square loss, of predictions that are not clipped"

@@ -154,7 +154,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for name in STEP_OPTIONS if self.update is None else ():
             if getattr(self, name) is not None:
                 raise BadField(name, "this is for learners with an update rule; leave it out")
-        if self.update is not None and self.update.weights_of_state:
+        if self.update is not None and self.update.structure().weights_of_state:
             for name in ("decay", "noise"):
                 added = getattr(self, name)
                 if added is not None and getattr(added, "on", "weights") == "weights":

@@ -32,7 +32,15 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
     """Return the measures that every run records, and those that anything names or is made of."""
     from engine.planning.lines import lines_along_runs  # which imports all of the theory
 
-    requested = {learner.name: _requested(experiment, learner) for learner in experiment.learners}
+    measures = _requested(experiment)
+    requested = {
+        learner.name: {
+            name: measure
+            for name, measure in measures.items()
+            if missing(measure, experiment, learner) is None
+        }
+        for learner in experiment.learners
+    }
     along = lines_along_runs(experiment, {name for by_name in requested.values() for name in by_name})
     of_lines = {
         learner.name: _of_lines(experiment, learner, along, requested[learner.name])
@@ -53,8 +61,8 @@ def is_recorded(name: str, experiment: Experiment) -> bool:
     return any(measure.name == name for measures in by_learner.values() for measure in measures)
 
 
-def _requested(experiment: Experiment, learner: Learner) -> dict[str, Measure]:
-    """The measures of a learner that every run records, or that the set-up, a picture or a claim names."""
+def _requested(experiment: Experiment) -> dict[str, Measure]:
+    """The measures that every run records, or that the set-up, a picture or a claim names."""
     ending = experiment.protocol.schedule().ends_early
     end_name = None if ending is None else ending.measure
     always = [measure for name, measure in named().items() if measure.schedule().always or name == end_name]
@@ -64,10 +72,7 @@ def _requested(experiment: Experiment, learner: Learner) -> dict[str, Measure]:
     pictured += [
         measure for picture in experiment.pictures for measure in measures_in(names_in(picture.x)).values()
     ]
-    by_name = {measure.name: measure for measure in (*always, *experiment.run.measures, *claimed, *pictured)}
-    return {
-        name: measure for name, measure in by_name.items() if missing(measure, experiment, learner) is None
-    }
+    return {measure.name: measure for measure in (*always, *experiment.run.measures, *claimed, *pictured)}
 
 
 def _read_until(pictures: Sequence[Picture]) -> list[str]:

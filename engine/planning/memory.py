@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from engine.architectures import Architecture
 from engine.backends import LONG, WIDE
 from engine.core.sizes import DERIVED, Sizes
 from engine.learners.learner import Learner
@@ -17,6 +18,7 @@ from engine.results.series import bytes_of
 from engine.spec.experiment import Experiment
 from engine.training.evaluators import choice as evaluators
 from engine.training.training_inputs import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
+from engine.updates import Update
 
 KERNELS = 4
 """Tangent kernels of a net that are held at once while one is made and taken apart."""
@@ -94,8 +96,35 @@ def _trained(planned: LearnerPlan) -> int:
     if learner.rate_unit == "start-jacobian":
         taken += KERNELS * DERIVED * (sizes.n * sizes.outputs) ** 2
     if learner.update is not None:
-        taken += learner.update.bytes_held(learner.architecture, sizes)
+        taken += _of_steps(learner.update, learner.architecture, sizes)
     return taken + (0 if learner.noise is None else learner.noise.bytes_held(sizes))
+
+
+def _of_steps(update: Update, architecture: Architecture, sizes: Sizes) -> int:
+    """Bytes that steps take beside what is held for every parameter.
+
+    These are matrices over the inputs and the outputs of the trained parameters, what goes through them
+    where the rule observes that and, of several models side by side, the rows that each of them draws for
+    its mini-batches.
+    """
+    structure = update.structure()
+    held, drawn, trained = 0, 0, frozenset(architecture.layers)
+    for name, shape in architecture.shapes(sizes.d).items():
+        if name in trained:
+            inputs, outputs = shape[-1], math.prod(shape[:-1])
+            held += matrix_numbers(update, inputs, outputs)
+            held += (inputs + outputs) * sizes.n if structure.observes else 0
+    if sizes.models > 1:
+        drawn = sizes.models * sizes.batch * (structure.mini_batch or 0) * (3 * 8 + sizes.item)
+    return sizes.nets * DERIVED * held + drawn
+
+
+def matrix_numbers(update: Update, inputs: int, outputs: int) -> int:
+    """How many numbers the matrices of a rule over the inputs and the outputs of a parameter have."""
+    structure = update.structure()
+    columns = min(structure.columns or inputs, inputs)
+    of_block = structure.matrices * columns**2 + structure.output_matrices * outputs**2
+    return -(-inputs // columns) * of_block
 
 
 def _numbers_kept(measure: Measure, learner: Learner, problem: Problem) -> int:

@@ -77,7 +77,7 @@ class Passes(InPieces):
         learner, self._data = inputs.learner, inputs.data
         self._rows = protocol.rows(self._data.instances.n)
         self._solves = learner.solver is not None
-        self._batch = (learner.update and learner.update.mini_batch) or self._rows
+        self._batch = (learner.update and learner.update.structure().mini_batch) or self._rows
         self._last = protocol.epochs
         self._orders = inputs.streams("passes") if protocol.reshuffle and self._batch < self._rows else None
         self._recorder = Recorder(inputs, self.hypothesis, protocol.epochs + 1)

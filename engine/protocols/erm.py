@@ -84,7 +84,7 @@ class FreshModels(InPieces):
         start = start_of(inputs)
         self._groups = [begin(grid[part], inputs, start) for part in self._parts]
         self._grid, self._draws = grid, inputs.streams("batches")
-        self._batch = learner.update.mini_batch
+        self._batch = learner.update.structure().mini_batch
         self.hypothesis = Models([group.hypothesis for group in self._groups])
 
     def pieces(self) -> Iterator[None]:
@@ -157,7 +157,9 @@ class Group:
         self._instances, self._labels = data.instances.at(slice(0, last)), self._data.labels[:, :last]
         assert learner.update is not None, "solvers are fitted by `Fits`"
         decays = learner.architecture is not None and learner.architecture.l2_penalty > 0
-        narrowed = self._instances.narrowed() if learner.update.columnwise and not decays else None
+        narrowed = (
+            self._instances.narrowed() if learner.update.structure().columnwise and not decays else None
+        )
         self._narrow = narrowed is not None
         if narrowed is not None:
             self._instances = narrowed

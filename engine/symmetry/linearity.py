@@ -37,7 +37,7 @@ def _bends(learner: Learner, experiment: Setup) -> str | None:
         return f"steps go along the logarithm of the loss of {name}, which is not linear in the labels"
     if architecture.linear_layers(experiment.d) != 1:
         return f"{name} is not a single linear neuron but {architecture.kind}"
-    if not update.linear_in_gradients:
+    if update.response(1) is None:
         return f"the steps of {update.kind} are not linear in the gradients of {name}"
     if not experiment.loss.is_square:
         return f"the gradients of {name} are those of {experiment.protocol.loss} loss"

@@ -23,13 +23,14 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
         start = Verdict(False, "it starts from one draw and no other, which features tell apart", TRIVIAL)
     if learner.update is None:
         return start._replace(reason=f"{start.reason}, and it is not trained")
-    if learner.architecture.by_inner_products and not learner.update.own_start:
+    if learner.architecture.by_inner_products and not learner.update.structure().own_start:
         return start
     steps = _with_options(learner, _steps(learner.update, learner.architecture, experiment))
     if start.invariant is False:
         return start._replace(otherwise=_kept(learner, learner.update, learner.architecture, start, steps))
     frozen = learner.layer_rates.get(learner.architecture.layers[0]) == 0
-    if frozen and learner.update.layerwise and not learner.update.own_start:
+    structure = learner.update.structure()
+    if frozen and structure.layerwise and not structure.own_start:
         return Verdict(True, f"{start.reason}, and the input layer stays as it is")
     if steps.invariant is False:
         return steps
@@ -42,7 +43,7 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
 def _steps(update: Update, architecture: Architecture, experiment: Setup) -> Verdict:
     """The verdict about the steps of an update rule, with nothing added, on an architecture."""
     matrix = experiment.problem.matrix
-    if (of_vectors := update.invariance_of_vectors) is not None:
+    if (of_vectors := update.structure().invariance_of_vectors) is not None:
         shapes = architecture.shapes(matrix.shape()[1])
         if all(math.prod(shapes[name][:-1]) == 1 for name in architecture.layers):
             return of_vectors
@@ -57,9 +58,9 @@ def _kept(
         return TRIVIAL  # every layer would have to be transformed, and so its noise
     if start.group.factors is not None:
         # A factor of an instance has a layer of its own, and only scalars suit all of them.
-        return start.group & steps.group if update.along_gradients else TRIVIAL
+        return start.group & steps.group if update.structure().along_gradients else TRIVIAL
     rates = {learner.layer_rates.get(layer, 1.0) for layer in architecture.layers}
-    if architecture.exchanges_on_flips and update.entries_alike and len(rates) == 1:
+    if architecture.exchanges_on_flips and update.structure().entries_alike and len(rates) == 1:
         return SIGNED_PERMUTATIONS & steps.group
     return start.group & steps.group
 

@@ -508,7 +508,8 @@ def descends(learner: Learner, experiment: Setup) -> Finding | None:
     name, update = learner.name, learner.update
     if update is None:
         return Finding(False, f"it requires steps with a rate, and {name} is a solver")
-    if update.stable_up_to is None or update.mini_batch is not None:
+    structure = update.structure()
+    if structure.stable_up_to is None or structure.mini_batch is not None:
         return Finding(False, f"it requires gradient descent or momentum, and {name} uses {update.kind}")
     return at_rate_lr(learner, experiment)
 

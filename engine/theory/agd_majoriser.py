@@ -37,11 +37,12 @@ class ByDerivation(Line, frozen=True):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, net, update = learner.name, learner.architecture, learner.update
-        if net is None or update is None or update.automatic is None:
+        loss_scale = None if update is None else update.structure().automatic
+        if net is None or loss_scale is None:
             return Finding(False, f"it requires automatic gradient descent, and {name} is something else")
         if net.outputs != experiment.m:
             return Finding(False, f"it requires one net for all targets, and {name} has one for each")
-        if not np.isclose(2 * net.outputs * update.automatic, 1):
+        if not np.isclose(2 * net.outputs * loss_scale, 1):
             half = f"loss_scale = 1/(2m) = {1 / (2 * net.outputs):.4g}"
             return Finding(
                 False, f"it requires the G of half the mean square, {half}, which {name} does not have"

@@ -57,7 +57,7 @@ class TwoLinearLayers(Line, frozen=True):
             return lacking
         assert architecture is not None, "descends() admits no solver"
         assert update is not None, "descends() admits no other"
-        if update.stable_up_to != catapult.MONOTONE_BELOW:
+        if update.structure().stable_up_to != catapult.MONOTONE_BELOW:
             return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
         if architecture.linear_layers(experiment.d) != 2 or architecture.l2_penalty:
             return Finding(False, f"it requires a net of two linear layers without penalty, not {name}")

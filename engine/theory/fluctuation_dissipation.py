@@ -53,7 +53,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
         name, architecture, update = learner.name, learner.architecture, learner.update
         assert architecture is not None, "descends() admits no solver"
         assert update is not None, "descends() admits no other"
-        if update.stable_up_to != catapult.MONOTONE_BELOW:
+        if update.structure().stable_up_to != catapult.MONOTONE_BELOW:
             return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
         if architecture.l2_penalty or experiment.m > 1:
             return Finding(False, f"it requires one net on one target without penalty, not {name} here")

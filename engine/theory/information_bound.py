@@ -52,8 +52,9 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, net, update = learner.name, learner.architecture, learner.update
-        descends = update is not None and update.stable_up_to == MONOTONE_BELOW and not update.mini_batch
-        if net is None or not descends:
+        structure = None if update is None else update.structure()
+        descends = structure is not None and structure.stable_up_to == MONOTONE_BELOW
+        if net is None or structure is None or not descends or structure.mini_batch:
             return Finding(False, f"it requires gradient descent, and {name} does something else")
         if not learner.plain_steps:
             return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")

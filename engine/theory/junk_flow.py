@@ -67,7 +67,11 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, architecture, update = learner.name, learner.architecture, learner.update
-        if architecture is None or update is None or update.stable_up_to != catapult.MONOTONE_BELOW:
+        if (
+            architecture is None
+            or update is None
+            or update.structure().stable_up_to != catapult.MONOTONE_BELOW
+        ):
             return Finding(False, f"it requires gradient descent, which {name} is not")
         if learner.noise is None or learner.noise.on != "weights" or learner.noise.sigma == 0:
             return Finding(False, f"it requires noise on the weights after every step, and {name} has none")

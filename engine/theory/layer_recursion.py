@@ -58,7 +58,7 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
 
 def signals_of(learner: Learner) -> Signals | None:
     """The law of a learner's signals at the start; None if they obey no recursion known here."""
-    replaced = learner.update is not None and learner.update.own_start
+    replaced = learner.update is not None and learner.update.structure().own_start
     return None if learner.architecture is None or replaced else learner.architecture.signals
 
 

@@ -55,7 +55,7 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
             )
         if not learner.plain_steps:
             return Finding(False, f"{learner.name} adds something to its steps along gradients")
-        if not update.along_gradients:
+        if not update.structure().along_gradients:
             steps = update.invariance(experiment.problem.matrix, experiment.protocol.schedule().single)
             if steps.invariant is False:
                 return Finding(False, f"{learner.name} does not move along gradients alone: {steps.reason}")

@@ -49,7 +49,7 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
         architecture, update = learner.architecture, learner.update
         if architecture is None or architecture.kind != "two-layer-decoder":
             return Finding(False, f"it is the loss of two-layer-decoder, which {learner.name} is not")
-        if update is None or not update.plain or learner.rate_choice != RATE:
+        if update is None or not update.structure().plain or learner.rate_choice != RATE:
             return Finding(False, f"it requires plain gradient descent at rate ½, not that of {learner.name}")
         return at_rate_lr(learner, experiment) or Finding(
             True, f"{learner.name} has the start and the feature map that are made for this order"

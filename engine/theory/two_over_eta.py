@@ -42,6 +42,7 @@ class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
     def value(self, at: At) -> Floats:
         assert at.learner is not None, "a line per learner"
         assert at.learner.update is not None, "binds() admits no solver"
-        assert at.learner.update.stable_up_to is not None, "binds() admits no other rule"
+        stable_up_to = at.learner.update.structure().stable_up_to
+        assert stable_up_to is not None, "binds() admits no other rule"
         assert at.rate is not None, "binds() admits no other rate"
-        return np.array(at.learner.update.stable_up_to / at.rate)
+        return np.array(stable_up_to / at.rate)

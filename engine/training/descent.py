@@ -45,12 +45,13 @@ class Descent:
         }
         tensors = architecture.fitted(tensors, instances)
         params = {name: tensors.pop(name) for name in architecture.layers}
+        self._observes = None if update is None else update.structure().observes
         self._options = None if learner.plain_steps else OptionedSteps(learner, inputs.streams)
         self._start_given = bool(learner.start_seed)
         self._of_loss = learner.schedule is not None and learner.schedule.of_loss
         self._multiplies = (
             update is not None
-            and update.by_factors
+            and update.structure().by_factors
             and self._options is None
             and architecture.trains_weights
             and params["w"].numel() >= MANY
@@ -186,7 +187,7 @@ class Descent:
     def _observed(self, instances: Instances, labels: torch.Tensor, shares: torch.Tensor | None) -> State:
         """What the rule remembers, once it has seen what it needs of these examples."""
         assert self._update is not None, "`descend` says so"
-        if (wanted := self._update.observes) is None:
+        if (wanted := self._observes) is None:
             return self._state
 
         def sent(predictions: torch.Tensor) -> torch.Tensor:

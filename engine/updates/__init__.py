@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
@@ -16,7 +15,6 @@ from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params, per_member
 from engine.core.parts import BadField, Part, Positive, Verdict
-from engine.core.sizes import DERIVED, Sizes
 from engine.losses import Loss
 from engine.problems.matrices import Matrix
 
@@ -58,47 +56,85 @@ Rate = Annotated[
 Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: the rule's own default")]
 
 
+class UpdateStructure(NamedTuple):
+    """What a rule declares of its steps. With the defaults no theorem speaks of it."""
+
+    continuous: bool = True
+    """Whether a step changes little where gradients do; signs jump, and rounding with them."""
+
+    own_start: bool = False
+    """Whether `start` may replace the weights of the architecture; a rule with a start says where not."""
+
+    weights_of_state: bool = False
+    """Whether `step` makes the weights of its state, whatever they were before."""
+
+    plain: bool = False
+    """Whether a step is w ← w − η g, and nothing is remembered."""
+
+    along_gradients: bool = False
+    """Whether it moves every layer within the span of its gradients so far, with one rate for a layer."""
+
+    columnwise: bool = False
+    """Whether every entry moves by its own gradients alone, so that inputs without any can be left out."""
+
+    layerwise: bool = False
+    """Whether a layer moves by its own gradients and weights alone, whatever those of other layers are.
+
+    Other layers may say beside which sizes a gradient is only rounding.
+    """
+
+    entries_alike: bool = False
+    """Whether exchanging two entries, also of two layers, exchanges their steps and nothing else."""
+
+    by_factors: bool = False
+    """Whether `step` along g is `multiply` with the factors e^(−η g)."""
+
+    by_operators: bool = False
+    """Whether `start` and the steps that it declares are operators alone, which take numpy's arrays, too."""
+
+    invariance_of_vectors: Verdict | None = None
+    """The verdict where every layer is one vector of weights; None if it is that of `invariance`."""
+
+    stable_up_to: float | None = None
+    """η S from which on full-batch steps on a quadratic of curvature S diverge, for every smaller S not.
+
+    None where that is not known.
+    """
+
+    automatic: float | None = None
+    """c if its steps are those of automatic gradient descent on c times its loss; None if not."""
+
+    mini_batch: int | None = None
+    """Of how many examples it wants the gradient; None for all that the protocol has."""
+
+    observes: Literal["slopes", "curvature"] | None = None
+    """What `observe` is given before every step, come back through every layer: slopes of the loss L', or the
+    roots √L'' of its second derivative; None for a rule that sees gradients alone."""
+
+    matrices: int = 0
+    """How many matrices [d, d] of float64 a step holds for a parameter with d inputs, per batch member."""
+
+    output_matrices: int = 0
+    """How many matrices [h, h] of float64 it holds for a parameter with h outputs beside them."""
+
+    columns: int | None = None
+    """Inputs that share such matrices, as blocks of columns; None for all."""
+
+
 class Update(Part, frozen=True):
     """A pure pair: `start` prepares parameters and state, `step` turns a gradient into new ones."""
 
     declares: ClassVar[frozenset[str]] = frozenset(
         (
+            "structure",
             "invariance",
-            "along_gradients",
             "response",
-            "plain",
             "exponentiated_rate",
             "mirror",
-            "stable_up_to",
             "multiplicative_step",
             "scalar_step",
-            "own_start",
-            "by_factors",
-            "by_operators",
-            "columnwise",
-            "layerwise",
-            "entries_alike",
-            "invariance_of_vectors",
-            "observes",
-            "automatic",
         )
     )
-
-    continuous: ClassVar[bool] = True
-    """Whether a step changes little where gradients do; signs jump, and rounding with them."""
-
-    matrices: ClassVar[int] = 0
-    """How many matrices [d, d] of float64 a step holds for a parameter with d inputs, per batch member."""
-
-    output_matrices: ClassVar[int] = 0
-    """How many matrices [h, h] of float64 it holds for a parameter with h outputs beside them."""
-
-    observes: ClassVar[Literal["slopes", "curvature"] | None] = None
-    """What `observe` is given before every step, come back through every layer: slopes of the loss L', or the
-    roots √L'' of its second derivative; None for a rule that sees gradients alone."""
-
-    weights_of_state: ClassVar[bool] = False
-    """Whether `step` makes the weights of its state, whatever they were before."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -106,52 +142,9 @@ class Update(Part, frozen=True):
         if isinstance(rates, tuple) and len({f"{rate:.4g}" for rate in rates}) < len(rates):
             raise BadField("lr", "two rates are the same to four digits; give every rate once")
 
-    columnwise: ClassVar[bool] = False
-    """Whether every entry moves by its own gradients alone, so that inputs without any can be left out."""
-
-    by_factors: ClassVar[bool] = False
-    """Whether `step` along g is `multiply` with the factors e^(−η g)."""
-
-    by_operators: ClassVar[bool] = False
-    """Whether `start` and the steps that it declares are operators alone, which take numpy's arrays, too."""
-
-    @property
-    def own_start(self) -> bool:
-        """Whether `start` may replace the weights of the architecture; a rule with a start says where not."""
-        return type(self).start is not Update.start
-
-    @property
-    def layerwise(self) -> bool:
-        """Whether a layer moves by its own gradients and weights alone, whatever those of other layers are.
-
-        Other layers may say beside which sizes a gradient is only rounding.
-        """
-        return False
-
-    @property
-    def entries_alike(self) -> bool:
-        """Whether exchanging two entries, also of two layers, exchanges their steps and nothing else."""
-        return False
-
-    @property
-    def invariance_of_vectors(self) -> Verdict | None:
-        """The verdict where every layer is one vector of weights; None if it is that of `invariance`."""
-        return None
-
-    @property
-    def along_gradients(self) -> bool:
-        """Whether it moves every layer within the span of its gradients so far, with one rate for a layer."""
-        return False
-
-    @property
-    def plain(self) -> bool:
-        """Whether a step is w ← w − η g, and nothing is remembered."""
-        return False
-
-    @property
-    def linear_in_gradients(self) -> bool:
-        """Whether every step is a sum of the gradients so far, with factors that depend on none of them."""
-        return self.response(1) is not None
+    def structure(self) -> UpdateStructure:
+        """What it declares of its steps. A rule replaces fields of `super().structure()`."""
+        return UpdateStructure(own_start=type(self).start is not Update.start)
 
     def response(self, steps: int) -> NDArray[np.float64] | None:
         """ρ_1 … ρ_steps, if w after k gradients is w₀ − η Σ_j ρ_(k−j+1) g_j for all of them; else None.
@@ -166,52 +159,9 @@ class Update(Part, frozen=True):
         return None
 
     @property
-    def stable_up_to(self) -> float | None:
-        """η S from which on full-batch steps on a quadratic of curvature S diverge, for every smaller S not.
-
-        None where that is not known.
-        """
-        return None
-
-    @property
     def mirror(self) -> Mirror | None:
         """The gradient flow that it follows with small rates; None if it follows none."""
         return None
-
-    @property
-    def automatic(self) -> float | None:
-        """c if its steps are those of automatic gradient descent on c times its loss; None if not."""
-        return None
-
-    @property
-    def mini_batch(self) -> int | None:
-        """Of how many examples it wants the gradient; None for all that the protocol has."""
-        return None
-
-    def bytes_held(self, architecture: Architecture, sizes: Sizes) -> int:
-        """Bytes that its steps take beside what is held for every parameter.
-
-        These are matrices over the inputs and the outputs of the trained parameters, what goes through them
-        where it observes that and, of several models side by side, the rows that each of them draws for its
-        mini-batches.
-        """
-        held, drawn, trained = 0, 0, frozenset(architecture.layers)
-        for name, shape in architecture.shapes(sizes.d).items() if self._holds_more else ():
-            if name in trained:
-                inputs, outputs = shape[-1], math.prod(shape[:-1])
-                held += self.matrix_numbers(inputs, outputs)
-                held += (inputs + outputs) * sizes.n if self.observes else 0
-        if sizes.models > 1:
-            drawn = sizes.models * sizes.batch * (self.mini_batch or 0) * (3 * 8 + sizes.item)
-        return sizes.nets * DERIVED * held + drawn
-
-    def matrix_numbers(self, inputs: int, outputs: int) -> int:
-        """How many numbers its matrices over the inputs and the outputs of a parameter have."""
-        return self.matrices * inputs**2 + self.output_matrices * outputs**2
-
-    @property
-    def _holds_more(self) -> bool:
-        return self.matrices > 0 or self.observes is not None
 
     def refuses(self, architecture: Architecture) -> str | None:
         """Why this rule cannot train this architecture, in one sentence; None if it can."""
@@ -273,13 +223,8 @@ class Update(Part, frozen=True):
 class Plain(Update, frozen=True):
     """A rule that goes against the gradient by nothing but its rate: w ← w − η g."""
 
-    columnwise: ClassVar[bool] = True
-    layerwise: ClassVar[bool] = True
-    entries_alike: ClassVar[bool] = True
-
-    @property
-    def plain(self) -> bool:
-        return True
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(columnwise=True, layerwise=True, entries_alike=True, plain=True)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         return descended(params, gradients, rates), state
@@ -302,7 +247,8 @@ class Multiplicative(Update, frozen=True):
     to take the exponential of each entry.
     """
 
-    by_factors: ClassVar[bool] = True
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(by_factors=True)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         factors = {name: torch.exp_(g * -rates[name]) for name, g in gradients.items()}

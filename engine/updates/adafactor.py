@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -10,7 +10,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Diagonal, Rate, Rates, State, as_matrix, descended, steps_taken
+from engine.updates import Diagonal, Rate, Rates, State, UpdateStructure, as_matrix, descended, steps_taken
 
 
 class Adafactor(Diagonal, frozen=True, tag="adafactor"):
@@ -21,14 +21,14 @@ class Adafactor(Diagonal, frozen=True, tag="adafactor"):
     has. Rates do not depend on weights. Source: Shazeer, Stern 2018 (with ε = 1e-30); theory-symmetry.md §65.
     """
 
-    own_start: ClassVar[bool] = False
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.00390625
     memory: Annotated[
         float, Meta(gt=0, le=1, title="memory c", description="the newest g² have the share t^(−c)")
     ] = 0.8
     eps: Annotated[float, Meta(gt=0, title="ε", description="added to squares")] = 1e-16
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(own_start=False, layerwise=True)
 
     def start(self, params: Params) -> tuple[Params, State]:
         none = {name: as_matrix(squares) for name, squares in self.no_squares(params).items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -11,7 +11,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Diagonal, Rate, Rates, ScalarStep, State
+from engine.updates import Diagonal, Rate, Rates, ScalarStep, State, UpdateStructure
 
 
 class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
@@ -20,12 +20,15 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
     ε stands inside the root. Source: Duchi, Hazan, Singer 2011; theory.md §4.
     """
 
-    own_start: ClassVar[bool] = False
-    by_operators: ClassVar[bool] = True
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.03125
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+
+    def structure(self) -> UpdateStructure:
+        return (
+            super()
+            .structure()
+            ._replace(own_start=False, by_operators=True, layerwise=True, entries_alike=not self.shared)
+        )
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"h": self.no_squares(params)}
@@ -46,10 +49,6 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         squares = memory + (slope * slope).cumsum(0)
         return rate * slope / (self.eps + squares) ** 0.5, squares[-1]
-
-    @property
-    def entries_alike(self) -> bool:
-        return not self.shared
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -10,7 +10,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, as_matrix, identities
+from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matrix, identities
 
 
 class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
@@ -21,12 +21,11 @@ class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
     Source: Duchi, Hazan, Singer 2011; theory.md §4.
     """
 
-    own_start: ClassVar[bool] = False
-    matrices: ClassVar[int] = 5
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.0884
     eps: Annotated[float, Meta(gt=0, title="ε", description="A starts at ε I")] = 0.01
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(own_start=False, matrices=5, layerwise=True, along_gradients=True)
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"A": identities(params, self.eps)}
@@ -42,10 +41,6 @@ class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
             move = ((G @ axes * roots[:, None]) @ axes.mT).where(finite, torch.nan)
             new[name] = w - rates[name] * move.to(w.dtype).view_as(w)
         return new, {"A": total}
-
-    @property
-    def along_gradients(self) -> bool:
-        return True
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "A turns with the instances, so A^(−1/2) g does too")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -10,7 +10,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Diagonal, Rate, Rates, State, zeros
+from engine.updates import Diagonal, Rate, Rates, State, UpdateStructure, zeros
 
 
 class AdaGradMomentum(Diagonal, frozen=True, tag="adagrad-momentum"):
@@ -20,13 +20,13 @@ class AdaGradMomentum(Diagonal, frozen=True, tag="adagrad-momentum"):
     decaying memory on the past" (which gives no formula); theory.md §4.
     """
 
-    own_start: ClassVar[bool] = False
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.001953125
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of v kept")] = 0.9
     memory: Annotated[float, Meta(gt=0, le=1, title="memory ρ", description="share of h kept")] = 0.99
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(own_start=False, layerwise=True, entries_alike=not self.shared)
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"h": self.no_squares(params), "v": zeros(params)}
@@ -40,10 +40,6 @@ class AdaGradMomentum(Diagonal, frozen=True, tag="adagrad-momentum"):
             for name, g in gradients.items()
         }
         return {name: w - rates[name] * v[name] for name, w in params.items()}, {"h": h, "v": v}
-
-    @property
-    def entries_alike(self) -> bool:
-        return not self.shared
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

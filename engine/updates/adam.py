@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -10,7 +10,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Diagonal, Rate, Rates, State, descended, steps_taken, zeros
+from engine.updates import Diagonal, Rate, Rates, State, UpdateStructure, descended, steps_taken, zeros
 
 
 class Adam(Diagonal, frozen=True, tag="adam"):
@@ -21,13 +21,13 @@ class Adam(Diagonal, frozen=True, tag="adam"):
     Source: Kingma, Ba 2015; theory.md §4.
     """
 
-    own_start: ClassVar[bool] = False
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.0078125
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m kept")] = 0.9
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of v kept")] = 0.999
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(own_start=False, layerwise=True, entries_alike=not self.shared)
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {
@@ -51,10 +51,6 @@ class Adam(Diagonal, frozen=True, tag="adam"):
             size = torch.sqrt(self.eps + v[name] / (1 - self.beta2 ** steps[name]).to(square.dtype))
             found[name] = mean / size
         return found, {"m": m, "v": v, "steps": steps}
-
-    @property
-    def entries_alike(self) -> bool:
-        return not self.shared
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

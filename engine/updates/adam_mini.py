@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -10,7 +10,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, descended, steps_taken, zeros
+from engine.updates import Rate, Rates, State, Update, UpdateStructure, descended, steps_taken, zeros
 
 
 class AdamMini(Update, frozen=True, tag="adam-mini"):
@@ -20,9 +20,6 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
     of the layer. w ← w − η m̂ / √(ε + v̂) as `adam` has it. Source: Zhang et al. 2024; theory-symmetry.md §65.
     """
 
-    own_start: ClassVar[bool] = False
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.0078125
     per: Annotated[
         Literal["neuron", "tensor"], Meta(title="per", description="what has a rate of its own")
@@ -30,6 +27,9 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m kept")] = 0.9
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of v kept")] = 0.999
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(own_start=False, layerwise=True)
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {

@@ -11,7 +11,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params, per_member
 from engine.core.parts import LARGEST, SELDOM, Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rates, State, Update
+from engine.updates import Rates, State, Update, UpdateStructure
 
 NEWTON = 8
 """Steps of Newton's method to the exact rate: it begins nearby, and doubles the digits in each."""
@@ -60,6 +60,13 @@ class AGD(Automatic, frozen=True, tag="agd"):
         Meta(title="exact", description="the best rate with the penalty, not a closed form", extra=SELDOM),
     ] = False
 
+    def structure(self) -> UpdateStructure:
+        return (
+            super()
+            .structure()
+            ._replace(automatic=None if self.l2_penalty else self.loss_scale, along_gradients=True)
+        )
+
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         sizes = {name: self.loss_scale * ratio(g) * frobenius(g) for name, g in gradients.items()}
         by_layer = torch.stack([size.flatten() for size in sizes.values()])  # [L, B]
@@ -83,14 +90,6 @@ class AGD(Automatic, frozen=True, tag="agd"):
                 grown = torch.exp(found)
                 found = found - (torch.expm1(found) * grown + a * found - G) / ((2 * grown - 1) * grown + a)
         return found
-
-    @property
-    def automatic(self) -> float | None:
-        return None if self.l2_penalty else self.loss_scale
-
-    @property
-    def along_gradients(self) -> bool:
-        return True
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "its rate depends on norms of gradients only, which rotations do not change")

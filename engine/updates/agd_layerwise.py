@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rates, State
+from engine.updates import Rates, State, UpdateStructure
 from engine.updates.agd import Automatic, automatic_rate, direction, frobenius, ratio
 
 
@@ -18,7 +16,8 @@ class AGDLayerwise(Automatic, frozen=True, tag="agd-layerwise"):
     averaged over the L layers. Source: Bernstein et al. 2023; theory.md §9.
     """
 
-    layerwise: ClassVar[bool] = True
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(layerwise=True, along_gradients=True)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         new = {}
@@ -27,10 +26,6 @@ class AGDLayerwise(Automatic, frozen=True, tag="agd-layerwise"):
             length = automatic_rate(self.loss_scale * ratio(g) * frobenius(g)) / len(params)
             new[name] = w - rates[name] * length * ratio(w) * direction(g)
         return new, state
-
-    @property
-    def along_gradients(self) -> bool:
-        return True
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "its rates depend on norms of gradients only, which rotations do not change")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rates, State, zeros
+from engine.updates import Rates, State, UpdateStructure, zeros
 from engine.updates.agd import AGD, Automatic
 
 
@@ -20,9 +20,10 @@ class AGDMomentum(Automatic, frozen=True, tag="agd-momentum"):
     than a sum keeps the units of G. Source: Bernstein et al. 2023 (which gives no formula); theory.md §9.
     """
 
-    own_start: ClassVar[bool] = False
-
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of V kept")] = 0.9
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(own_start=False, along_gradients=True)
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"V": zeros(params)}
@@ -34,10 +35,6 @@ class AGDMomentum(Automatic, frozen=True, tag="agd-momentum"):
         }
         new, _ = AGD(loss_scale=self.loss_scale).step(params, V, rates, {})
         return new, {"V": V}
-
-    @property
-    def along_gradients(self) -> bool:
-        return True
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "averaged gradients and their norms turn with the instances")

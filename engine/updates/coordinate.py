@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from engine.core.groups import SIGN_FLIPS
 from engine.core.lazy import torch
 from engine.core.params import Params, flat, unflat
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import ROUNDING, Rate, Rates, State, Update, descended
+from engine.updates import ROUNDING, Rate, Rates, State, Update, UpdateStructure, descended
 
 
 class Coordinate(Update, frozen=True, tag="coordinate"):
@@ -23,9 +21,10 @@ class Coordinate(Update, frozen=True, tag="coordinate"):
     1997; Telgarsky 2013; GLSS18a; theory-bias.md §47.
     """
 
-    continuous: ClassVar[bool] = False
-
     lr: Rate = 0.03125
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(continuous=False)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         whole = flat(gradients.values())

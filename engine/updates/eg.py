@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -12,7 +12,18 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Mirror, Rate, Rates, State, Update, descended, even, only_linear, zeros
+from engine.updates import (
+    Mirror,
+    Rate,
+    Rates,
+    State,
+    Update,
+    UpdateStructure,
+    descended,
+    even,
+    only_linear,
+    zeros,
+)
 
 
 class EG(Update, frozen=True, tag="eg"):
@@ -22,11 +33,11 @@ class EG(Update, frozen=True, tag="eg"):
     Source: KW97; theory.md §4.
     """
 
-    weights_of_state: ClassVar[bool] = True
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.05
     total: Annotated[float, Meta(gt=0, title="total U", description="the sum of the weights")] = 1.0
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(weights_of_state=True, layerwise=True)
 
     def refuses(self, architecture: Architecture) -> str | None:
         return only_linear(self, architecture)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from engine.architectures import Architecture
 from engine.core.groups import PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Mirror, Multiplicative, MultiplicativeStep, Rate, State, Weight, even, only_linear
+from engine.updates import (
+    Mirror,
+    Multiplicative,
+    MultiplicativeStep,
+    Rate,
+    State,
+    UpdateStructure,
+    Weight,
+    even,
+    only_linear,
+)
 
 
 class EGU(Multiplicative, frozen=True, tag="egu"):
@@ -20,11 +28,11 @@ class EGU(Multiplicative, frozen=True, tag="egu"):
     Source: KW97; theory.md §§1, 4.
     """
 
-    by_operators: ClassVar[bool] = True
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.05
     w0: Weight = None
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(by_operators=True, layerwise=True)
 
     def refuses(self, architecture: Architecture) -> str | None:
         return only_linear(self, architecture)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from engine.architectures import Architecture
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Mirror, Multiplicative, MultiplicativeStep, Rate, State, Weight
+from engine.updates import Mirror, Multiplicative, MultiplicativeStep, Rate, State, UpdateStructure, Weight
 
 
 class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
@@ -21,14 +19,17 @@ class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
     Source: KW97; theory.md §4.
     """
 
-    own_start: ClassVar[bool] = False
-    weights_of_state: ClassVar[bool] = True
-    by_operators: ClassVar[bool] = True
-    layerwise: ClassVar[bool] = True
-    entries_alike: ClassVar[bool] = True
-
     lr: Rate = 0.05
     w0: Weight = None
+
+    def structure(self) -> UpdateStructure:
+        return (
+            super()
+            .structure()
+            ._replace(
+                own_start=False, weights_of_state=True, by_operators=True, layerwise=True, entries_alike=True
+            )
+        )
 
     def start(self, params: Params) -> tuple[Params, State]:
         state: State = {"plus": {}, "minus": {}}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.architectures import Architecture
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import EUCLIDEAN, Mirror, Plain, Rate
+from engine.updates import EUCLIDEAN, Mirror, Plain, Rate, UpdateStructure
 
 
 class GD(Plain, frozen=True, tag="gd"):
@@ -19,13 +17,10 @@ class GD(Plain, frozen=True, tag="gd"):
     Source: theory.md §4.
     """
 
-    by_operators: ClassVar[bool] = True
-
     lr: Rate = 0.00390625
 
-    @property
-    def along_gradients(self) -> bool:
-        return True
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(by_operators=True, along_gradients=True, stable_up_to=2.0)
 
     def response(self, steps: int) -> NDArray[np.float64]:
         return np.ones(steps)
@@ -33,10 +28,6 @@ class GD(Plain, frozen=True, tag="gd"):
     @property
     def mirror(self) -> Mirror:
         return EUCLIDEAN
-
-    @property
-    def stable_up_to(self) -> float:
-        return 2.0
 
     def exponentiated_rate(self, architecture: Architecture) -> float | None:
         factor = architecture.rate_of_weights

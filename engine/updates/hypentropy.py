@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -12,7 +12,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Positive, Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Mirror, MultiplicativeStep, Rate, Rates, State, Update, descended
+from engine.updates import Mirror, MultiplicativeStep, Rate, Rates, State, Update, UpdateStructure, descended
 
 
 class Hypentropy(Update, frozen=True, tag="hypentropy"):
@@ -22,13 +22,15 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
     Source: Ghai, Hazan, Singer 2020; WGL20; theory.md §4.
     """
 
-    own_start: ClassVar[bool] = False
-    weights_of_state: ClassVar[bool] = True
-    layerwise: ClassVar[bool] = True
-    entries_alike: ClassVar[bool] = True
-
     lr: Rate = 0.05
     beta: Annotated[Positive | None, Meta(title="β", description="size of the start; none: 1/d")] = None
+
+    def structure(self) -> UpdateStructure:
+        return (
+            super()
+            .structure()
+            ._replace(own_start=False, weights_of_state=True, layerwise=True, entries_alike=True)
+        )
 
     def _beta(self, w: torch.Tensor) -> float:
         return self.beta or 1 / w.shape[-1]

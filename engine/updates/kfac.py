@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -11,7 +11,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, as_matrix, descended, only_layers
+from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matrix, descended, only_layers
 
 
 class KFAC(Update, frozen=True, tag="kfac"):
@@ -23,15 +23,23 @@ class KFAC(Update, frozen=True, tag="kfac"):
     theory-symmetry.md §65.
     """
 
-    own_start: ClassVar[bool] = False
-    observes: ClassVar[Literal["slopes", "curvature"] | None] = "slopes"
-    matrices: ClassVar[int] = 4
-    output_matrices: ClassVar[int] = 4
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.05
     memory: Annotated[float, Meta(ge=0, lt=1, title="memory β", description="share of A and S kept")] = 0.95
     damping: Annotated[float, Meta(gt=0, title="damping λ", description="added to A and S")] = 0.01
+
+    def structure(self) -> UpdateStructure:
+        return (
+            super()
+            .structure()
+            ._replace(
+                own_start=False,
+                observes="slopes",
+                matrices=4,
+                output_matrices=4,
+                layerwise=True,
+                along_gradients=True,
+            )
+        )
 
     def refuses(self, architecture: Architecture) -> str | None:
         return only_layers(self, architecture)
@@ -68,10 +76,6 @@ class KFAC(Update, frozen=True, tag="kfac"):
         damped = S + self.damping * torch.eye(S.shape[-1], dtype=S.dtype, device=S.device)
         factor, failed = torch.linalg.cholesky_ex(damped)
         return torch.cholesky_solve(right, factor).where(failed[:, None, None] == 0, torch.nan)
-
-    @property
-    def along_gradients(self) -> bool:
-        return True
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "A turns with the instances, so (S + λI)⁻¹ G (A + λI)⁻¹ does too")

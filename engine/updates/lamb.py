@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -10,7 +10,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Diagonal, Rate, Rates, State, descended, norms, with_direction
+from engine.updates import Diagonal, Rate, Rates, State, UpdateStructure, descended, norms, with_direction
 from engine.updates.adam import Adam
 
 
@@ -21,13 +21,13 @@ class LAMB(Diagonal, frozen=True, tag="lamb"):
     that starts at 0 would stay there. Source: You et al. 2020; theory-symmetry.md §65.
     """
 
-    own_start: ClassVar[bool] = False
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.0078125
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m kept")] = 0.9
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of v kept")] = 0.999
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(own_start=False, layerwise=True)
 
     @property
     def _adam(self) -> Adam:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -10,7 +10,17 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, descended, norms, with_direction, zeros
+from engine.updates import (
+    Rate,
+    Rates,
+    State,
+    Update,
+    UpdateStructure,
+    descended,
+    norms,
+    with_direction,
+    zeros,
+)
 
 
 class LARS(Update, frozen=True, tag="lars"):
@@ -21,11 +31,11 @@ class LARS(Update, frozen=True, tag="lars"):
     2017; theory-symmetry.md §65.
     """
 
-    own_start: ClassVar[bool] = False
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.00390625
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of M kept")] = 0.9
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(own_start=False, layerwise=True, along_gradients=True)
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"M": zeros(params)}
@@ -37,10 +47,6 @@ class LARS(Update, frozen=True, tag="lars"):
             factor = torch.where(known, sizes[name] / lengths[name].where(known, 1.0), 1.0)
             M[name] = self.momentum * state["M"][name] + factor * g
         return descended(params, M, rates), {"M": M}
-
-    @property
-    def along_gradients(self) -> bool:
-        return True
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "its rates depend on norms of weights and gradients, which rotations keep")

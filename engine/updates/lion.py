@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -11,7 +11,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, descended, rounding, zeros
+from engine.updates import Rate, Rates, State, Update, UpdateStructure, descended, rounding, zeros
 
 
 class Lion(Update, frozen=True, tag="lion"):
@@ -21,14 +21,16 @@ class Lion(Update, frozen=True, tag="lion"):
     as of single ±1 examples. Source: Chen et al. 2023; theory-symmetry.md §65.
     """
 
-    own_start: ClassVar[bool] = False
-    continuous: ClassVar[bool] = False
-    layerwise: ClassVar[bool] = True
-    entries_alike: ClassVar[bool] = True
-
     lr: Rate = 0.001953125
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m in the sign")] = 0.9
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of m kept")] = 0.99
+
+    def structure(self) -> UpdateStructure:
+        return (
+            super()
+            .structure()
+            ._replace(own_start=False, continuous=False, layerwise=True, entries_alike=True)
+        )
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"m": zeros(params)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, descended, zeros
+from engine.updates import Rate, Rates, State, Update, UpdateStructure, descended, zeros
 
 
 class Momentum(Update, frozen=True, tag="momentum"):
@@ -20,13 +20,22 @@ class Momentum(Update, frozen=True, tag="momentum"):
     Source: theory.md §4.
     """
 
-    own_start: ClassVar[bool] = False
-    columnwise: ClassVar[bool] = True
-    layerwise: ClassVar[bool] = True
-    entries_alike: ClassVar[bool] = True
-
     lr: Rate = 0.00048828125
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of v kept")] = 0.9
+
+    def structure(self) -> UpdateStructure:
+        return (
+            super()
+            .structure()
+            ._replace(
+                own_start=False,
+                columnwise=True,
+                layerwise=True,
+                entries_alike=True,
+                along_gradients=True,
+                stable_up_to=2.0 * (1.0 + self.momentum),
+            )
+        )
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"v": zeros(params)}
@@ -35,16 +44,8 @@ class Momentum(Update, frozen=True, tag="momentum"):
         v = {name: gradients[name].add(old, alpha=self.momentum) for name, old in state["v"].items()}
         return descended(params, v, rates), {"v": v}
 
-    @property
-    def along_gradients(self) -> bool:
-        return True
-
     def response(self, steps: int) -> NDArray[np.float64]:
         return (1 - self.momentum ** np.arange(1.0, steps + 1)) / (1 - self.momentum)
-
-    @property
-    def stable_up_to(self) -> float:
-        return 2.0 * (1.0 + self.momentum)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "momentum sums gradients, which stay in the span of the instances")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -11,7 +11,18 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, as_matrix, descended, norms, with_direction, zeros
+from engine.updates import (
+    Rate,
+    Rates,
+    State,
+    Update,
+    UpdateStructure,
+    as_matrix,
+    descended,
+    norms,
+    with_direction,
+    zeros,
+)
 from engine.updates.adam import Adam
 
 QUINTIC = 3.4445, -4.7750, 2.0315
@@ -30,9 +41,6 @@ class Muon(Update, frozen=True, tag="muon"):
     constants. Source: Jordan et al. 2024; theory-symmetry.md §65.
     """
 
-    own_start: ClassVar[bool] = False
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.02
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of M kept")] = 0.95
     by: Annotated[
@@ -41,6 +49,18 @@ class Muon(Update, frozen=True, tag="muon"):
     hidden: Annotated[
         bool, Meta(title="hidden layers only", description="the first and the last take steps of Adam")
     ] = False
+
+    def structure(self) -> UpdateStructure:
+        return (
+            super()
+            .structure()
+            ._replace(
+                invariance_of_vectors=self._of_vectors(),
+                own_start=False,
+                layerwise=True,
+                along_gradients=self.by == "newton-schulz" and not self.hidden,
+            )
+        )
 
     def start(self, params: Params) -> tuple[Params, State]:
         by_adam = self._by_adam(params)
@@ -77,15 +97,11 @@ class Muon(Update, frozen=True, tag="muon"):
             found[name] = torch.where(real[name], size * flat.view_as(g), 0.0)
         return found
 
-    @property
-    def invariance_of_vectors(self) -> Verdict | None:
+    def _of_vectors(self) -> Verdict | None:
+        """The verdict where every layer is one vector of weights; None if that changes nothing."""
         if self.by == "newton-schulz" or self.hidden:
             return None
         return Verdict(True, "the direction of a gradient is its only singular vector, of full rank")
-
-    @property
-    def along_gradients(self) -> bool:
-        return self.by == "newton-schulz" and not self.hidden
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.hidden:

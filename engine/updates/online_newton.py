@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -10,7 +10,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, as_matrix, identities
+from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matrix, identities
 
 
 class OnlineNewton(Update, frozen=True, tag="online-newton"):
@@ -21,12 +21,11 @@ class OnlineNewton(Update, frozen=True, tag="online-newton"):
     into GUᵀ and A into UAUᵀ, so W into WUᵀ. Source: Hazan, Agarwal, Kale 2007; theory.md §4.
     """
 
-    own_start: ClassVar[bool] = False
-    matrices: ClassVar[int] = 3
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 2.0
     eps: Annotated[float, Meta(gt=0, title="ε", description="A starts at ε I")] = 1.0
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(own_start=False, matrices=3, layerwise=True, along_gradients=True)
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"inverse": identities(params, 1 / self.eps)}
@@ -46,10 +45,6 @@ class OnlineNewton(Update, frozen=True, tag="online-newton"):
             inverse[name] = old - seen.mT @ move
             new[name] = w - rates[name] * move.to(w.dtype).view_as(w)  # G times the new inverse is `move`
         return new, {"inverse": inverse}
-
-    @property
-    def along_gradients(self) -> bool:
-        return True
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "A turns with the instances, so A⁻¹ g does too")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -12,7 +12,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Mirror, Rate, Rates, State, Update, descended
+from engine.updates import Mirror, Rate, Rates, State, Update, UpdateStructure, descended
 
 
 class PNorm(Update, frozen=True, tag="p-norm"):
@@ -23,15 +23,18 @@ class PNorm(Update, frozen=True, tag="p-norm"):
     number of entries, acts like EG. Source: Grove, Littlestone, Schuurmans 2001; theory.md §4.
     """
 
-    own_start: ClassVar[bool] = False
-    weights_of_state: ClassVar[bool] = True
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.03125
     p: Annotated[
         Annotated[float, Meta(ge=2, le=1000)] | None,
         Meta(title="p", description="2 is gradient descent; none: 2 ln d"),
     ] = None
+
+    def structure(self) -> UpdateStructure:
+        return (
+            super()
+            .structure()
+            ._replace(own_start=False, weights_of_state=True, layerwise=True, along_gradients=self.p == 2)
+        )
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"dual": {name: self._link(w, 1 / (1 - 1 / self._p(w))) for name, w in params.items()}}
@@ -58,10 +61,6 @@ class PNorm(Update, frozen=True, tag="p-norm"):
         norm = part.abs().pow(p).sum(1, keepdim=True).pow(1 / p)
         scale = torch.where(norm > 0, norm.pow(2 - p), 0.0)
         return (largest * scale * part.sign() * part.abs().pow(p - 1)).view_as(w)
-
-    @property
-    def along_gradients(self) -> bool:
-        return self.p == 2
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.p == 2:

@@ -6,7 +6,7 @@ from engine.architectures import Architecture
 from engine.core.parts import Verdict
 from engine.losses import Loss
 from engine.problems.matrices import Matrix
-from engine.updates import Plain, Rate, only_mistakes
+from engine.updates import Plain, Rate, UpdateStructure, only_mistakes
 
 
 class Perceptron(Plain, frozen=True, tag="perceptron"):
@@ -19,6 +19,9 @@ class Perceptron(Plain, frozen=True, tag="perceptron"):
 
     lr: Rate = 1.0
 
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(along_gradients=True)
+
     def refuses(self, architecture: Architecture) -> str | None:
         if architecture.trains_weights:
             return None
@@ -26,10 +29,6 @@ class Perceptron(Plain, frozen=True, tag="perceptron"):
 
     def refuses_loss(self, loss: Loss) -> str | None:
         return only_mistakes(self, loss)
-
-    @property
-    def along_gradients(self) -> bool:
-        return True
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "its weights are a sum of the instances that it mistook")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from engine.core.lazy import torch
 from engine.core.params import Params, flat, per_member
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, moved_by
+from engine.updates import Rate, Rates, State, Update, UpdateStructure, moved_by
 
 
 class Polyak(Update, frozen=True, tag="polyak"):
@@ -19,9 +17,10 @@ class Polyak(Update, frozen=True, tag="polyak"):
     moves. Source: Polyak 1969; Lyu, Li 2020; theory-bias.md §47.
     """
 
-    entries_alike: ClassVar[bool] = True
-
     lr: Rate = 0.03125
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(entries_alike=True, along_gradients=True)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         square = flat(gradients.values()).square().sum(1)
@@ -30,10 +29,6 @@ class Polyak(Update, frozen=True, tag="polyak"):
             name: moved_by(w, rates[name], per_member(scale, w), gradients[name])
             for name, w in params.items()
         }, state
-
-    @property
-    def along_gradients(self) -> bool:
-        return True
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "a step is a multiple of the gradient, by its length, which rotations leave")

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from engine.architectures import Architecture
 from engine.core.groups import PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Mirror, MultiplicativeStep, Rate, Rates, State, Update, Weight, even, only_linear
+from engine.updates import (
+    Mirror,
+    MultiplicativeStep,
+    Rate,
+    Rates,
+    State,
+    Update,
+    UpdateStructure,
+    Weight,
+    even,
+    only_linear,
+)
 
 
 class PrivateRates(Update, frozen=True, tag="private-rates"):
@@ -20,11 +29,11 @@ class PrivateRates(Update, frozen=True, tag="private-rates"):
     Source: KW97 (the approximated EG); talk, "sufficient/insufficient conditions"; theory.md §4.
     """
 
-    by_operators: ClassVar[bool] = True
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.125
     w0: Weight = None
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(by_operators=True, layerwise=True)
 
     def refuses(self, architecture: Architecture) -> str | None:
         return only_linear(self, architecture)

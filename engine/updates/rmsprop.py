@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -10,7 +10,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Diagonal, Rate, Rates, State
+from engine.updates import Diagonal, Rate, Rates, State, UpdateStructure
 
 
 class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
@@ -20,12 +20,12 @@ class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
     (torch adds its ε to the root). Source: Tieleman, Hinton 2012; theory.md §4.
     """
 
-    own_start: ClassVar[bool] = False
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.001953125
     memory: Annotated[float, Meta(ge=0, lt=1, title="memory ρ", description="share of v kept")] = 0.99
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(own_start=False, layerwise=True, entries_alike=not self.shared)
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"v": self.no_squares(params)}
@@ -40,10 +40,6 @@ class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
             for name, w in params.items()
         }
         return new, {"v": v}
-
-    @property
-    def entries_alike(self) -> bool:
-        return not self.shared
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.core.parts import Count, Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import EUCLIDEAN, Mirror, Plain, Rate
+from engine.updates import EUCLIDEAN, Mirror, Plain, Rate, UpdateStructure
 
 
 class SGD(Plain, frozen=True, tag="sgd"):
@@ -22,18 +22,11 @@ class SGD(Plain, frozen=True, tag="sgd"):
     Source: theory.md §4.
     """
 
-    by_operators: ClassVar[bool] = True
-
     lr: Rate = 0.00390625
     batch: Annotated[Count, Meta(title="mini-batch", description="examples per step of erm and epochs")] = 1
 
-    @property
-    def mini_batch(self) -> int:
-        return self.batch
-
-    @property
-    def along_gradients(self) -> bool:
-        return True
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(by_operators=True, mini_batch=self.batch, along_gradients=True)
 
     def response(self, steps: int) -> NDArray[np.float64]:
         return np.ones(steps)

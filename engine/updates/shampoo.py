@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -11,7 +11,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Count, Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, as_matrix, descended, norms
+from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matrix, descended, norms
 from engine.updates.adam import Adam
 
 
@@ -25,11 +25,6 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
     float64. Source: Gupta, Koren, Singer 2018; Anil et al. 2020; theory-symmetry.md §65.
     """
 
-    own_start: ClassVar[bool] = False
-    matrices: ClassVar[int] = 5
-    output_matrices: ClassVar[int] = 5
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.05
     factors: Annotated[
         Literal["both", "left"], Meta(title="factors", description="of outputs and inputs, or outputs alone")
@@ -41,6 +36,20 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
         Count | None, Meta(title="block", description="columns with an L and an R of their own; none: all")
     ] = None
     eps: Annotated[float, Meta(gt=0, title="ε", description="L and R start at ε I")] = 1e-6
+
+    def structure(self) -> UpdateStructure:
+        return (
+            super()
+            .structure()
+            ._replace(
+                columns=self.block,
+                own_start=False,
+                matrices=5,
+                output_matrices=5,
+                layerwise=True,
+                along_gradients=self.block is None and self.grafting != "adam",
+            )
+        )
 
     def start(self, params: Params) -> tuple[Params, State]:
         left, right = {}, {}
@@ -65,10 +74,6 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
     def _columns(self, inputs: int) -> int:
         return min(self.block or inputs, inputs)
 
-    def matrix_numbers(self, inputs: int, outputs: int) -> int:
-        size = self._columns(inputs)
-        return -(-inputs // size) * super().matrix_numbers(size, outputs)
-
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         left, right, directions = {}, {}, {}
         for name, g in gradients.items():
@@ -89,10 +94,6 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
         if self.grafting == "sgd":
             directions = _of_length(directions, gradients)
         return descended(params, directions, rates), new
-
-    @property
-    def along_gradients(self) -> bool:
-        return self.block is None and self.grafting != "adam"
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.block is not None and self.block < matrix.shape()[1]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -11,7 +11,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params, flat, per_member
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Diagonal, Rate, Rates, ScalarStep, State, descended, rounding
+from engine.updates import Diagonal, Rate, Rates, ScalarStep, State, UpdateStructure, descended, rounding
 
 
 class Sign(Diagonal, frozen=True, tag="sign"):
@@ -24,12 +24,17 @@ class Sign(Diagonal, frozen=True, tag="sign"):
     Bernstein et al. 2018; GLSS18a; theory-symmetry.md §65, theory-bias.md §47.
     """
 
-    continuous: ClassVar[bool] = False
-
     lr: Rate = 0.001953125
     steepest: Annotated[
         bool, Meta(title="steepest", description="times mean |g|, so that steps shrink with the gradient")
     ] = False
+
+    def structure(self) -> UpdateStructure:
+        return (
+            super()
+            .structure()
+            ._replace(continuous=False, layerwise=not self.steepest, entries_alike=not self.shared)
+        )
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         sizes = {name: g.abs() for name, g in gradients.items()}
@@ -45,20 +50,12 @@ class Sign(Diagonal, frozen=True, tag="sign"):
             directions = {name: per_member(mean, v) * v for name, v in directions.items()}
         return descended(params, directions, rates), state
 
-    @property
-    def layerwise(self) -> bool:
-        return not self.steepest
-
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
         if not architecture.trains_weights:
             return None
         if self.steepest:
             return lambda slope, rate, memory: (rate * slope, memory)
         return lambda slope, rate, memory: (rate * slope.sign(), memory)
-
-    @property
-    def entries_alike(self) -> bool:
-        return not self.shared
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -10,7 +10,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Count, Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, as_matrix, descended, zeros
+from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matrix, descended, zeros
 from engine.updates.shampoo import eigh
 
 UNCERTAIN = 1e-9
@@ -32,11 +32,6 @@ class SOAP(Update, frozen=True, tag="soap"):
     theory-symmetry.md §65.
     """
 
-    own_start: ClassVar[bool] = False
-    matrices: ClassVar[int] = 6
-    output_matrices: ClassVar[int] = 6
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.01
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of M kept")] = 0.95
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of V, L and R kept")] = 0.95
@@ -44,6 +39,9 @@ class SOAP(Update, frozen=True, tag="soap"):
     refresh: Annotated[
         Count | None, Meta(title="refresh", description="steps from basis to basis; none: exact bases")
     ] = None
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(own_start=False, matrices=6, output_matrices=6, layerwise=True)
 
     def start(self, params: Params) -> tuple[Params, State]:
         matrices = {name: as_matrix(w).double() for name, w in params.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -13,7 +13,7 @@ from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.losses import Loss
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, descended, only_layers, zeros
+from engine.updates import Rate, Rates, State, Update, UpdateStructure, descended, only_layers, zeros
 
 
 class Sophia(Update, frozen=True, tag="sophia"):
@@ -24,10 +24,6 @@ class Sophia(Update, frozen=True, tag="sophia"):
     Source: Liu et al. 2024; theory-symmetry.md §65.
     """
 
-    own_start: ClassVar[bool] = False
-    observes: ClassVar[Literal["slopes", "curvature"] | None] = "curvature"
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.001953125
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of M kept")] = 0.96
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of h kept")] = 0.99
@@ -35,6 +31,9 @@ class Sophia(Update, frozen=True, tag="sophia"):
         0.01
     )
     delta: Annotated[float, Meta(gt=0, title="δ", description="the least that M is divided by")] = 1e-12
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(own_start=False, observes="curvature", layerwise=True)
 
     def refuses(self, architecture: Architecture) -> str | None:
         if architecture.outputs > 1:

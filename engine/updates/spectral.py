@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -14,7 +14,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Positive, Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, descended
+from engine.updates import Rate, Rates, State, Update, UpdateStructure, descended
 
 Function = Callable[["torch.Tensor", float], "torch.Tensor"]
 """Of singular values and β."""
@@ -29,13 +29,12 @@ class Spectral(Update, frozen=True, tag="spectral"):
     A step is a singular value decomposition. Source: Ghai, Hazan, Singer 2020; theory-open.md §17.
     """
 
-    own_start: ClassVar[bool] = False
-    weights_of_state: ClassVar[bool] = True
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.05
     beta: Annotated[Positive | None, Meta(title="β", description="size of the start; none: 1/d")] = None
     factors: Pair = None
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(own_start=False, weights_of_state=True, layerwise=True)
 
     def refuses(self, architecture: Architecture) -> str | None:
         if architecture.trains_weights:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from engine.architectures import Architecture
 from engine.core.parts import Verdict
 from engine.losses import Loss
 from engine.problems.matrices import Matrix
-from engine.updates import Mirror, MultiplicativeStep, Rate, only_mistakes
+from engine.updates import Mirror, MultiplicativeStep, Rate, UpdateStructure, only_mistakes
 from engine.updates.egu import EGU
 
 
@@ -20,10 +18,10 @@ class Winnow(EGU, frozen=True, tag="winnow"):
     Source: Littlestone 1988; theory.md §4.
     """
 
-    by_factors: ClassVar[bool] = True
-    layerwise: ClassVar[bool] = True
-
     lr: Rate = 0.5
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(by_factors=True, by_operators=False, layerwise=True)
 
     @property
     def mirror(self) -> Mirror:

@@ -57,7 +57,7 @@ def is_continuous(learner):
     )
     if solver is not None:
         return catalogue.make("solvers", solver).structure().continuous
-    return update is None or catalogue.members("updates")[update].continuous
+    return update is None or catalogue.make("updates", update).structure().continuous
 
 
 CONTINUOUS = {name: learner for name, learner in EVERY_GENTLE.items() if is_continuous(learner)}

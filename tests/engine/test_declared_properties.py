@@ -437,9 +437,9 @@ def test_a_multiplicative_rule_with_a_step_of_its_own_takes_that_step():
         def step(self, params, gradients, rates, state):
             return {name: w / 2 for name, w in params.items()}, state
 
-    assert EGU().by_factors
-    assert Winnow().by_factors
-    assert not Halving().by_factors
+    assert EGU().structure().by_factors
+    assert Winnow().structure().by_factors
+    assert not Halving().structure().by_factors
     assert Halving().multiplicative_step(Linear()) is None
 
 
@@ -450,7 +450,8 @@ def test_a_rule_with_a_start_of_its_own_may_replace_weights_unless_it_says_that_
         def start(self, params):
             return {name: torch.ones_like(w) for name, w in params.items()}, {}
 
-    assert (GD().own_start, Adam().own_start, EGU().own_start, Ones().own_start) == (False, False, True, True)
+    replaced = [rule.structure().own_start for rule in (GD(), Adam(), EGU(), Ones())]
+    assert replaced == [False, False, True, True]
     assert Ones().invariance(Hadamard(d=D), True).group == TRIVIAL
 
 
@@ -501,7 +502,7 @@ def test_two_measures_of_one_name_are_refused(monkeypatch):
 def test_what_parts_declare_of_methods_is_not_said_of_those_that_replace_them():
     labelled = Labelled().structure(Hadamard(d=D))
     assert (labelled.unit, labelled.fixed_feature, labelled.values) == (False, None, "any")
-    signed = Signed()
+    signed = Signed().structure()
     assert (signed.along_gradients, signed.stable_up_to) == (False, None)
     assert Doubling().exponentiated_rate(Linear()) is None
     assert (Axis().linear_layers(D), Axis().starts_at_zero) == (None, False)
@@ -541,7 +542,7 @@ def moved_by_single_gradients(rule, times, steps):
 
 
 @pytest.mark.parametrize(
-    "rule", [rule for rule in RULES if rule.linear_in_gradients], ids=lambda rule: str(rule.kind)
+    "rule", [rule for rule in RULES if rule.response(1) is not None], ids=lambda rule: str(rule.kind)
 )
 def test_a_response_is_what_single_gradients_move_at_any_time(rule):
     moved = moved_by_single_gradients(rule, [0, 3], 9)
@@ -551,4 +552,4 @@ def test_a_response_is_what_single_gradients_move_at_any_time(rule):
 
 
 def test_gradient_descent_alone_and_with_momentum_has_a_response():
-    assert {rule.kind for rule in RULES if rule.linear_in_gradients} == {"gd", "sgd", "momentum"}
+    assert {rule.kind for rule in RULES if rule.response(1) is not None} == {"gd", "sgd", "momentum"}

@@ -30,6 +30,7 @@ from engine.runtime import drawn_data, memory_estimate
 from engine.runtime.run import run
 from engine.solvers import Solver
 from engine.spec import presets
+from engine.updates.gd import GD
 
 
 @pytest.fixture(autouse=True)
@@ -268,7 +269,6 @@ def test_what_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypa
     ("part", "says"),
     [
         (Problem, "bytes_drawn"),
-        (catalogue.members("updates")["gd"], "bytes_held"),
         (catalogue.members("solvers")["lls"], "bytes_held"),
         (catalogue.members("protocols")["one-pass"], "bytes_held"),
         (catalogue.members("measures")["loss"], "bytes_held"),
@@ -282,6 +282,14 @@ def test_what_a_part_says_that_it_takes_is_counted(part, says, monkeypatch):
     before = needed(described)
     monkeypatch.setattr(part, says, lambda *words: 1 << 40)
     assert before < 1 << 40 <= needed(described)
+
+
+def test_what_a_rule_declares_that_it_holds_is_counted(monkeypatch):
+    described = experiment({"kind": "gaussian", "n": 8}, learners={"GD": gd(0.1)}, d=8)
+    before, declared = needed(described), GD().structure()
+    for holds in ({"matrices": 1 << 40}, {"output_matrices": 1 << 40}):
+        monkeypatch.setattr(GD, "structure", lambda rule, holds=holds: declared._replace(**holds))
+        assert before < 1 << 40 <= needed(described)
 
 
 @pytest.mark.parametrize("kind", catalogue.members("solvers"))

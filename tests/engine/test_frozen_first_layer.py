@@ -94,7 +94,7 @@ def moves_of_second_layer(rule, of_first):
     for _ in range(4):
         gradients = {name: torch.from_numpy(rng.normal(size=w.shape)) for name, w in params.items()}
         gradients["W1"] = of_first(gradients["W1"])
-        if rule.observes:
+        if rule.structure().observes:
             back = {name: torch.from_numpy(rng.normal(size=(1, w.shape[1], 5))) for name, w in params.items()}
             inputs = {
                 name: torch.from_numpy(rng.normal(size=(1, w.shape[2], 5))) for name, w in params.items()
@@ -111,7 +111,7 @@ def test_other_layers_move_nothing_of_a_layer_where_a_rule_declares_so(rule):
     plain = moves_of_second_layer(rule, lambda g: g)
     others = (lambda g: 3 * g, lambda g: g.flip(1), lambda g: g.square())
     measured = all(torch.equal(moves_of_second_layer(rule, other), plain) for other in others)
-    assert measured or not rule.layerwise
+    assert measured or not rule.structure().layerwise
     compares = getattr(rule, "steepest", False) or rule.kind in (
         "agd",
         "agd-momentum",

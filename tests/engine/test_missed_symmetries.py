@@ -240,5 +240,5 @@ def test_an_exchange_of_entries_exchanges_their_steps_where_a_rule_declares_so(r
 
     plain = exchanged(ends(lambda g: g))
     measured = np.allclose(ends(exchanged), plain, rtol=1e-9, atol=0)
-    assert measured or not rule.entries_alike
+    assert measured or not rule.structure().entries_alike
     assert not (measured and rule.kind in ("lars", "coordinate", "p-norm", "adagrad-full")), "it can tell"

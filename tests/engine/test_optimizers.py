@@ -10,6 +10,7 @@ from building import beginning, data_of, experiment
 from engine.core import catalogue
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, TRIVIAL, UNCHANGED
 from engine.core.streams import Streams
+from engine.planning.memory import matrix_numbers
 from engine.problems.transformations import element
 from engine.results.judgement import judgement
 from engine.runtime.run import run
@@ -232,7 +233,7 @@ def test_every_block_of_shampoo_has_matrices_of_its_own():
     _, state = rule.start(params)
     held = state["L"]["W"].numel() + state["R"]["W"].numel()
     assert held == 3 * (3**2 + 8**2)
-    assert rule.matrix_numbers(20, 3) == 5 * held
+    assert matrix_numbers(rule, 20, 3) == 5 * held
 
 
 def test_soap_as_released_begins_with_the_second_gradient_and_is_adam_in_its_basis():

@@ -184,7 +184,7 @@ def test_rules_say_whether_they_make_their_weights_of_their_state(rule):
     rates = {"w": 0.01}
     here, _ = made.step(params, gradients, rates, state)
     there, _ = made.step({"w": params["w"] + moves["w"]}, gradients, rates, state)
-    assert torch.equal(here["w"], there["w"]) == made.weights_of_state
+    assert torch.equal(here["w"], there["w"]) == made.structure().weights_of_state
 
 
 KEEPING = [
