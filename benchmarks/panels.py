@@ -106,9 +106,7 @@ async def measure(records: int) -> dict[str, list[float]]:
             stage.choose(name)
             await pilot.pause()
             for chart_options in every_options:
-                context = PanelContext(
-                    experiment, trace, trace.curves[0], trace.last, 0.0, chart_options, None, None
-                )
+                context = PanelContext(experiment, trace, trace.curves[0], trace.last, 0.0, chart_options)
                 stage.show(context, context.look("loss", RUN))
                 await pilot.pause()
                 panel = "chart and table" if stage.panel is None else name

@@ -419,7 +419,7 @@ class HadamardApp(FailingApp):
             context.trace.snapshot(),
             document=session.document,
             pictures=pictures,
-            outcomes=context.outcomes or (),
+            outcomes=context.predictions.outcomes or (),
             unjudged=session.sweep.unjudged,
         )
         look, refused = self.laboratory.picture_of(session)

@@ -11,18 +11,33 @@ import numpy as np
 
 from engine.captions.room import PLENTY, Room
 from hadamard_tui.charts.look import Look
+from hadamard_tui.running.beside import Beside
 from hadamard_tui.running.guesses import scored
 from hadamard_tui.running.viewed import Viewed
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
-    from engine.pictures.view import CurveView, View
+    from engine.pictures.view import View
     from engine.results.trace import Curve, Trace
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.chart_options import ChartOptions
     from hadamard_tui.editing.fitting_claims import LeftOut
-    from hadamard_tui.running.certificate_worker import Measuring
-    from hadamard_tui.running.snapshot_worker import Looking
+
+
+class Predictions(msgspec.Struct, frozen=True, eq=False):
+    """What was said of a run in advance, and how it came out.
+
+    Args:
+        experiment: that of all points of the axes, which claims are about; None where it is that of the run.
+        outcomes: the claims judged, once the run is shown to its end.
+        left_out: the claims of the set-up that do not fit it.
+        guesses: where learners were guessed to come below a tenth, by name; None for never.
+    """
+
+    experiment: Experiment | None = None
+    outcomes: list[Outcome] | None = None
+    left_out: Sequence[LeftOut] = ()
+    guesses: Mapping[str, float | None] = msgspec.field(default_factory=dict)
 
 
 class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
@@ -32,14 +47,9 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         curve: that of the selected learner.
         shown: how far along the x-axis the run is shown.
         place: where the playhead stands, at most `shown`.
-        outcomes: the claims judged, once the run is shown to its end.
-        measuring: the certificates of the learners, where they were requested.
-        stopped: whether the run was, before its end.
-        left_out: the claims of the set-up that do not fit it.
-        guesses: where learners were guessed to come below a tenth, by name.
-        looking: snapshots of the learners, where they were requested.
+        predictions: claims and guesses, and how they came out.
+        beside: what trains once more beside the run for panels.
         where: which point of the axes it is, in words; nothing where there are no axes.
-        whole: the experiment with all points of its axes, which claims are about; None where it is this one.
     """
 
     experiment: Experiment
@@ -48,15 +58,10 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     shown: float
     place: float
     chart_options: ChartOptions
-    outcomes: list[Outcome] | None
-    measuring: Measuring | None
-    stopped: bool = False
-    left_out: Sequence[LeftOut] = ()
+    predictions: Predictions = Predictions()
+    beside: Beside = Beside()
     where: str = ""
     views: Viewed = msgspec.field(default_factory=Viewed)
-    looking: Looking | None = None
-    guesses: Mapping[str, float | None] = msgspec.field(default_factory=dict)
-    whole: Experiment | None = None
 
     def look(self, measure: str, title: str = "") -> Look:
         """A measure of all learners that have it, along the run and as far as it is shown."""
@@ -67,38 +72,19 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         found = self.views.view(picture, of_one(self.experiment, self.trace))
         return Look(found, shown=self.shown, place=self.place, options=self.chart_options)
 
-    @property
-    def spectra(self) -> View:
-        """The singular values of all learners that have them, along the whole run."""
-        from engine.results.results import of_one
-        from engine.results.spectra import picture_of_spectra
-
-        return self.views.view(picture_of_spectra(self.experiment), of_one(self.experiment, self.trace))
-
     @cached_property
     def loss(self) -> Look:
         """The loss of all learners."""
         return self.look("loss")
 
-    def drawn(self, curve: Curve) -> CurveView:
-        """A curve of the run as it is drawn, with its letter and its colour."""
-        return next(one for one in self.loss.view.curves if one.name == curve.name)
-
-    def number(self, curve: Curve) -> int:
-        """The number of a curve of the run, from which its letter follows."""
-        return self.drawn(curve).number
-
-    @property
-    def x_log(self) -> bool:
-        """Whether x is logarithmic."""
-        return bool(self.loss.resolved.x_log)
-
     def caption(self, view: View, room: Room = PLENTY) -> str:
         """What a picture shows, once the run is shown to its end; before that what the run is about."""
-        if self.outcomes is None:
+        predictions = self.predictions
+        if predictions.outcomes is None:
             return room.cut(self.experiment.title)
-        words = self.views.caption(view, self.whole or self.experiment, self.outcomes, room)
-        guessed = scored(self.guesses, self.loss.view) if self.guesses else ""
+        experiment = predictions.experiment or self.experiment
+        words = self.views.caption(view, experiment, predictions.outcomes, room)
+        guessed = scored(predictions.guesses, self.loss.view) if predictions.guesses else ""
         return room.cut(f"{guessed} {words}") if guessed else words
 
     @property

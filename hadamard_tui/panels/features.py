@@ -31,7 +31,8 @@ def show(context: PanelContext) -> HeatMap | Text:
     lacking = [curve for curve in curves if curve.uncached_weight_bytes]
     if not len(z) or np.isnan(z).all():
         return nothing(uncached(lacking[0]) if lacking else "No learner here has a weight per feature yet.")
-    names = tuple(f"{letter_of(context.drawn(curve))} {curve.name}".strip() for curve in curves)
+    view = context.loss.view
+    names = tuple(f"{letter_of(view.curve(curve.name))} {curve.name}".strip() for curve in curves)
     at = context.trace.clocks_at(context.place)[context.experiment.protocol.clock]
     chosen = curves.index(context.curve) if context.curve in curves else 0
     return HeatMap(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def show(context: PanelContext) -> Nets | Text:
     """The nets of all learners that have one, as far as they were trained once more."""
-    looking = context.looking
+    looking = context.beside.looking
     if looking is None:
         return nothing("Nets are drawn once the run has finished: the learners train once more for it.")
     curves = sorted(context.trace.curves, key=lambda curve: curve is not context.curve)
@@ -45,7 +45,7 @@ def _net(context: PanelContext, curve: Curve, found: Snapshots) -> Net | None:
     record = found.at(context.place)
     if record is None or record >= len(found.edges) or not found.edges[record]:
         return None
-    drawn = context.drawn(curve)
+    drawn = context.loss.view.curve(curve.name)
     layers = found.edges[record]
     sizes = [np.abs(layer).max(initial=0.0) for layers in found.edges for layer in layers]
     largest = max((float(size) for size in sizes if np.isfinite(size)), default=0.0)

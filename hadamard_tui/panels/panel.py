@@ -86,14 +86,14 @@ def plot(
     Its axes hold `floor` and what is in sight of the series, no more than ± `most` where they are linear.
     `smoothed` says how far these were smoothed.
     """
-    series, options = list(series), replace(context.chart_options, x_log=context.x_log)
+    series, options = list(series), replace(context.chart_options, x_log=context.loss.resolved.x_log)
     low, high = options.x_limits(context.trace.x)
     ys = [one.y[(one.x >= low) & (one.x <= high)] for one in series]
     values = np.concatenate([y[np.isfinite(y)] for y in ys] or [np.empty(0)])
     y_axis, refused = y_limits(values, options, own_log=False)
     held = (values if floor == np.inf else np.append(values, floor)).clip(-most, most)
     labels = title, context.trace.x_label, y_label
-    x_log, y_log = context.x_log and low > 0, y_axis is not None
+    x_log, y_log = bool(options.x_log) and low > 0, y_axis is not None
     axes = Axes(*labels, (low, high), y_axis or limits(held), x_log, y_log)
     return Plot(series, axes, refused, context.playhead, smoothed)
 

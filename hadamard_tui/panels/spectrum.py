@@ -53,14 +53,16 @@ def show(context: PanelContext) -> Plot | Text:
     It gives the values at the playhead, where there is one. Values that are all the same are one line.
     """
     from engine.measures.spectrum import SingularValues
-    from engine.results.spectra import spectra
+    from engine.results.results import of_one
+    from engine.results.spectra import picture_of_spectra, spectra
 
-    curve = context.curve
-    if (spectrum := spectra(context.spectra).get(curve.name)) is None:
+    curve, experiment = context.curve, context.experiment
+    view = context.views.view(picture_of_spectra(experiment), of_one(experiment, context.trace))
+    if (spectrum := spectra(view).get(curve.name)) is None:
         return nothing(no_spectrum(curve))
     count = int(np.searchsorted(spectrum.x, context.shown, side="right"))
     x, values, rank = spectrum.x[:count], spectrum.values[:count], spectrum.rank[:count]
-    tint = colour_of(context.drawn(curve))
+    tint = colour_of(context.loss.view.curve(curve.name))
     if _all_equal(values, rank):
         series = [_one_line(x, values, rank, context.marked(spectrum.x), tint)]
     else:

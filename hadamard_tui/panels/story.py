@@ -28,14 +28,14 @@ def show(context: PanelContext) -> Text:
     of_loss = all(
         picture.measure == context.loss.view.picture.measure for picture in context.experiment.pictures
     )
-    captioned = not context.experiment.pictures and context.outcomes is not None
+    captioned = not context.experiment.pictures and context.predictions.outcomes is not None
     return Text("\n").join(
         [
             story_text(context.experiment),
             *([Text(f"{context.caption(context.loss.view)}\n")] if captioned else []),
             *([theorem(context)] if of_loss else []),
-            *claims(context.experiment, context.outcomes),
-            *left_out(context.left_out),
+            *claims(context.experiment, context.predictions.outcomes),
+            *left_out(context.predictions.left_out),
         ]
     )
 

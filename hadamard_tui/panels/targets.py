@@ -25,7 +25,7 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 def show(context: PanelContext) -> HeatMap | Text:
     """The weights at the place, of targets and features as far as they are kept."""
-    looking, curve = context.looking, context.curve
+    looking, curve = context.beside.looking, context.curve
     if looking is None:
         return nothing(
             "Weights across targets are drawn once the run has finished: it trains once more for it."

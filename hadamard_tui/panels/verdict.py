@@ -24,13 +24,13 @@ def show(context: PanelContext) -> Text:
 
 
 def _learner(context: PanelContext, curve: Curve) -> Text:
-    drawn = context.drawn(curve)
+    drawn, measuring = context.loss.view.curve(curve.name), context.beside.measuring
     name = f"{letter_of(drawn)} {curve.name}".strip()
     text = Text.assemble((name, f"bold {colour_of(drawn)}"), "\n")
     text.append("  structure  ", "dim").append(f"{curve.verdict.sentence}\n")
-    text.append("  measured   ", "dim").append_text(_measured(context.measuring, curve.learner)).append("\n")
+    text.append("  measured   ", "dim").append_text(_measured(measuring, curve.learner)).append("\n")
     bounds = [line for line in context.loss.view.lines if not line.curve and curve.learner in line.applies_to]
-    judged = context.measuring.judged.get(curve.learner) if context.measuring is not None else None
+    judged = measuring.judged.get(curve.learner) if measuring is not None else None
     respects = {one.bound: one for one in judged.bounds} if judged is not None and curve.best else {}
     for bound in bounds:
         text.append(f"  {bound.called}  ", "dim").append_text(_here(context, drawn, bound))

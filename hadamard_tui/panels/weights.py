@@ -51,9 +51,9 @@ def show(context: PanelContext) -> Plot | Text:
     if not _has_course(context):
         return _by_feature(context)
     series = weight_series(context)
-    options = replace(context.chart_options, x_log=context.x_log)
+    options = replace(context.chart_options, x_log=context.loss.resolved.x_log)
     low, high = options.x_limits(curve.weights_x if curve.ended else context.trace.x)
-    x_log = context.x_log and low > 0
+    x_log = bool(options.x_log) and low > 0
     on = Axes(_title(context), context.trace.x_label, "weight", (low, high), _limits(series), x_log)
     return Plot(series, on, _note(context), context.playhead)
 
@@ -93,7 +93,7 @@ def _by_feature(context: PanelContext) -> Plot:
     weights = curve.weights[record]
     features = np.arange(len(weights))
     rest = np.delete(features, marked)
-    tint, other = colour_of(context.drawn(curve)), "other " if marked else ""
+    tint, other = colour_of(context.loss.view.curve(curve.name)), "other " if marked else ""
     series = [Series(_counted(len(rest), other), rest.astype(float), weights[rest], others(), "points")]
     if marked:
         name = f"{_named(marked, 'the target')}{_values(weights[list(marked)])}"
@@ -175,7 +175,7 @@ def weight_series(context: PanelContext) -> list[Series]:
         Series("" if number else name, x, line, others(), faint=True)
         for number, line in enumerate(weights[: len(rest)])
     ]
-    tint = colour_of(context.drawn(curve))
+    tint = colour_of(context.loss.view.curve(curve.name))
     for number, line in enumerate(weights[len(rest) :]):
         lines.append(Series("" if number else of_target, x, line, tint, mark="★"))
     return lines

@@ -21,8 +21,9 @@ from engine.spec.presets import name_of
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import ABOUT, verdict
-from hadamard_tui.panels.context import PanelContext
+from hadamard_tui.panels.context import PanelContext, Predictions
 from hadamard_tui.panels.weights import target_feature
+from hadamard_tui.running.beside import Beside
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.screens.comparing import Comparing
 from hadamard_tui.screens.modal import StyledOnce
@@ -363,6 +364,8 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         session = self.session
         if session is None or (trace := session.trace) is None:
             return None
+        outcomes = session.outcomes if session.over else None
+        predictions = Predictions(session.sweep.experiment, outcomes, session.left_out, session.guesses)
         return PanelContext(
             session.experiment,
             trace,
@@ -370,15 +373,10 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             session.x_at(session.shown),
             session.x_at(session.place),
             self.options_of_panels,
-            session.outcomes if session.over else None,
-            session.measuring,
-            session.stopped,
-            session.left_out,
+            predictions,
+            Beside(session.measuring, session.looking),
             session.where,
             session.views,
-            session.looking,
-            session.guesses,
-            session.sweep.experiment,
         )
 
     def show_set_up(self) -> None:

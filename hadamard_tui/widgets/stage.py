@@ -285,14 +285,14 @@ class Stage(Vertical):
 
         `instead` is said in the place of the caption.
         """
-        measuring, caption = context.measuring, self.query_one(Caption)
-        grid = self.query_one(MultiplesView)
+        measuring, looking = context.beside.measuring, context.beside.looking
+        caption, grid = self.query_one(Caption), self.query_one(MultiplesView)
         state = (
             (self.picture, caption.room, grid.room if look.options.multiples else 0),
             (look, refused, instead),
             (context.trace, context.curve, min(curve.length for curve in context.trace.curves)),
-            (context.outcomes is None, context.stopped, None if measuring is None else measuring.state),
-            None if context.looking is None else context.looking.state,
+            (context.predictions.outcomes is None, None if measuring is None else measuring.state),
+            None if looking is None else looking.state,
         )
         if state == self._drawn:
             return
@@ -309,7 +309,7 @@ class Stage(Vertical):
 
     def _caption(self, context: PanelContext, look: Look, room: Room, refused: str) -> str:
         """What a picture shows, or what the run is about, unless that stands on the screen already."""
-        if not refused and context.outcomes is not None:
+        if not refused and context.predictions.outcomes is not None:
             return context.caption(look.view, room)
         title = context.experiment.title
         if self.panel is story.PANEL or any(one.has_title(title) for one in self.screen.query(Banner)):

@@ -105,7 +105,8 @@ async def test_every_curve_of_a_learner_with_several_rates_has_a_letter_of_its_o
         await finished(app, pilot)
         context = app.laboratory.context
         assert context is not None
-        numbers = [context.number(curve) for curve in context.trace.curves]
+        view = context.loss.view
+        numbers = [view.curve(curve.name).number for curve in context.trace.curves]
         assert len(set(numbers)) == len(numbers) == 6
-        first = {curve.learner: context.number(curve) for curve in reversed(context.trace.curves)}
+        first = {curve.learner: view.curve(curve.name).number for curve in reversed(context.trace.curves)}
         assert first == app.laboratory.editable.running_letters

@@ -55,9 +55,10 @@ from hadamard_tui.panels import (
     verdict,
 )
 from hadamard_tui.panels import weights as weights_panel
-from hadamard_tui.panels.context import PanelContext
+from hadamard_tui.panels.context import PanelContext, Predictions
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.running import certificate_worker as measuring_module
+from hadamard_tui.running.beside import Beside
 from hadamard_tui.running.certificate_worker import Measuring
 from hadamard_tui.running.snapshot_worker import Looking
 from hadamard_tui.widgets.heat_map_view import HeatMapView
@@ -78,7 +79,9 @@ def context_of(preset: str, *settings: str, learner: int = 0) -> PanelContext:
     experiment = presets.load(preset, [*SMALL, *settings])
     trace = run(experiment)
     curve, outcomes = trace.curves[learner], judge(of_one(experiment, trace))
-    return PanelContext(experiment, trace, curve, trace.last, trace.last, ChartOptions(), outcomes, None)
+    return PanelContext(
+        experiment, trace, curve, trace.last, trace.last, ChartOptions(), Predictions(outcomes=outcomes)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -395,13 +398,13 @@ def test_theory_gives_the_reason_and_the_rates_tried():
 def test_the_story_has_title_theorem_and_claims():
     experiment = presets.load("hadamard-128", ["run.device=cpu"])
     trace = run(experiment)
-    context = PanelContext(experiment, trace, trace.curves[2], 128, 64, ChartOptions(), None, None)
+    context = PanelContext(experiment, trace, trace.curves[2], 128, 64, ChartOptions())
     text = words(story.show(context))
     assert experiment.title in text
     assert "rotation-invariant bound: 1 − k/d, lower bound; " in text
     assert "does not bind EGU, so it is the line to beat" in text
     assert text.count("not measured yet") == len(experiment.claims)
-    judged = replace(context, outcomes=judge(of_one(experiment, trace)))
+    judged = replace(context, predictions=Predictions(outcomes=judge(of_one(experiment, trace))))
     assert words(story.show(judged)).count("✓ holds") == len(experiment.claims)
     assert " claims hold" in words(story.show(judged))
 
@@ -411,7 +414,9 @@ def test_the_story_of_a_changed_preset_says_of_each_claim_that_it_is_not_judged_
     experiment = whole.experiment
     trace = run(experiment)
     outcomes = judge(of_one(experiment, trace, whole.unjudged))
-    context = PanelContext(experiment, trace, trace.curves[2], 64, 64, ChartOptions(), outcomes, None)
+    context = PanelContext(
+        experiment, trace, trace.curves[2], 64, 64, ChartOptions(), Predictions(outcomes=outcomes)
+    )
     text = words(story.show(context))
     assert text.count("– not judged  ") == len(experiment.claims)
     assert text.count("(the set-up was changed)") == len(experiment.claims)
@@ -450,7 +455,7 @@ def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(on
     measuring = Measuring(one.experiment, one.trace)
     assert measuring.join(30)
     assert set(measuring.judged) == {learner.name for learner in one.experiment.learners}
-    text = words(verdict.show(replace(one, measuring=measuring)))
+    text = words(verdict.show(replace(one, beside=Beside(measuring))))
     assert "predictions are unchanged by rotations" in text
     assert "predictions are changed by rotations" in text
     assert "✓ respected" in text
@@ -461,7 +466,7 @@ def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(on
 def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one: PanelContext):
     odd = Judgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [], by_rounding=0.25)
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
-    text = words(verdict.show(replace(one, measuring=measuring)))  # type: ignore[arg-type]
+    text = words(verdict.show(replace(one, beside=Beside(measuring))))  # type: ignore[arg-type]
     assert "predictions are unstable, and changed by rotations: max |Δŷ| / max |ŷ| = 0.5" in text
     assert "perturbations of the size of rounding change them by 0.25" in text
     assert "invariant  undecided" in text
@@ -471,7 +476,7 @@ def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one:
 def test_structure_and_measurement_that_disagree_are_told_in_red(one: PanelContext):
     odd = Judgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [])
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
-    text = verdict.show(replace(one, measuring=measuring))  # type: ignore[arg-type]
+    text = verdict.show(replace(one, beside=Beside(measuring)))  # type: ignore[arg-type]
     assert isinstance(text, Text)
     start = text.plain.index("✗ DISAGREE")
     assert any(span.start <= start < span.end and "red" in str(span.style) for span in text.spans)
@@ -491,7 +496,7 @@ def test_a_measurement_says_so_while_it_works_and_ends_at_once_when_told_to(
     try:
         while measuring.at is None:
             time.sleep(0.01)
-        context = replace(one, measuring=measuring)
+        context = replace(one, beside=Beside(measuring))
         assert "measuring …" in words(verdict.show(context))
         assert "waiting its turn" in words(verdict.show(context))
         begun = time.monotonic()
@@ -525,7 +530,7 @@ def test_a_measurement_that_fails_says_why(one: PanelContext, monkeypatch: pytes
     monkeypatch.setattr(measuring_module, "judgement", broken)
     measuring = Measuring(one.experiment, one.trace)
     assert measuring.join(5)
-    assert "failed: MemoryError: too large" in words(verdict.show(replace(one, measuring=measuring)))
+    assert "failed: MemoryError: too large" in words(verdict.show(replace(one, beside=Beside(measuring))))
 
 
 def test_a_certificate_is_ended_by_what_its_watcher_raises(one: PanelContext):
@@ -726,7 +731,13 @@ def from_a_cache(folder: Path, monkeypatch: pytest.MonkeyPatch, most: int, *sett
     assert all(curve.is_restored for curve in trace.curves)
     outcomes = judge(of_one(experiment, trace))
     return PanelContext(
-        experiment, trace, trace.curves[0], trace.last, trace.last, ChartOptions(), outcomes, None
+        experiment,
+        trace,
+        trace.curves[0],
+        trace.last,
+        trace.last,
+        ChartOptions(),
+        Predictions(outcomes=outcomes),
     )
 
 
@@ -768,7 +779,7 @@ def looked_inside(context: PanelContext) -> PanelContext:
     """The same once its learners have trained again for snapshots."""
     looking = Looking(context.experiment, context.trace, 3, context.curve.learner)
     assert looking.join(60)
-    return replace(context, looking=looking)
+    return replace(context, beside=Beside(looking=looking))
 
 
 def test_units_are_counted_without_what_torch_takes_seconds_to_import(monkeypatch: pytest.MonkeyPatch):

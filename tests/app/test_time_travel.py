@@ -118,10 +118,10 @@ async def test_the_outcomes_of_claims_are_told_no_sooner_than_the_run_is_shown(a
         await until(pilot, lambda: session_of(app).outcomes is not None)
         assert not session_of(app).over
         assert app.laboratory.context is not None
-        assert app.laboratory.context.outcomes is None
+        assert app.laboratory.context.predictions.outcomes is None
         await pilot.press("f")
         await until(pilot, lambda: session_of(app).over)
-        assert app.laboratory.context.outcomes == session_of(app).outcomes
+        assert app.laboratory.context.predictions.outcomes == session_of(app).outcomes
 
 
 @pytest.mark.slow
