@@ -42,7 +42,11 @@ def recorded(records: int) -> tuple[Experiment, Trace]:
     x = np.arange(float(records))
     curves = []
     for number, learner in enumerate(experiment.learners):
-        curve = Curve(learner.name, records, 2, Verdict(True, "it was built so"))
+        indices = {
+            measure.name: {index.name: index.values for index in measure.index(learner, experiment.problem)}
+            for measure in experiment.run.measures
+        }
+        curve = Curve(learner.name, records, 2, Verdict(True, "it was built so"), indices=indices)
         falling = np.exp(-x / records * (number + 1))[:, None] + rng.normal(scale=0.01, size=(records, 2))
         kept = kept_records(records, D, 8).stride
         for start in range(0, records, kept):
