@@ -44,7 +44,7 @@ from hadamard_tui.serving import NOTICE, served
 from hadamard_tui.sharing.file_writer import FileWriter, place_file
 from hadamard_tui.state import own_presets, state_file
 from hadamard_tui.state.config import Config
-from hadamard_tui.state.state_file import Memory, View
+from hadamard_tui.state.state_file import KeptView, Memory
 from hadamard_tui.terminal import clipboard
 from hadamard_tui.terminal.ascii_text import AsciiFilter
 from hadamard_tui.terminal.signals import heeded
@@ -52,7 +52,7 @@ from hadamard_tui.terminal.steady_notification import SteadyNotification
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
 from hadamard_tui.terminal.textual_internals import FailingApp, driver_of, lay_out, notifications_of
 from hadamard_tui.widgets.preset_choice import PresetChoice
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import Stage
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.sharing.exporting import Shown
-    from hadamard_tui.state.launch import Start
+    from hadamard_tui.state.launch import Launch
     from hadamard_tui.tours.tour import Tour
 
 PATIENCE = 0.4
@@ -92,7 +92,7 @@ class HadamardApp(FailingApp):
         editable: EditableExperiment,
         autorun: bool = False,
         config: Config | None = None,
-        view: View | None = None,
+        view: KeptView | None = None,
         notes: Sequence[str] = (),
         tour: Tour | None = None,
         first: bool = False,
@@ -115,7 +115,7 @@ class HadamardApp(FailingApp):
         self.set_keymap(self.config.keys)
         keymap.use(self.config.keys)
         clipboard.use(self.config.clipboard)
-        view = view or View()
+        view = view or KeptView()
         self.wear(view.theme or self.config.theme)
         rate = FrameRate(most_frames(self.config.fps, self.config.fps_over_ssh))
         self.laboratory = Laboratory(editable, autorun, view, rate, self.config.ascii)
@@ -237,7 +237,7 @@ class HadamardApp(FailingApp):
     async def choose_preset(self, preset: str | None) -> None:
         """Put up a preset, as choosing it from the list does."""
         if preset is not None:
-            await self.laboratory.query_one(Setup).choose(preset)
+            await self.laboratory.query_one(SetupPane).choose(preset)
 
     def show_part(self, family: str, kind: str) -> None:
         """Say what a part is, and which presets show it."""
@@ -256,16 +256,16 @@ class HadamardApp(FailingApp):
         self.laboratory.redraw()
 
     async def action_add_learner(self) -> None:
-        await self.laboratory.query_one(Setup).add()
+        await self.laboratory.query_one(SetupPane).add()
 
     async def action_copy_learner(self) -> None:
-        await self.laboratory.query_one(Setup).copy()
+        await self.laboratory.query_one(SetupPane).copy()
 
     async def action_remove_learner(self) -> None:
-        await self.laboratory.query_one(Setup).remove_learner()
+        await self.laboratory.query_one(SetupPane).remove_learner()
 
     async def action_switch_learner(self) -> None:
-        await self.laboratory.query_one(Setup).switch()
+        await self.laboratory.query_one(SetupPane).switch()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Stops are gone to on a tour only, and by pages from the laboratory only: over it they scroll."""
@@ -317,7 +317,7 @@ class HadamardApp(FailingApp):
             own_presets.add(path)
         except BadInput as error:
             self.notify(str(error), severity="warning")
-        self.laboratory.query_one(Setup).saved(str(path.absolute()), msgspec.to_builtins(document))
+        self.laboratory.query_one(SetupPane).saved(str(path.absolute()), msgspec.to_builtins(document))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Write the screen to an SVG file in the working folder, under a name with the time.
@@ -436,7 +436,7 @@ class HadamardApp(FailingApp):
 
     async def action_quit(self) -> None:
         """End the app as soon as all of it is there."""
-        for setup in self.laboratory.query(Setup):
+        for setup in self.laboratory.query(SetupPane):
             await setup.made()
         self.exit()
 
@@ -500,7 +500,7 @@ class HadamardApp(FailingApp):
         os._exit(code)
 
 
-def open_app(start: Start) -> int:
+def open_app(start: Launch) -> int:
     """Open the laboratory; the exit code when the person quits, or the app failed.
 
     Quitting takes a second, unless a file is still being made.

@@ -38,7 +38,7 @@ class ReferenceLine(NamedTuple):
     """The values of the axes of the curves that it is for; None for all."""
 
 
-class Comparison(NamedTuple):
+class FinalComparison(NamedTuple):
     """How a curve lies beside a line, as a verb and what follows, and how far off it is where it is close."""
 
     verb: str
@@ -78,7 +78,7 @@ def _lines(names: Named) -> Iterator[ReferenceLine]:
             yield ReferenceLine(curve.learner, curve.x[there], curve.y[there], curve.apart)
 
 
-def _stands(names: Named, curve: CurveView, line: ReferenceLine) -> Iterator[Comparison]:
+def _stands(names: Named, curve: CurveView, line: ReferenceLine) -> Iterator[FinalComparison]:
     """How a curve lies beside a line where both are known: all along, or at its ends; of two that are 0 but
     for rounding nothing is said."""
     there = known(curve)
@@ -90,7 +90,7 @@ def _stands(names: Named, curve: CurveView, line: ReferenceLine) -> Iterator[Com
         return
     rounding = names.rounding
     if len(gap) > 1 and np.abs(gap).max() <= rounding:
-        yield Comparison("follows", "", line.name)
+        yield FinalComparison("follows", "", line.name)
         return
     if np.abs(heights).min() > ZERO:
         shares = 100 * np.abs(gap / heights)
@@ -99,7 +99,7 @@ def _stands(names: Named, curve: CurveView, line: ReferenceLine) -> Iterator[Com
             return
         ends = {"begins": 0, "ends": -1} if not names.along_clock else {"ends": -1}
         close = [
-            Comparison(verb, "at ", line.name)
+            FinalComparison(verb, "at ", line.name)
             if abs(gap[at]) <= rounding
             else _close(verb, float(shares[at]), line)
             for verb, at in ends.items()
@@ -110,15 +110,15 @@ def _stands(names: Named, curve: CurveView, line: ReferenceLine) -> Iterator[Com
             return
     side = "above " if (gap >= -rounding).all() else "below " if (gap <= rounding).all() else ""
     if side:
-        yield Comparison("stays" if len(gap) > 1 else "is", side, line.name)
+        yield FinalComparison("stays" if len(gap) > 1 else "is", side, line.name)
 
 
-def _close(verb: str, share: float, line: ReferenceLine) -> Comparison:
-    return Comparison(verb, "within ", line.name, share)
+def _close(verb: str, share: float, line: ReferenceLine) -> FinalComparison:
+    return FinalComparison(verb, "within ", line.name, share)
 
 
 def _in_words(
-    about: Sequence[tuple[Comparison, CurveView]], what: str, names: Named, in_brief: bool = False
+    about: Sequence[tuple[FinalComparison, CurveView]], what: str, names: Named, in_brief: bool = False
 ) -> str:
     """Who stands how to a line, which is called `what` once and then it."""
     said = list[str]()

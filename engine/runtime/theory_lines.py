@@ -17,7 +17,7 @@ from engine.problems.data import Data
 from engine.problems.labels import Rows
 from engine.results.trace import Along, Curve, Floats, TheoryLine
 from engine.spec.setup import Setup
-from engine.theory import At, DrawnData, Line, Measured, Order, statement
+from engine.theory import At, Line, Measured, Order, RunData, statement
 from engine.training.descent import Descent, rates_of
 from engine.training.training_inputs import TrainingInputs
 
@@ -44,7 +44,7 @@ def theory_lines(
     for them; `labels` [R, m, n] may be there without them.
     """
     begin, order = partial(_begun, plan.experiment), partial(_order, plan.experiment)
-    at = At(plan.experiment, DrawnData(data, begin, order, labels), clocks)
+    at = At(plan.experiment, RunData(data, begin, order, labels), clocks)
     learners = {planned.learner.name: planned for planned in plan.learners}
     return [_line(planned, at, others, learners) for planned in plan.lines]
 

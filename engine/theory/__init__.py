@@ -35,7 +35,7 @@ Direction = Literal["lower", "upper", "exact", "asymptotic", "shape", "conjectur
 reached, equal up to constants, below it if a conjecture is true, or only something to compare with."""
 
 
-class DrawnData:
+class RunData:
     """The data of a run and what is made of them, each computed once, when it is needed."""
 
     def __init__(
@@ -102,7 +102,7 @@ class At:
     """
 
     experiment: Setup
-    drawn: DrawnData
+    drawn: RunData
     clocks: Mapping[str, Floats]
     indices: Mapping[str, Floats] = field(default_factory=dict)
     learner: Learner | None = None

@@ -30,7 +30,7 @@ _BLANK, BRAILLE = ord(" "), 0x2800
 _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
-class Picture(msgspec.Struct, frozen=True):
+class Raster(msgspec.Struct, frozen=True):
     """The plot area cell by cell; all arrays have the shape [rows, columns]."""
 
     glyphs: np.ndarray  # uint32, code points
@@ -49,7 +49,7 @@ class Picture(msgspec.Struct, frozen=True):
 
 def paint(
     series: Sequence[Series], axes: Axes, columns: int, rows: int, playhead: float | None = None
-) -> Picture:
+) -> Raster:
     """Paint all series onto columns × rows cells; later series over earlier, lines over bands.
 
     Series that run along each other are drawn once, in the colours of all by turns. Where a curve covers a
@@ -99,7 +99,7 @@ def paint(
         free = line_owner[:, column] < 0
         glyphs[free, column], colours[free, column] = PLAYHEAD, -1
     faint = (colours >= 0) & faint_lines[line_owner]
-    return Picture(
+    return Raster(
         glyphs,
         colours,
         faint,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hadamard_tui.editing.fitting_claims import LeftOut
 
 
-class Predictions(msgspec.Struct, frozen=True, eq=False):
+class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
     """What was said of a run in advance, and how it came out.
 
     Args:
@@ -58,7 +58,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     shown: float
     place: float
     chart_options: ChartOptions
-    predictions: Predictions = Predictions()
+    predictions: PanelPredictions = PanelPredictions()
     beside: Beside = Beside()
     where: str = ""
     views: Viewed = msgspec.field(default_factory=Viewed)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engine.pictures.view import CurveView, LineView
     from engine.results.trace import Curve
     from hadamard_tui.panels.context import PanelContext
-    from hadamard_tui.running.certificate_worker import Measuring
+    from hadamard_tui.running.certificate_worker import CertificateWorker
 
 
 def show(context: PanelContext) -> Text:
@@ -48,7 +48,7 @@ def _learner(context: PanelContext, curve: Curve) -> Text:
     return text
 
 
-def _measured(measuring: Measuring | None, learner: str) -> Text:
+def _measured(measuring: CertificateWorker | None, learner: str) -> Text:
     """The certificate, or where it stands."""
     if measuring is None:
         return Text("once the run has finished", "italic")

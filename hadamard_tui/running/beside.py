@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from hadamard_tui.running.certificate_worker import Measuring
-    from hadamard_tui.running.snapshot_worker import Looking
+    from hadamard_tui.running.certificate_worker import CertificateWorker
+    from hadamard_tui.running.snapshot_worker import SnapshotWorker
 
 
 class Beside(msgspec.Struct, frozen=True, eq=False):
@@ -19,5 +19,5 @@ class Beside(msgspec.Struct, frozen=True, eq=False):
         looking: snapshots of the learners.
     """
 
-    measuring: Measuring | None = None
-    looking: Looking | None = None
+    measuring: CertificateWorker | None = None
+    looking: SnapshotWorker | None = None

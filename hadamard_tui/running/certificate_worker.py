@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 
-class Measuring:
+class CertificateWorker:
     """Judges the learners of a finished run, the one requested first; each trains three more times,
     or twelve if rotations change its predictions.
 

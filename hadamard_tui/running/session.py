@@ -22,10 +22,10 @@ from engine.runtime.sweep import Begun
 from engine.spec.pictures import drawn, of_run
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look
-from hadamard_tui.running.certificate_worker import Measuring
+from hadamard_tui.running.certificate_worker import CertificateWorker
 from hadamard_tui.running.playback import Pace, Playback
 from hadamard_tui.running.progress import Remaining, points_done, skipped
-from hadamard_tui.running.snapshot_worker import Looking
+from hadamard_tui.running.snapshot_worker import SnapshotWorker
 from hadamard_tui.running.viewed import Viewed
 
 if TYPE_CHECKING:
@@ -77,11 +77,11 @@ class Session:
         """The number of that point."""
 
         self.outcomes: list[Outcome] | None = None
-        self.measuring: Measuring | None = None
-        self.looking: Looking | None = None
+        self.measuring: CertificateWorker | None = None
+        self.looking: SnapshotWorker | None = None
         self.guesses: dict[str, float | None] = {}
         """Where learners were guessed to come below a tenth, None for never, by name."""
-        self._left_beside: list[Measuring | Looking] = []
+        self._left_beside: list[CertificateWorker | SnapshotWorker] = []
         """What trained beside runs that are no longer on the screen."""
         self._looks: dict[tuple[int, bool], Look] = {}
         self._engine: engine.State = "idle"
@@ -311,14 +311,14 @@ class Session:
             and self.outcomes is not None
             and self.trace is not None
         ):
-            self.measuring = Measuring(self.experiment, self.trace)
+            self.measuring = CertificateWorker(self.experiment, self.trace)
         if self.measuring is not None:
             self.measuring.request(learner)
 
     def look_inside(self, learner: str, target: int | None) -> None:
         """Train the learners of a run that has finished once more, this one first, for snapshots of them."""
         if self.looking is None and self.outcomes is not None and self.trace is not None:
-            self.looking = Looking(self.experiment, self.trace, target, learner)
+            self.looking = SnapshotWorker(self.experiment, self.trace, target, learner)
 
     @property
     def remaining(self) -> str:
@@ -405,7 +405,7 @@ class Session:
         beside = self._left_beside + self._stop_beside()
         return self._worker.join(seconds) and all(one.join(min(seconds, 0.1)) for one in beside)
 
-    def _stop_beside(self) -> list[Measuring | Looking]:
+    def _stop_beside(self) -> list[CertificateWorker | SnapshotWorker]:
         """End what trains beside the run; what was found stays."""
         beside = [one for one in (self.measuring, self.looking) if one is not None]
         for one in beside:

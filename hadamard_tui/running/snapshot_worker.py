@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 
-class Looking:
+class SnapshotWorker:
     """Trains the learners of a run once more, one after the other, and keeps snapshots of them.
 
     `found` grows, and so do the snapshots in it; whoever shows them looks at them whenever it draws.

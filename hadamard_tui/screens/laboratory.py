@@ -21,7 +21,7 @@ from engine.spec.presets import name_of
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import ABOUT, verdict
-from hadamard_tui.panels.context import PanelContext, Predictions
+from hadamard_tui.panels.context import PanelContext, PanelPredictions
 from hadamard_tui.panels.weights import target_feature
 from hadamard_tui.running.beside import Beside
 from hadamard_tui.running.playback import Pace
@@ -30,7 +30,7 @@ from hadamard_tui.screens.modal import StyledOnce
 from hadamard_tui.screens.placeholders import waiting_words
 from hadamard_tui.screens.predicting import Predicting
 from hadamard_tui.state.config import Config
-from hadamard_tui.state.state_file import View
+from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.terminal.alarm import after
 from hadamard_tui.terminal.fps import Frames
 from hadamard_tui.terminal.terminal_io import FrameRate, line_of
@@ -40,7 +40,7 @@ from hadamard_tui.widgets.data_line import DataLine
 from hadamard_tui.widgets.entry import NumberEntry
 from hadamard_tui.widgets.keys import Keys
 from hadamard_tui.widgets.scoreboard import Scoreboard
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import Side, Story
 from hadamard_tui.widgets.stage import TALL, Stage
 from hadamard_tui.widgets.status import Status, keys_to_run
@@ -88,12 +88,12 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         self,
         editable: EditableExperiment,
         autorun: bool = False,
-        view: View | None = None,
+        view: KeptView | None = None,
         rate: FrameRate | None = None,
         ascii_only: bool = False,
     ) -> None:
         self._ascii_only = ascii_only
-        left = view or View()
+        left = view or KeptView()
         super().__init__(editable, Pace(left.pace, left.unlimited))
         self._rate = rate or FrameRate(Config().fps)
         self._autorun, self._left, self.chart_options = autorun, left, left.chart
@@ -111,7 +111,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
     def compose(self) -> ComposeResult:
         self._fit(self.app.size)
         with Horizontal(id="body"):
-            yield Setup(self._editable, id="setup")
+            yield SetupPane(self._editable, id="setup")
             yield Stage(id="stage", ascii_only=self._ascii_only)
             yield Side(self.runs, id="side")
         yield Static(id="too-small", markup=False)
@@ -153,7 +153,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
 
     def action_setup(self) -> None:
         self.toggle_class("-setup-toggled" if self.has_class("-narrow") else "-setup-hidden")
-        setup = self.query_one(Setup)
+        setup = self.query_one(SetupPane)
         if setup.display:
             setup.enter()
         else:
@@ -187,15 +187,15 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         if isinstance(self.focused, NumberEntry):
             self.focused.step(up)
         else:
-            shown = "" if self.query_one(Setup).display else f"{key('setup')} opens the set-up, "
+            shown = "" if self.query_one(SetupPane).display else f"{key('setup')} opens the set-up, "
             where = f"{shown}{key('focus_next')} goes from field to field"
             self.notify(f"These keys step a number of the set-up, and the run follows: {where}.")
 
     async def action_undo(self) -> None:
-        await self.query_one(Setup).undo()
+        await self.query_one(SetupPane).undo()
 
     async def action_redo(self) -> None:
-        await self.query_one(Setup).redo()
+        await self.query_one(SetupPane).redo()
 
     def action_leave(self) -> None:
         if self._runs_drawer_open:
@@ -218,7 +218,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         if place is None:
             return
         within = place.ancestors_with_self if isinstance(place, Widget) else ()
-        for drawer, opened in ((Setup, "-setup-toggled"), (Side, "-runs-open")):
+        for drawer, opened in ((SetupPane, "-setup-toggled"), (Side, "-runs-open")):
             if self.query_one(drawer).styles.layer == "drawer" and self.query_one(drawer) not in within:
                 self.remove_class(opened)
         self.set_focus(place if isinstance(place, Widget) and place.focusable else None)
@@ -245,9 +245,9 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
     def _drawer_open(self) -> bool:
         return self.has_class("-narrow", "-setup-toggled")
 
-    def view(self) -> View:
+    def view(self) -> KeptView:
         """How the person looks at runs now, to look at them alike the next time."""
-        return View(
+        return KeptView(
             panel=self.query_one(Stage).chosen,
             setup_hidden=self.has_class("-setup-hidden"),
             learner=self._selected,
@@ -259,7 +259,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
     def redraw(self) -> None:
         """Draw everything anew, as in other colours."""
         self.wake()
-        self.query_one(Setup).show_list()
+        self.query_one(SetupPane).show_list()
         if self._trace is None:
             self.show_set_up()
         else:
@@ -327,7 +327,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
                 self.query_one("#loss", ChartView).hint = waiting_words(session)
         look, learner = self.look, self._editable.learners[self._selected]["name"]
         facts = session, self._editable, self._pace, self._frames.rate, look, learner
-        self.query_one(Status).show(*facts, in_field=self.query_one(Setup).has_focus_within)
+        self.query_one(Status).show(*facts, in_field=self.query_one(SetupPane).has_focus_within)
         described = self._editable if session is None else session
         self.query_one(DataLine).show(described.experiment.problem)
         for watch in self.watchers:
@@ -354,7 +354,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         if editable.experiment == session.sweep.experiment:  # it was saved under this name
             return ""
         before = name_of(session.preset) if session.preset else "the set-up before"
-        run = keys_to_run(self.query_one(Setup).has_focus_within)
+        run = keys_to_run(self.query_one(SetupPane).has_focus_within)
         title = editable.experiment.title or "no title"
         return f"The chart is still of {before}; {run} runs {name_of(editable.preset)}: {title}."
 
@@ -365,7 +365,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         if session is None or (trace := session.trace) is None:
             return None
         outcomes = session.outcomes if session.over else None
-        predictions = Predictions(session.sweep.experiment, outcomes, session.left_out, session.guesses)
+        predictions = PanelPredictions(session.sweep.experiment, outcomes, session.left_out, session.guesses)
         return PanelContext(
             session.experiment,
             trace,
@@ -410,9 +410,9 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         if 0 <= event.cursor_row < len(rows) and rows[event.cursor_row] in names:
             self._pick(names.index(rows[event.cursor_row]))
 
-    @on(Setup.Changed)
+    @on(SetupPane.Changed)
     def _setup_changed(self) -> None:
-        setup, before = self.query_one(Setup), self._editable
+        setup, before = self.query_one(SetupPane), self._editable
         self._editable = setup.editable
         if before is not setup.editable and before.preset != setup.editable.preset:
             self.say_what_is_pinned()

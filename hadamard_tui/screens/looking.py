@@ -17,7 +17,7 @@ from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.screens.running import Running
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import HEAT, PanelView, Stage
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ class Looking(Running):
     def action_remedy(self) -> None:
         """Change the set-up so that the panel in sight has something to show, and run it again."""
         if (remedy := self._remedy()) is not None:
-            self.query_one(Setup).change(remedy.place, remedy.value)
+            self.query_one(SetupPane).change(remedy.place, remedy.value)
             self.action_run()
 
     def _remedy(self) -> Remedy | None:

@@ -23,7 +23,7 @@ from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.runs import Runs
 from hadamard_tui.terminal.alarm import after
 from hadamard_tui.terminal.textual_internals import forget_drawn_widgets
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.setup import SetupPane
 
 if TYPE_CHECKING:
     from engine.results.trace import Curve, Trace
@@ -83,10 +83,10 @@ class Running(Screen[None]):
     @property
     def _selected(self) -> int:
         """The number of the selected learner: the panels may have another set-up already."""
-        return min(self.query_one(Setup).learner, len(self._editable.learners) - 1)
+        return min(self.query_one(SetupPane).learner, len(self._editable.learners) - 1)
 
     def _pick(self, number: int) -> None:
-        self.query_one(Setup).pick(number)
+        self.query_one(SetupPane).pick(number)
 
     def show_set_up(self) -> None:
         """Say in the empty laboratory what a run would show there."""
@@ -121,7 +121,7 @@ class Running(Screen[None]):
 
     def action_reset(self) -> None:
         self._editable.give_letters()
-        self.query_one(Setup).show_list()
+        self.query_one(SetupPane).show_list()
         self._forget()
 
     def action_faster(self) -> None:
@@ -133,7 +133,7 @@ class Running(Screen[None]):
     def action_unlimited(self) -> None:
         self._pace.unlimited = not self._pace.unlimited
 
-    @on(Setup.Stepped)
+    @on(SetupPane.Stepped)
     def _stepped(self) -> None:
         self._follow_steps()
 
@@ -166,7 +166,7 @@ class Running(Screen[None]):
             self.ghost = self.session if self.session.trace is not None else self.ghost
         forget_drawn_widgets()
         spare = max(1, (os.cpu_count() or 2) - 1)
-        editable, setup = self._editable, self.query_one(Setup)
+        editable, setup = self._editable, self.query_one(SetupPane)
         fitted = dict(editable.left_out)
         try:
             whole = editable.sweep()
@@ -220,7 +220,7 @@ class Running(Screen[None]):
             return
         message.session.receive(message.event)
         if error := refusal(message.event):
-            self.query_one(Setup).complain(error)
+            self.query_one(SetupPane).complain(error)
             self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
         match message.event:
             case Diverged() as diverged:
@@ -253,7 +253,7 @@ class Running(Screen[None]):
         """Put another set-up on the panels, the selected learner staying so if there are as many."""
         selected = min(self._selected, len(editable.learners) - 1)
         self._editable = editable
-        await self.query_one(Setup).show(editable)
+        await self.query_one(SetupPane).show(editable)
         self._pick(selected)
 
 

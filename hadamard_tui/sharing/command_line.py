@@ -15,7 +15,7 @@ from engine.spec import presets
 from hadamard_tui import NAME
 from hadamard_tui.editing.inline_toml import inline
 from hadamard_tui.panels import PANELS
-from hadamard_tui.state.state_file import View
+from hadamard_tui.state.state_file import KeptView
 
 if TYPE_CHECKING:
     from engine.spec.reading import Raw
@@ -38,9 +38,9 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
     return shlex.join([NAME, "--preset", base, *changes, *options])
 
 
-def views(view: View) -> list[str]:
+def views(view: KeptView) -> list[str]:
     """What a view has other than at the first start, but for its theme, for --view."""
-    first = View(panel=PANELS[0].name)
+    first = KeptView(panel=PANELS[0].name)
     old, new = msgspec.to_builtins(first), msgspec.to_builtins(view)
     return [change for part in new if part != "theme" for change in _changes(part, old[part], new[part])]
 

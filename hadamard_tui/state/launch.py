@@ -13,7 +13,7 @@ from engine.spec import presets
 from hadamard_tui.looks.palette import ThemeName
 from hadamard_tui.state import config, state_file
 from hadamard_tui.state.config import Config
-from hadamard_tui.state.state_file import Memory, View
+from hadamard_tui.state.state_file import KeptView, Memory
 from hadamard_tui.terminal.standard_streams import lacks_letters
 from hadamard_tui.tours.talk import check_preset, stops_of
 from hadamard_tui.tours.tour import STOPS, Stop, Tour, stop_at
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Start:
+class Launch:
     """What the app opens with.
 
     Args:
@@ -41,7 +41,7 @@ class Start:
     preset: str | None = None
     autorun: bool = False
     config: Config = field(default_factory=Config)
-    view: View = field(default_factory=View)
+    view: KeptView = field(default_factory=KeptView)
     notes: Sequence[str] = ()
     tour: Tour | None = None
     first: bool = False
@@ -58,7 +58,7 @@ def begin(
     ascii_only: bool,
     view: Sequence[str] = (),
     answers: Sequence[str] = (),
-) -> Start:
+) -> Launch:
     """What the app opens with.
 
     Args:
@@ -73,7 +73,7 @@ def begin(
     configured, complaints = config.read()
     left, lost = (Memory(), "") if reset else state_file.read()
     if view:
-        left.view = state_file.looked_at(View(theme=left.view.theme), view)
+        left.view = state_file.looked_at(KeptView(theme=left.view.theme), view)
     if theme is not None:
         try:
             left.view.theme = msgspec.convert(theme, ThemeName)
@@ -88,10 +88,10 @@ def begin(
         preset, off, left_out = left.preset or preset, left.off, left.left_out
     document = wanted or presets.document(preset)
     notes = [*answers, *complaints, *([lost] if lost else [])]
-    return Start(document, preset, autorun, configured, left.view, notes, None, first, off, left_out)
+    return Launch(document, preset, autorun, configured, left.view, notes, None, first, off, left_out)
 
 
-def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only: bool) -> Start:
+def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only: bool) -> Launch:
     """A tour through presets and talks, without the set-up panels.
 
     Raises: BadInput for a preset, talk or theme that is not there.

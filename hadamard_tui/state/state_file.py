@@ -29,7 +29,7 @@ MOST_BYTES = 1 << 24
 Content = TypeVar("Content")
 
 
-class View(msgspec.Struct):
+class KeptView(msgspec.Struct):
     """How the person looks at runs."""
 
     theme: ThemeName | None = None
@@ -41,12 +41,12 @@ class View(msgspec.Struct):
     chart: ChartOptions = msgspec.field(default_factory=ChartOptions)
 
 
-def looked_at(view: View, changes: Sequence[str]) -> View:
+def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
     """A view with changes such as `panel=svd` or `chart.y_log=true`. Raises: BadInput."""
     from engine.spec import reading
     from hadamard_tui.panels import ABOUT
 
-    raw, known = msgspec.to_builtins(view), msgspec.to_builtins(View())
+    raw, known = msgspec.to_builtins(view), msgspec.to_builtins(KeptView())
     for change in changes:
         where = f"--view {cut(change, LONGEST_QUOTE)}"
         first, _, inner = change.partition("=")[0].strip().partition(".")
@@ -58,7 +58,7 @@ def looked_at(view: View, changes: Sequence[str]) -> View:
             raise BadInput(where, f"there is no {inner or first} to see; there are {', '.join(places)}")
         try:
             reading.apply(raw, change)
-            view = msgspec.convert(raw, View)
+            view = msgspec.convert(raw, KeptView)
         except BadInput as error:
             raise BadInput(where, error.what) from error
         except msgspec.ValidationError as error:
@@ -71,7 +71,7 @@ def looked_at(view: View, changes: Sequence[str]) -> View:
 class Memory(msgspec.Struct):
     """The set-up and the view that were left. Without a set-up this is the first start."""
 
-    view: View = msgspec.field(default_factory=View)
+    view: KeptView = msgspec.field(default_factory=KeptView)
     experiment: dict[str, Any] | None = None
     """The set-up as a preset would say it."""
     preset: str | None = None

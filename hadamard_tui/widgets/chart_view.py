@@ -14,7 +14,7 @@ from hadamard_tui.charts.colour import parse
 from hadamard_tui.charts.contrast import faded
 from hadamard_tui.charts.frame import Frame, frame
 from hadamard_tui.charts.legend import Piece, legend
-from hadamard_tui.charts.raster import DOTS_ACROSS, PLAYHEAD, Picture, paint
+from hadamard_tui.charts.raster import DOTS_ACROSS, PLAYHEAD, Raster, paint
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.widgets.cell_view import CellView
 
@@ -138,7 +138,7 @@ class ChartView(CellView):
                 self._write(glyphs, inks, row, piece.column, piece.text, ink)
         return glyphs, inks
 
-    def _legend(self, picture: Picture) -> tuple[tuple[Piece, ...], ...]:
+    def _legend(self, picture: Raster) -> tuple[tuple[Piece, ...], ...]:
         """The legend of a picture that was painted."""
         width, height = self.size
         lines = max(2, height // _ROWS_PER_LEGEND_LINE) if height >= _LEGEND_FROM else 0
@@ -156,7 +156,7 @@ class ChartView(CellView):
             y_log=self._axes is not None and self._axes.y_log,
         )
 
-    def _place(self, glyphs: np.ndarray, inks: np.ndarray, surround: Frame, picture: Picture) -> None:
+    def _place(self, glyphs: np.ndarray, inks: np.ndarray, surround: Frame, picture: Raster) -> None:
         """Put the frame and, inside it, the picture."""
         for row, line in enumerate(surround.lines):
             self._write(glyphs, inks, row, 0, line, self._ink("title" if row < surround.top - 1 else "frame"))

@@ -85,17 +85,17 @@ class LearnerForm(Vertical):
         yield Fields(place, [field for field in fields_of(Learner) if field.seldom], values)
 
 
-class Setup(VerticalScroll, can_focus=False):
+class SetupPane(VerticalScroll, can_focus=False):
     """Edits the experiment. Notifies the screen when it changed, and never starts anything by itself."""
 
     DEFAULT_CSS = """
-    Setup .section { margin: 1 0 0 0; text-style: bold; color: $primary; }
-    Setup .line { height: 1; }
-    Setup .line .title { width: 14; color: $text-muted; }
-    Setup .line Choice { width: 1fr; }
-    Setup Button { min-width: 6; width: 1fr; }
-    Setup #blurb { color: $text-muted; height: auto; }
-    Setup #elsewhere { display: none; color: $text-error; height: auto; }
+    SetupPane .section { margin: 1 0 0 0; text-style: bold; color: $primary; }
+    SetupPane .line { height: 1; }
+    SetupPane .line .title { width: 14; color: $text-muted; }
+    SetupPane .line Choice { width: 1fr; }
+    SetupPane Button { min-width: 6; width: 1fr; }
+    SetupPane #blurb { color: $text-muted; height: auto; }
+    SetupPane #elsewhere { display: none; color: $text-error; height: auto; }
     """
 
     class Changed(Message):

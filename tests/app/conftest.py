@@ -22,7 +22,7 @@ from engine.spec import presets
 from engine.spec.experiment import Experiment
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.setup import SetupPane
 
 WIDE, SMALL = (120, 40), (80, 24)
 
@@ -118,16 +118,16 @@ def fields_where_they_matter(request: pytest.FixtureRequest, monkeypatch: pytest
     """
     mark = request.node.get_closest_marker("set_up")
     if mark is not None and mark.args == ("empty",):
-        monkeypatch.setattr(Setup, "on_show", stay_empty)
+        monkeypatch.setattr(SetupPane, "on_show", stay_empty)
 
 
-def stay_empty(setup: Setup) -> None:
+def stay_empty(setup: SetupPane) -> None:
     """In place of what makes the fields of a set-up panel that comes into context."""
 
 
-def settled(setup: Setup) -> bool:
+def settled(setup: SetupPane) -> bool:
     """Whether the fields of the set-up are there, if they are wanted and in sight."""
-    return setup.filled or not setup.display or Setup.on_show is stay_empty
+    return setup.filled or not setup.display or SetupPane.on_show is stay_empty
 
 
 @pytest.fixture(scope="session")
@@ -163,7 +163,7 @@ async def opened(app: HadamardApp, size: tuple[int, int]) -> AsyncIterator[Pilot
         app.animation_level = (
             "none"  # keys are waited for until all is at rest, which ends no more with the app
         )
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         await until(pilot, lambda: settled(setup))
         await pilot.pause()  # all of the screen is where it belongs
         yield pilot

@@ -20,7 +20,7 @@ from hadamard_tui.running.playback import Pace
 from hadamard_tui.state.config import Config
 from hadamard_tui.tours.tour import Stop, Tour
 from hadamard_tui.widgets.entry import NumberEntry
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import RunList
 from hadamard_tui.widgets.stage import Stage
 
@@ -87,7 +87,7 @@ def panel(app: HadamardApp) -> str:
 
 
 def selected(app: HadamardApp) -> int:
-    return app.laboratory.query_one(Setup).learner
+    return app.laboratory.query_one(SetupPane).learner
 
 
 def files(app: HadamardApp) -> list[str]:
@@ -149,7 +149,7 @@ TRIALS: dict[str, Trial] = {
     "smaller": Trial(notices),
     "undo": Trial(names, ("d",)),
     "redo": Trial(names, ("d", "u")),
-    "setup": Trial(lambda app: app.laboratory.query_one(Setup).display),
+    "setup": Trial(lambda app: app.laboratory.query_one(SetupPane).display),
     "focus_next": Trial(lambda app: app.focused, alone=True),
     "export": Trial(screen, last=("escape",)),
     "save_preset": Trial(screen, last=("escape",)),

@@ -9,8 +9,8 @@ import pytest
 from hadamard_tui import app as app_module
 from hadamard_tui import cli
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.state.launch import Start
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.state.launch import Launch
+from hadamard_tui.widgets.setup import SetupPane
 
 from .conftest import WIDE, opened, until
 
@@ -33,15 +33,15 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 async def test_a_preset_that_is_chosen_is_answered(app: HadamardApp, mine: str) -> None:
     async with opened(app, WIDE) as pilot:
-        await app.laboratory.query_one(Setup).choose(mine)
+        await app.laboratory.query_one(SetupPane).choose(mine)
         await until(pilot, lambda: app._notifications)
         assert [note.message for note in app._notifications] == [ANSWER]
-        (claim,) = app.laboratory.query_one(Setup).editable.document["claims"]
+        (claim,) = app.laboratory.query_one(SetupPane).editable.document["claims"]
         assert (claim["curve"], claim["at"]) == ("GD", 8)
 
 
 def test_a_preset_of_the_command_line_is_answered_in_the_app(mine: str, monkeypatch: pytest.MonkeyPatch):
-    starts: list[Start] = []
+    starts: list[Launch] = []
     monkeypatch.setattr(cli, "_need_terminal", lambda preset: None)
     monkeypatch.setattr(app_module, "open_app", lambda start: starts.append(start) or 0)
     assert cli.main(["--preset", mine]) == 0

@@ -11,7 +11,7 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.chart_options import NARROWEST, ChartOptions, why_not_log
 from hadamard_tui.charts.series import Axes, Limits
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.state.state_file import View
+from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.stage import Stage
 
@@ -198,7 +198,7 @@ def test_reasons_why_an_axis_is_not_logarithmic():
 
 
 async def test_how_a_person_looks_at_runs_comes_back_on_the_next_start(editable: EditableExperiment):
-    left = View(panel="gap", learner=2, chart=ChartOptions(x_log=True, smooth=True, band=False))
+    left = KeptView(panel="gap", learner=2, chart=ChartOptions(x_log=True, smooth=True, band=False))
     app = HadamardApp(editable, view=left)
     async with opened(app, WIDE) as pilot:
         assert app.laboratory.chart_options == left.chart
@@ -208,4 +208,4 @@ async def test_how_a_person_looks_at_runs_comes_back_on_the_next_start(editable:
         await pilot.press("z", "q")
     assert app.left.view.chart == left.chart  # but for the zoom, which is into one run
     written = msgspec.json.encode(app.left.view)
-    assert msgspec.json.decode(written, type=View) == app.left.view
+    assert msgspec.json.decode(written, type=KeptView) == app.left.view

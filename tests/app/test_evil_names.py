@@ -18,7 +18,7 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.sharing import exporting
-from hadamard_tui.state.state_file import View
+from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.widgets.choice import Choice
 
 from .conftest import until
@@ -49,7 +49,7 @@ def evil() -> EditableExperiment:
 
 async def test_evil_names_are_shown_everywhere_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    app = HadamardApp(evil(), view=View(setup_hidden=True))
+    app = HadamardApp(evil(), view=KeptView(setup_hidden=True))
     async with app.run_test(size=SIZE, notifications=True, tooltips=True) as pilot:
         laboratory = app.laboratory
         assert "[/title]" in screen_text(app)

@@ -21,7 +21,7 @@ from hadamard_tui.screens.export import Export
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import Shown
 from hadamard_tui.sharing.file_writer import FileWriter, place_file
-from hadamard_tui.state.state_file import View
+from hadamard_tui.state.state_file import KeptView
 
 from .conftest import SMALL, until
 from .test_runs import screen_text
@@ -219,7 +219,7 @@ async def test_a_picture_of_the_screen_is_whole_or_not_there(
         raise OSError(28, "No space left on device")
 
     monkeypatch.chdir(tmp_path)
-    app = HadamardApp(editable, view=View(setup_hidden=True))
+    app = HadamardApp(editable, view=KeptView(setup_hidden=True))
     async with app.run_test(size=SMALL) as pilot:
         with monkeypatch.context() as patched:
             patched.setattr("os.fsync", full)
@@ -239,7 +239,7 @@ async def test_a_picture_of_the_screen_has_nothing_on_it_that_is_told_for_a_whil
     editable: EditableExperiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    app = HadamardApp(editable, view=View(setup_hidden=True))
+    app = HadamardApp(editable, view=KeptView(setup_hidden=True))
     async with app.run_test(size=SMALL, notifications=True) as pilot:
         for count in (1, 2):
             await pilot.press("P")

@@ -15,7 +15,7 @@ from textual.screen import Screen
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.screens.help import Help
 from hadamard_tui.widgets.form import Row
-from hadamard_tui.widgets.setup import LearnerForm, Setup
+from hadamard_tui.widgets.setup import LearnerForm, SetupPane
 
 from .conftest import SMALL, WIDE, until
 
@@ -117,14 +117,14 @@ async def test_a_screen_gets_its_styles_once(app: HadamardApp, monkeypatch: pyte
 
 async def test_the_fields_of_the_set_up_follow_the_first_paint(app: HadamardApp):
     async with app.run_test(size=WIDE) as pilot:
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         await until(pilot, lambda: setup.filled)
         assert len(setup.query(Row)) > 10
 
 
 async def test_a_drawer_that_is_opened_goes_to_its_first_field(app: HadamardApp):
     async with app.run_test(size=SMALL) as pilot:
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         await pilot.press("s")
         await until(pilot, lambda: setup.filled)
         await until(pilot, lambda: app.focused is setup.query("Choice, Input").first())
@@ -133,6 +133,6 @@ async def test_a_drawer_that_is_opened_goes_to_its_first_field(app: HadamardApp)
 async def test_keys_pressed_before_the_set_up_is_filled_are_heard(app: HadamardApp):
     app.call_later(lambda: app.simulate_key("right_square_bracket"))
     async with app.run_test(size=WIDE) as pilot:
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         await until(pilot, lambda: setup.filled and setup.learner == 1)
         await until(pilot, lambda: setup.query_one(LearnerForm).number == 1)

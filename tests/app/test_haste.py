@@ -39,9 +39,9 @@ from hadamard_tui.screens.jump import Jump
 from hadamard_tui.screens.modal import Framed, Modal
 from hadamard_tui.screens.part_page import PartPage
 from hadamard_tui.screens.welcome import Welcome
-from hadamard_tui.state.state_file import View
+from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.widgets.scoreboard import Scoreboard
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.setup import SetupPane
 
 from .conftest import SMALL, until
 
@@ -51,7 +51,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def app(editable: EditableExperiment) -> HadamardApp:
     """Without the set-up, whose two hundred widgets no page here looks at."""
-    return HadamardApp(editable, view=View(setup_hidden=True))
+    return HadamardApp(editable, view=KeptView(setup_hidden=True))
 
 
 def post(app: App[None], *keys: str) -> None:
@@ -208,14 +208,14 @@ async def test_keys_in_the_table_select_a_learner_each_and_come_to_rest(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):
     selected: list[int] = []
-    pick = Setup.pick
+    pick = SetupPane.pick
 
-    def counted(setup: Setup, number: int) -> None:
+    def counted(setup: SetupPane, number: int) -> None:
         selected.append(number)
         if len(selected) < 20:
             pick(setup, number)
 
-    monkeypatch.setattr(Setup, "pick", counted)
+    monkeypatch.setattr(SetupPane, "pick", counted)
     async with app.run_test(size=SMALL) as pilot:
         table = app.laboratory.query_one(Scoreboard)
         table.focus()
@@ -225,7 +225,7 @@ async def test_keys_in_the_table_select_a_learner_each_and_come_to_rest(
         for _ in range(100):
             await asyncio.sleep(0.005)
         assert len(selected) <= 3
-        assert table.cursor_row == app.laboratory.query_one(Setup).learner > 0
+        assert table.cursor_row == app.laboratory.query_one(SetupPane).learner > 0
 
 
 async def test_up_in_a_table_without_rows_goes_nowhere(app: HadamardApp):
@@ -235,7 +235,7 @@ async def test_up_in_a_table_without_rows_goes_nowhere(app: HadamardApp):
         await settled(app, pilot)
         table.name_learners({}, {})
         await pilot.press("up")
-        assert app.laboratory.query_one(Setup).learner == 0
+        assert app.laboratory.query_one(SetupPane).learner == 0
 
 
 async def test_keys_for_what_was_removed_meanwhile_are_dropped(app: HadamardApp):

@@ -20,7 +20,7 @@ from hadamard_tui.screens.jump import Jump, Place, Spot
 from hadamard_tui.state.config import Config
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import Side, Story
 from hadamard_tui.widgets.stage import Stage
 from hadamard_tui.widgets.tabs import Tabs
@@ -70,7 +70,7 @@ async def jump(pilot: Pilot[None], app: HadamardApp) -> Jump:
 
 async def bring(pilot: Pilot[None], app: HadamardApp, first: tuple[str, ...]) -> None:
     await prepare(pilot, app, first)
-    setup = app.laboratory.query_one(Setup)
+    setup = app.laboratory.query_one(SetupPane)
     await until(pilot, lambda: settled(setup))
     await pilot.pause(0.1)
 
@@ -147,7 +147,7 @@ async def test_every_key_goes_to_its_place(app: HadamardApp, state: str):
             else:
                 assert laboratory.focused is place
             within = place.ancestors_with_self if isinstance(place, Widget) else ()
-            for drawer in laboratory.query("Setup, Side"):
+            for drawer in laboratory.query("SetupPane, Side"):
                 assert not drawer.display or drawer in within or drawer.styles.layer != "drawer"
             if laboratory.classes != classes or stage.chosen != chosen:
                 laboratory.set_classes(classes)

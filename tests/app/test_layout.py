@@ -23,7 +23,7 @@ from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.keys import Keys, fitting
 from hadamard_tui.widgets.scoreboard import WIDTHS, Heads, Scoreboard, columns
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import RunList, Story
 from hadamard_tui.widgets.stage import PanelView, PanelWords, Stage
 from hadamard_tui.widgets.status import Status
@@ -127,7 +127,7 @@ async def test_what_stands_where(app: HadamardApp):
             width, height = size
             await pilot.resize_terminal(*size)
             await pilot.pause(0.1)
-            setup, chart = app.laboratory.query_one(Setup), app.laboratory.query_one("#loss", ChartView)
+            setup, chart = app.laboratory.query_one(SetupPane), app.laboratory.query_one("#loss", ChartView)
             assert setup.display == (width >= 110)
             for widget in (RunList, Story):
                 assert bool(app.laboratory.query_one(widget).region) == (width >= 180)
@@ -219,7 +219,7 @@ async def test_the_key_that_reads_on_is_named_only_where_words_are_cut():
 
 async def test_the_set_up_leaves_the_chart_when_a_run_begins_and_only_where_it_lies_over_it(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         await pilot.press("s")
         await until(pilot, lambda: setup.display)
         app.laboratory.action_run()
@@ -238,7 +238,7 @@ async def test_keys_and_tabs_can_be_clicked(app: HadamardApp):
             await pilot.click(tabs, offset=(tabs.render().plain.index(name), 0))
             await until(pilot, lambda name=name: tabs.chosen == name)
         await pilot.click(keys, offset=(keys.render().plain.index("Set-up") + 1, 0))
-        await until(pilot, lambda: not app.laboratory.query_one(Setup).display)
+        await until(pilot, lambda: not app.laboratory.query_one(SetupPane).display)
         await pilot.click(keys, offset=(keys.render().plain.index("Help") + 1, 0))
         await until(pilot, lambda: isinstance(app.screen, Help))
     for _, _, action in keys.entries:
@@ -307,7 +307,7 @@ def test_no_two_actions_have_the_same_key_or_rank():
 
 async def test_resizing_neither_opens_the_drawer_nor_hides_the_docked_set_up(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         await pilot.press("s")
         await until(pilot, lambda: setup.display)
         await pilot.resize_terminal(*WIDE)

@@ -9,7 +9,7 @@ from hadamard_tui.charts.series_builder import colour
 from hadamard_tui.charts.view_plot import view_series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.looks import palette
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.setup import SetupPane
 
 from .conftest import WIDE, opened, until
 from .test_setup import listed
@@ -76,7 +76,7 @@ async def test_the_list_the_table_and_the_chart_mean_the_same_learner_by_a_lette
         context = app.laboratory.context
         assert context is not None
         assert context.curve.name == "GD", "what the copy was made of is shown"
-        app.laboratory.query_one(Setup).pick(0)
+        app.laboratory.query_one(SetupPane).pick(0)
         await pilot.press("delete", "o")
         await until(pilot, lambda: "GD" not in letters(app) and "GD 2" not in letters(app))
         assert table(app) == run

@@ -55,12 +55,12 @@ from hadamard_tui.panels import (
     verdict,
 )
 from hadamard_tui.panels import weights as weights_panel
-from hadamard_tui.panels.context import PanelContext, Predictions
+from hadamard_tui.panels.context import PanelContext, PanelPredictions
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.running import certificate_worker as measuring_module
 from hadamard_tui.running.beside import Beside
-from hadamard_tui.running.certificate_worker import Measuring
-from hadamard_tui.running.snapshot_worker import Looking
+from hadamard_tui.running.certificate_worker import CertificateWorker
+from hadamard_tui.running.snapshot_worker import SnapshotWorker
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 from hadamard_tui.widgets.stage import Stage
 from hadamard_tui.widgets.tabs import Tabs, labels
@@ -80,7 +80,7 @@ def context_of(preset: str, *settings: str, learner: int = 0) -> PanelContext:
     trace = run(experiment)
     curve, outcomes = trace.curves[learner], judge(of_one(experiment, trace))
     return PanelContext(
-        experiment, trace, curve, trace.last, trace.last, ChartOptions(), Predictions(outcomes=outcomes)
+        experiment, trace, curve, trace.last, trace.last, ChartOptions(), PanelPredictions(outcomes=outcomes)
     )
 
 
@@ -404,7 +404,7 @@ def test_the_story_has_title_theorem_and_claims():
     assert "rotation-invariant bound: 1 − k/d, lower bound; " in text
     assert "does not bind EGU, so it is the line to beat" in text
     assert text.count("not measured yet") == len(experiment.claims)
-    judged = replace(context, predictions=Predictions(outcomes=judge(of_one(experiment, trace))))
+    judged = replace(context, predictions=PanelPredictions(outcomes=judge(of_one(experiment, trace))))
     assert words(story.show(judged)).count("✓ holds") == len(experiment.claims)
     assert " claims hold" in words(story.show(judged))
 
@@ -415,7 +415,7 @@ def test_the_story_of_a_changed_preset_says_of_each_claim_that_it_is_not_judged_
     trace = run(experiment)
     outcomes = judge(of_one(experiment, trace, whole.unjudged))
     context = PanelContext(
-        experiment, trace, trace.curves[2], 64, 64, ChartOptions(), Predictions(outcomes=outcomes)
+        experiment, trace, trace.curves[2], 64, 64, ChartOptions(), PanelPredictions(outcomes=outcomes)
     )
     text = words(story.show(context))
     assert text.count("– not judged  ") == len(experiment.claims)
@@ -452,7 +452,7 @@ def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(
 
 
 def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(one: PanelContext):
-    measuring = Measuring(one.experiment, one.trace)
+    measuring = CertificateWorker(one.experiment, one.trace)
     assert measuring.join(30)
     assert set(measuring.judged) == {learner.name for learner in one.experiment.learners}
     text = words(verdict.show(replace(one, beside=Beside(measuring))))
@@ -492,7 +492,7 @@ def test_a_measurement_says_so_while_it_works_and_ends_at_once_when_told_to(
             going(0.5)
 
     monkeypatch.setattr(measuring_module, "judgement", slow)
-    measuring = Measuring(one.experiment, one.trace)
+    measuring = CertificateWorker(one.experiment, one.trace)
     try:
         while measuring.at is None:
             time.sleep(0.01)
@@ -516,7 +516,7 @@ def test_the_learner_asked_for_is_measured_next(one: PanelContext, monkeypatch: 
         go.acquire()
 
     monkeypatch.setattr(measuring_module, "judgement", noted)
-    measuring = Measuring(one.experiment, one.trace)
+    measuring = CertificateWorker(one.experiment, one.trace)
     measuring.request("spindly")
     go.release(9)
     assert measuring.join(5)
@@ -528,7 +528,7 @@ def test_a_measurement_that_fails_says_why(one: PanelContext, monkeypatch: pytes
         raise MemoryError("too large")
 
     monkeypatch.setattr(measuring_module, "judgement", broken)
-    measuring = Measuring(one.experiment, one.trace)
+    measuring = CertificateWorker(one.experiment, one.trace)
     assert measuring.join(5)
     assert "failed: MemoryError: too large" in words(verdict.show(replace(one, beside=Beside(measuring))))
 
@@ -737,7 +737,7 @@ def from_a_cache(folder: Path, monkeypatch: pytest.MonkeyPatch, most: int, *sett
         trace.last,
         trace.last,
         ChartOptions(),
-        Predictions(outcomes=outcomes),
+        PanelPredictions(outcomes=outcomes),
     )
 
 
@@ -777,7 +777,7 @@ async def test_a_heat_map_of_a_panel_follows_the_playhead_and_leaves_the_chart_a
 
 def looked_inside(context: PanelContext) -> PanelContext:
     """The same once its learners have trained again for snapshots."""
-    looking = Looking(context.experiment, context.trace, 3, context.curve.learner)
+    looking = SnapshotWorker(context.experiment, context.trace, 3, context.curve.learner)
     assert looking.join(60)
     return replace(context, beside=Beside(looking=looking))
 

@@ -16,7 +16,7 @@ from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.viewed import Viewed
-from hadamard_tui.state.state_file import View
+from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
@@ -53,7 +53,7 @@ def editable(*pictures: object, **more: object) -> EditableExperiment:
 
 
 def app_of(described: EditableExperiment) -> HadamardApp:
-    return HadamardApp(described, view=View(setup_hidden=True, unlimited=True))
+    return HadamardApp(described, view=KeptView(setup_hidden=True, unlimited=True))
 
 
 def chart(app: HadamardApp) -> ChartView:

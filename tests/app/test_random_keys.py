@@ -15,7 +15,7 @@ from textual.widgets import OptionList
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.screens.welcome import Welcome
-from hadamard_tui.state.state_file import View
+from hadamard_tui.state.state_file import KeptView
 
 from .conftest import SMALL, WIDE, opened, until
 
@@ -69,7 +69,7 @@ async def test_nothing_random_ends_it(
 
 
 async def test_a_list_without_room_has_no_pages(editable: EditableExperiment):
-    app = HadamardApp(editable, view=View(setup_hidden=True))
+    app = HadamardApp(editable, view=KeptView(setup_hidden=True))
     async with app.run_test(size=SMALL) as pilot:
         app.push_screen(page := Welcome())
         await until(pilot, lambda: page.query(OptionList))

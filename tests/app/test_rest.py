@@ -21,7 +21,7 @@ from hadamard_tui.terminal.input_stream import ExitEvent, chunks
 from hadamard_tui.tours.tour import Stop, Tour
 from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.entry import Entry
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import RunList
 from hadamard_tui.widgets.stage import Stage
 from hadamard_tui.widgets.status import Status
@@ -139,7 +139,7 @@ async def test_time_at_rest_is_no_time_of_the_playback(app: HadamardApp):
 async def test_what_a_message_changes_is_shown_after_a_rest(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await rests(pilot, "the empty laboratory")
-        app.laboratory.query_one(Setup).change("problem.matrix.d", 7)
+        app.laboratory.query_one(SetupPane).change("problem.matrix.d", 7)
         await until(pilot, lambda: "fix d of the matrix" in str(app.laboratory.query_one(Status).content), 5)
 
 

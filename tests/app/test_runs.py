@@ -24,7 +24,7 @@ from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.screens.running import EngineSpoke, divergence_message
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.status import Status
 
 from .conftest import SMALL, WIDE, opened, until
@@ -129,7 +129,9 @@ async def test_changing_a_value_mid_run_says_that_a_restart_is_pending_and_does_
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
         before = session_of(app)
-        field = next(row for row in app.laboratory.query_one(Setup).query("Row") if row.place == "run.seed")
+        field = next(
+            row for row in app.laboratory.query_one(SetupPane).query("Row") if row.place == "run.seed"
+        )
         field.query_one(Input).value = "7"
         await until(pilot, lambda: "not run yet: r " in status_of(app))
         field.query_one(Input).focus()

@@ -26,7 +26,7 @@ from hadamard_tui.widgets.form import Edited, FieldRow, Fields, More, OptionalPa
 from hadamard_tui.widgets.item_list import ItemList
 from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.lines import Lines
-from hadamard_tui.widgets.setup import OWN, LearnerForm, Setup
+from hadamard_tui.widgets.setup import OWN, LearnerForm, SetupPane
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_haste import post
@@ -34,11 +34,11 @@ from .test_runs import screen_text
 
 
 def row_of(app: HadamardApp, place: str) -> Row:
-    return next(row for row in app.laboratory.query_one(Setup).query(Row) if row.place == place)
+    return next(row for row in app.laboratory.query_one(SetupPane).query(Row) if row.place == place)
 
 
 def places(app: HadamardApp) -> set[str]:
-    return {row.place for row in app.laboratory.query_one(Setup).query(Row)}
+    return {row.place for row in app.laboratory.query_one(SetupPane).query(Row)}
 
 
 def composed(app: HadamardApp, place: str) -> bool:
@@ -167,7 +167,7 @@ async def test_keys_in_a_closed_list_change_no_learners(app: HadamardApp):
         assert app.laboratory.editable.raw == before
         app.laboratory.query_one("#preset").focus()
         await pilot.press("s")
-        await until(pilot, lambda: not app.laboratory.query_one(Setup).display)
+        await until(pilot, lambda: not app.laboratory.query_one(SetupPane).display)
 
 
 async def test_a_list_of_items_that_is_told_them_before_it_is_there_shows_them(editable: EditableExperiment):
@@ -233,7 +233,7 @@ async def test_fields_that_are_put_up_tell_of_no_edit(app: HadamardApp, monkeypa
 
     monkeypatch.setattr(Edited, "__init__", heard)
     async with opened(app, WIDE) as pilot:
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         for number in reversed(range(len(setup.editable.learners))):
             setup.pick(number)
             await until(pilot, lambda number=number: setup.query_one(LearnerForm).number == number)
@@ -416,7 +416,7 @@ async def test_learners_are_made_solvers_copied_renamed_and_removed_but_never_th
 @pytest.mark.set_up("empty")
 async def test_on_a_small_screen_the_set_up_is_a_drawer(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         assert not setup.display
         await pilot.press("s")
         await pilot.pause(0.1)
@@ -429,7 +429,7 @@ async def test_on_a_small_screen_the_set_up_is_a_drawer(app: HadamardApp):
 @pytest.mark.set_up("empty")
 async def test_on_a_wide_screen_the_set_up_is_docked_and_can_be_hidden(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         assert setup.display
         await pilot.press("s")
         await pilot.pause(0.1)
@@ -447,7 +447,7 @@ async def test_a_value_that_is_put_back_brings_the_claims_back():
 
 async def test_keys_find_the_set_up_whole_or_wait_while_another_is_put_up(app: HadamardApp):
     async with opened(app, WIDE):
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         showing = asyncio.create_task(setup.show(EditableExperiment.of("hadamard-128")))
         while not showing.done():
             setup.enter()
@@ -458,7 +458,7 @@ async def test_keys_find_the_set_up_whole_or_wait_while_another_is_put_up(app: H
 
 async def test_what_is_typed_about_a_learner_that_is_being_removed_goes_to_no_other(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
-        setup, count = app.laboratory.query_one(Setup), len(app.laboratory.editable.learners)
+        setup, count = app.laboratory.query_one(SetupPane), len(app.laboratory.editable.learners)
         for learner in (0, count - 2):  # the last one, once the first is removed
             setup.pick(learner)
             await until(pilot, lambda learner=learner: composed(app, f"learners[{learner}].name"))
@@ -479,10 +479,10 @@ async def test_what_many_keys_at_once_change_is_shown_once(app: HadamardApp, mon
         monkeypatch.setattr(of, name, lambda *words: (made.append(name), method(*words))[1])
 
     async with opened(app, WIDE) as pilot:
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         count = len(setup.editable.learners)
         counted(LearnerForm, "compose")
-        counted(Setup, "show_list")
+        counted(SetupPane, "show_list")
         for keys, there in ((8 * "d", count + 8), (8 * "u", count)):
             made.clear()
             post(app, *keys)
@@ -669,7 +669,7 @@ async def test_an_axis_is_opened_renamed_and_given_other_values_in_its_form():
 
 async def test_a_picture_is_added_edited_and_removed_in_its_list(app: HadamardApp):
     async with opened(app, (120, 120)) as pilot:
-        editable, setup = app.laboratory.editable, app.laboratory.query_one(Setup)
+        editable, setup = app.laboratory.editable, app.laboratory.query_one(SetupPane)
         app.laboratory.query_one("#pictures-items .add", Button).press()
         await until(pilot, lambda: composed(app, "pictures[0].measure.kind"))
         await until(pilot, lambda: lines_of(app, "pictures") == ["▾ loss against k"])
@@ -705,7 +705,7 @@ async def test_the_form_of_a_claim_says_by_its_field_why_it_is_left_out(app: Had
 @pytest.mark.set_up("empty")
 async def test_a_set_up_that_is_shown_twice_at_once_is_filled_once(app: HadamardApp):
     async with opened(app, (120, 60)) as pilot:
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         await asyncio.gather(setup.fill(), setup.fill())
         await until(pilot, lambda: composed(app, "problem.matrix.d"))
         assert len(setup.query("#preset")) == 1
@@ -714,7 +714,7 @@ async def test_a_set_up_that_is_shown_twice_at_once_is_filled_once(app: Hadamard
 @pytest.mark.set_up("empty")
 async def test_a_preset_chosen_while_the_fields_of_another_are_made_is_the_one_shown(app: HadamardApp):
     async with opened(app, (120, 60)):
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         other = EditableExperiment(presets.load("hard-64"), "hard-64")
         await asyncio.gather(setup.fill(), setup.show(other))
         assert row_of(app, "problem.matrix.d").query_one(Input).value == str(other.value("problem.matrix.d"))
@@ -723,7 +723,7 @@ async def test_a_preset_chosen_while_the_fields_of_another_are_made_is_the_one_s
 async def test_what_few_learners_set_is_made_when_its_line_is_opened_and_stays_in_sight_once_set():
     app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, (120, 90)) as pilot:
-        editable, setup = app.laboratory.editable, app.laboratory.query_one(Setup)
+        editable, setup = app.laboratory.editable, app.laboratory.query_one(SetupPane)
         assert not {place for place in places(app) if "noise" in place.removeprefix("problem.noise")}
         setup.query_one(LearnerForm).query_one(More).focus()
         await pilot.press("enter")

@@ -19,7 +19,7 @@ from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.svg_page import DASHES
 from hadamard_tui.state import own_presets
-from hadamard_tui.state.state_file import View, looked_at
+from hadamard_tui.state.state_file import KeptView, looked_at
 from hadamard_tui.widgets.choice import Choice
 
 from .conftest import SMALL, WIDE, opened, until
@@ -56,7 +56,7 @@ async def test_the_command_line_says_how_the_screen_looks(app: HadamardApp):
         await pilot.press("4", "y", "m", "z", "w")
         words = shlex.split(app.clipboard)
         changes = [words[place + 1] for place, word in enumerate(words) if word == "--view"]
-        seen = looked_at(View(), changes)
+        seen = looked_at(KeptView(), changes)
         assert seen.panel == "gap"
         assert seen.chart == app.laboratory.chart_options != ChartOptions()
 

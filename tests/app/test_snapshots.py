@@ -14,7 +14,7 @@ from hadamard_tui.running.session import Session
 from hadamard_tui.state.config import Config
 from hadamard_tui.terminal.fps import Frames
 from hadamard_tui.widgets import stage
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.setup import SetupPane
 
 from .conftest import SMALL, WIDE, until
 from .test_runs import screen_text
@@ -44,8 +44,8 @@ def finished(app: HadamardApp) -> Callable[[Pilot[None]], Awaitable[None]]:
     """Run to the end."""
 
     async def run(pilot: Pilot[None]) -> None:
-        await until(pilot, lambda: app.laboratory.query(Setup))
-        setup = app.laboratory.query_one(Setup)
+        await until(pilot, lambda: app.laboratory.query(SetupPane))
+        setup = app.laboratory.query_one(SetupPane)
         await until(pilot, lambda: setup.filled or not setup.display)
         await pilot.press("r", "f")
         await until(pilot, lambda: app.laboratory.session is not None)

@@ -14,7 +14,7 @@ from hadamard_tui.terminal.terminal_io import FrameRate
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.entry import NumberEntry
 from hadamard_tui.widgets.form import FieldRow
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.setup import SetupPane
 
 from .conftest import WIDE, opened, until
 from .test_runs import session_of
@@ -137,7 +137,7 @@ async def test_the_run_before_is_drawn_once_where_it_is_pinned(editable: Editabl
 async def test_a_sign_is_typed_once_a_person_types_and_steps_again_after_enter(editable: EditableExperiment):
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
-        app.laboratory.query_one(Setup).pick(2)
+        app.laboratory.query_one(SetupPane).pick(2)
         await until(
             pilot, lambda: any(row.place == "learners[2].update.lr" for row in app.laboratory.query(FieldRow))
         )

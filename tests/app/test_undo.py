@@ -13,9 +13,9 @@ from engine.spec.fields import UNTAGGED
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.history import History, shape
-from hadamard_tui.state.state_file import View
+from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.widgets.choice import Choice
-from hadamard_tui.widgets.setup import LearnerForm, Setup
+from hadamard_tui.widgets.setup import LearnerForm, SetupPane
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_setup import composed, listed, row_of
@@ -105,12 +105,12 @@ def told(app: HadamardApp) -> list[str]:
 
 
 async def test_u_takes_changes_back_also_where_the_set_up_is_hidden(editable: EditableExperiment):
-    before, app = copy.deepcopy(editable.raw), HadamardApp(editable, view=View(setup_hidden=True))
+    before, app = copy.deepcopy(editable.raw), HadamardApp(editable, view=KeptView(setup_hidden=True))
     async with opened(app, SMALL) as pilot:
         await pilot.press("u")
         await until(pilot, lambda: told(app) == ["There is nothing to undo."])
         await pilot.press("d", "A", "o")
-        assert app.laboratory.query_one(Setup).editable.experiment.run.seed == 1
+        assert app.laboratory.query_one(SetupPane).editable.experiment.run.seed == 1
         await pilot.press("u", "u", "u")
         await until(pilot, lambda: app.laboratory.editable.raw == before)
         assert told(app)[-3:] == ["Undone: GD 2 off", "Undone: run.seed 0 → 1", "Undone: GD 2 added"]
@@ -121,7 +121,7 @@ async def test_u_takes_changes_back_also_where_the_set_up_is_hidden(editable: Ed
 
 async def test_fields_show_what_was_taken_back(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         row = row_of(app, "problem.matrix.d")
         row.query_one(Input).focus()
         await pilot.press("backspace", "backspace", "9", "2", "escape")
@@ -155,7 +155,7 @@ async def test_panels_follow_what_was_taken_back(app: HadamardApp):
 
 async def test_a_learner_may_be_selected_before_the_screen_knows_of_its_set_up(app: HadamardApp):
     async with opened(app, (120, 60)):
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         more = copy.deepcopy(setup.editable)
         last = more.copy_learner(len(more.learners) - 1)
         async with setup._making:
@@ -168,7 +168,7 @@ async def test_a_learner_may_be_selected_before_the_screen_knows_of_its_set_up(a
 
 async def test_a_learner_that_is_gone_is_not_selected(app: HadamardApp):
     async with opened(app, (120, 60)) as pilot:
-        setup = app.laboratory.query_one(Setup)
+        setup = app.laboratory.query_one(SetupPane)
         last = len(setup.editable.learners) - 1
         setup.pick(last + 1)
         await until(pilot, lambda: [form.number for form in setup.query(LearnerForm)] == [last])

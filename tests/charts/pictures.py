@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hadamard_tui.charts.raster import Picture
+from hadamard_tui.charts.raster import Raster
 from hadamard_tui.charts.series import Axes, Series
 
 _DOTS = {
@@ -19,7 +19,7 @@ _DOTS = {
 }
 
 
-def dots(picture: Picture) -> set[tuple[int, int]]:
+def dots(picture: Raster) -> set[tuple[int, int]]:
     """The (row, column) of every braille dot, rows from the top."""
     found = set()
     for (row, column), glyph in np.ndenumerate(picture.glyphs):
@@ -30,7 +30,7 @@ def dots(picture: Picture) -> set[tuple[int, int]]:
     return found
 
 
-def text(picture: Picture) -> list[str]:
+def text(picture: Raster) -> list[str]:
     return ["".join(map(chr, row)) for row in picture.glyphs]
 
 

@@ -14,13 +14,13 @@ import pytest
 from engine.spec import presets, reading
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.state import config, state_file
-from hadamard_tui.state.launch import Start
-from hadamard_tui.state.state_file import Memory, View
+from hadamard_tui.state.launch import Launch
+from hadamard_tui.state.state_file import KeptView, Memory
 
 from .conftest import Answer
 
 Call = Callable[..., Answer]
-Opened = list[Start]
+Opened = list[Launch]
 
 
 @pytest.fixture
@@ -91,21 +91,21 @@ def test_no_terminal_no_app(lack: dict[str, str | None], opened: Opened, on_term
     assert opened == []
 
 
-def left_behind(view: View | None = None) -> None:
+def left_behind(view: KeptView | None = None) -> None:
     experiment = presets.load("gaussian-128", ["run.seed=7", "claims=[]"])
-    written = state_file.write(Memory(view or View(), msgspec.to_builtins(experiment), "gaussian-128"))
+    written = state_file.write(Memory(view or KeptView(), msgspec.to_builtins(experiment), "gaussian-128"))
     assert written == ""
 
 
 def test_what_was_left_comes_back(opened: Opened, on_terminal: Call) -> None:
-    left_behind(View(theme="light", panel="claims", pace=4.0))
+    left_behind(KeptView(theme="light", panel="claims", pace=4.0))
     assert on_terminal() == (0, "", "")
     [start] = opened
     assert reading.parse(start.document) == presets.load("gaussian-128", ["run.seed=7", "claims=[]"])
     assert start.preset == "gaussian-128"
     assert start.autorun is False
     assert start.first is False
-    assert start.view == View(theme="light", panel="claims", pace=4.0)
+    assert start.view == KeptView(theme="light", panel="claims", pace=4.0)
 
 
 def test_a_set_up_with_a_file_comes_back_in_another_folder(
@@ -115,7 +115,7 @@ def test_a_set_up_with_a_file_comes_back_in_another_folder(
     monkeypatch.chdir(tmp_path)
     matrix = 'problem.matrix={kind="file", path="X.csv"}'
     left = presets.load("gaussian-128", [matrix, "claims=[]"])
-    assert state_file.write(Memory(View(), msgspec.to_builtins(left), "gaussian-128")) == ""
+    assert state_file.write(Memory(KeptView(), msgspec.to_builtins(left), "gaussian-128")) == ""
     monkeypatch.chdir("/")
     assert on_terminal() == (0, "", "")
     [start] = opened
@@ -123,12 +123,12 @@ def test_a_set_up_with_a_file_comes_back_in_another_folder(
 
 
 def test_reset_and_a_preset_ignore_the_set_up_that_was_left(opened: Opened, on_terminal: Call) -> None:
-    left_behind(View(theme="light"))
+    left_behind(KeptView(theme="light"))
     assert on_terminal("--reset").code == 0
     assert on_terminal("--preset", "rademacher-128").code == 0
     reset, preset = opened
     assert reset.preset == "hadamard-128"
-    assert reset.view == View()
+    assert reset.view == KeptView()
     assert preset.preset == "rademacher-128"
     assert preset.view.theme == "light"
 

@@ -22,7 +22,7 @@ from engine.results.views import view
 from engine.runtime.run import prepare, run
 from engine.spec.pictures import of_run
 from engine.symmetry.verdict import verdict
-from engine.theory import Direction, DrawnData, on_problem
+from engine.theory import Direction, RunData, on_problem
 
 EGU = {"update": "egu"}
 NET = {"update": "gd", "architecture": {"kind": "dense", "widths": [8]}}
@@ -805,7 +805,7 @@ def test_ri_drawn_counts_the_different_rows_of_every_replica_and_gd_is_on_it():
         line for line in view(of_run(described), of_one(described, trace)).lines if line.kind == "ri-drawn"
     )
     np.testing.assert_allclose(seen.y, one.each.mean(0), atol=1e-15)
-    in_their_order = DrawnData(lambda: data_of(described)).order
+    in_their_order = RunData(lambda: data_of(described)).order
     assert in_their_order.tolist() == [list(range(16))] * 3
 
 

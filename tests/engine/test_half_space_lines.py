@@ -6,7 +6,7 @@ from building import experiment
 
 from engine.core import catalogue
 from engine.formulas import teacher_student
-from engine.theory import At, DrawnData
+from engine.theory import At, RunData
 
 KINDS = {
     "ri-bayes": teacher_student.bayes,
@@ -20,7 +20,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_line_is_its_formula_at_k_over_d_less_1_and_begins_at_a_half(kind):
     described = experiment(d=9, matrix={"kind": "gaussian", "n": 24}, labels="sign")
-    at = At(described, DrawnData(lambda: pytest.fail("nothing drawn is asked for")), {"k": np.arange(25.0)})
+    at = At(described, RunData(lambda: pytest.fail("nothing drawn is asked for")), {"k": np.arange(25.0)})
     values = catalogue.make("theory", kind).value(at)
     assert values.shape == (25,)
     assert values[0] == 0.5
@@ -30,7 +30,7 @@ def test_a_line_is_its_formula_at_k_over_d_less_1_and_begins_at_a_half(kind):
 
 def test_no_line_of_a_learner_that_bayes_binds_is_below_it():
     described = experiment(d=30, matrix={"kind": "gaussian", "n": 120}, labels="sign")
-    at = At(described, DrawnData(lambda: pytest.fail("nothing drawn is asked for")), {"k": np.arange(121.0)})
+    at = At(described, RunData(lambda: pytest.fail("nothing drawn is asked for")), {"k": np.arange(121.0)})
     lines = {kind: catalogue.make("theory", kind).value(at) for kind in KINDS}
     for kind in KINDS:
         assert (lines[kind] >= lines["ri-bayes"] - 1e-9).all()

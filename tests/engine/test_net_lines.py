@@ -12,7 +12,7 @@ from engine.core.streams import Streams
 from engine.results.report import encode
 from engine.results.results import of_one
 from engine.runtime.run import run
-from engine.theory import At, DrawnData
+from engine.theory import At, RunData
 from engine.updates.gd import GD
 
 EPOCHS = {"kind": "epochs", "epochs": 2}
@@ -26,7 +26,7 @@ def at(described, **index):
     (learner,) = described.learners
     ((_, rate),) = planned(learner, described).rates_by_curve.items()
     clocks = {"epoch": np.arange(3.0), "k": np.arange(3.0)}
-    return At(described, DrawnData(lambda: data_of(described)), clocks, index, learner, rate)
+    return At(described, RunData(lambda: data_of(described)), clocks, index, learner, rate)
 
 
 @pytest.mark.parametrize(("update", "value"), [

@@ -11,7 +11,7 @@ from engine.core.parts import BadInput
 from engine.formulas import parities
 from engine.runtime.run import run
 from engine.spec import reading
-from engine.theory import At, DrawnData
+from engine.theory import At, RunData
 
 PRINTED = [  # theory-bias.md §41: n, k, λ¹_k, first layer
     (10, 2, 1.6814e-3, 3.6662e-2),
@@ -75,7 +75,7 @@ def line_on(whole):
         if not finding.holds:
             return finding.reason
     clocks = {"k": np.zeros(1)}
-    (values,) = line.value(At(whole, DrawnData(lambda: data_of(whole)), clocks, {}, learner))
+    (values,) = line.value(At(whole, RunData(lambda: data_of(whole)), clocks, {}, learner))
     return values
 
 
