@@ -127,7 +127,6 @@ async def test_the_outcomes_of_claims_are_told_no_sooner_than_the_run_is_shown(a
 @pytest.mark.slow
 async def test_a_held_run_that_is_played_from_before_goes_on(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
-        app.laboratory._pace.factor = 4.0
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).shown >= 6)
         await pilot.press("space")
