@@ -45,13 +45,14 @@ class Descent:
         }
         tensors = architecture.fitted(tensors, instances)
         params = {name: tensors.pop(name) for name in architecture.layers}
-        self._observes = None if update is None else update.structure().observes
+        structure = None if update is None else update.structure()
+        self._observes = None if structure is None else structure.observes
         self._options = None if learner.plain_steps else OptionedSteps(learner, inputs.streams)
         self._start_given = bool(learner.start_seed)
         self._of_loss = learner.schedule is not None and learner.schedule.of_loss
         self._multiplies = (
-            update is not None
-            and update.structure().by_factors
+            structure is not None
+            and structure.by_factors
             and self._options is None
             and architecture.structure().trains_weights
             and params["w"].numel() >= MANY

@@ -24,10 +24,9 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
 
     def structure(self) -> UpdateStructure:
-        return (
-            super()
-            .structure()
-            ._replace(own_start=False, by_operators=True, layerwise=True, entries_alike=not self.shared)
+        declared = super().structure()
+        return declared._replace(
+            own_start=False, by_operators=True, layerwise=True, entries_alike=not self.shared
         )
 
     def start(self, params: Params) -> tuple[Params, State]:

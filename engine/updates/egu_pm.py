@@ -23,12 +23,9 @@ class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
     w0: Weight = None
 
     def structure(self) -> UpdateStructure:
-        return (
-            super()
-            .structure()
-            ._replace(
-                own_start=False, weights_of_state=True, by_operators=True, layerwise=True, entries_alike=True
-            )
+        declared = super().structure()
+        return declared._replace(
+            own_start=False, weights_of_state=True, by_operators=True, layerwise=True, entries_alike=True
         )
 
     def start(self, params: Params) -> tuple[Params, State]:

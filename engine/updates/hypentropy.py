@@ -26,11 +26,8 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
     beta: Annotated[Positive | None, Meta(title="β", description="size of the start; none: 1/d")] = None
 
     def structure(self) -> UpdateStructure:
-        return (
-            super()
-            .structure()
-            ._replace(own_start=False, weights_of_state=True, layerwise=True, entries_alike=True)
-        )
+        declared = super().structure()
+        return declared._replace(own_start=False, weights_of_state=True, layerwise=True, entries_alike=True)
 
     def _beta(self, w: torch.Tensor) -> float:
         return self.beta or 1 / w.shape[-1]

@@ -28,17 +28,14 @@ class KFAC(Update, frozen=True, tag="kfac"):
     damping: Annotated[float, Meta(gt=0, title="damping λ", description="added to A and S")] = 0.01
 
     def structure(self) -> UpdateStructure:
-        return (
-            super()
-            .structure()
-            ._replace(
-                own_start=False,
-                observes="slopes",
-                matrices=4,
-                output_matrices=4,
-                layerwise=True,
-                along_gradients=True,
-            )
+        declared = super().structure()
+        return declared._replace(
+            own_start=False,
+            observes="slopes",
+            matrices=4,
+            output_matrices=4,
+            layerwise=True,
+            along_gradients=True,
         )
 
     def refuses(self, architecture: Architecture) -> str | None:

@@ -26,11 +26,8 @@ class Lion(Update, frozen=True, tag="lion"):
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of m kept")] = 0.99
 
     def structure(self) -> UpdateStructure:
-        return (
-            super()
-            .structure()
-            ._replace(own_start=False, continuous=False, layerwise=True, entries_alike=True)
-        )
+        declared = super().structure()
+        return declared._replace(own_start=False, continuous=False, layerwise=True, entries_alike=True)
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"m": zeros(params)}

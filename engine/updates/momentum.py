@@ -24,17 +24,14 @@ class Momentum(Update, frozen=True, tag="momentum"):
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of v kept")] = 0.9
 
     def structure(self) -> UpdateStructure:
-        return (
-            super()
-            .structure()
-            ._replace(
-                own_start=False,
-                columnwise=True,
-                layerwise=True,
-                entries_alike=True,
-                along_gradients=True,
-                stable_up_to=2.0 * (1.0 + self.momentum),
-            )
+        declared = super().structure()
+        return declared._replace(
+            own_start=False,
+            columnwise=True,
+            layerwise=True,
+            entries_alike=True,
+            along_gradients=True,
+            stable_up_to=2.0 * (1.0 + self.momentum),
         )
 
     def start(self, params: Params) -> tuple[Params, State]:

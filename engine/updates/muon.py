@@ -51,15 +51,12 @@ class Muon(Update, frozen=True, tag="muon"):
     ] = False
 
     def structure(self) -> UpdateStructure:
-        return (
-            super()
-            .structure()
-            ._replace(
-                invariance_of_vectors=self._of_vectors(),
-                own_start=False,
-                layerwise=True,
-                along_gradients=self.by == "newton-schulz" and not self.hidden,
-            )
+        declared = super().structure()
+        return declared._replace(
+            invariance_of_vectors=self._of_vectors(),
+            own_start=False,
+            layerwise=True,
+            along_gradients=self.by == "newton-schulz" and not self.hidden,
         )
 
     def start(self, params: Params) -> tuple[Params, State]:

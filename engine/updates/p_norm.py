@@ -30,10 +30,9 @@ class PNorm(Update, frozen=True, tag="p-norm"):
     ] = None
 
     def structure(self) -> UpdateStructure:
-        return (
-            super()
-            .structure()
-            ._replace(own_start=False, weights_of_state=True, layerwise=True, along_gradients=self.p == 2)
+        declared = super().structure()
+        return declared._replace(
+            own_start=False, weights_of_state=True, layerwise=True, along_gradients=self.p == 2
         )
 
     def start(self, params: Params) -> tuple[Params, State]:

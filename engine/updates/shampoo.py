@@ -38,17 +38,14 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
     eps: Annotated[float, Meta(gt=0, title="ε", description="L and R start at ε I")] = 1e-6
 
     def structure(self) -> UpdateStructure:
-        return (
-            super()
-            .structure()
-            ._replace(
-                columns=self.block,
-                own_start=False,
-                matrices=5,
-                output_matrices=5,
-                layerwise=True,
-                along_gradients=self.block is None and self.grafting != "adam",
-            )
+        declared = super().structure()
+        return declared._replace(
+            columns=self.block,
+            own_start=False,
+            matrices=5,
+            output_matrices=5,
+            layerwise=True,
+            along_gradients=self.block is None and self.grafting != "adam",
         )
 
     def start(self, params: Params) -> tuple[Params, State]:

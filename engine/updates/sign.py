@@ -30,11 +30,8 @@ class Sign(Diagonal, frozen=True, tag="sign"):
     ] = False
 
     def structure(self) -> UpdateStructure:
-        return (
-            super()
-            .structure()
-            ._replace(continuous=False, layerwise=not self.steepest, entries_alike=not self.shared)
-        )
+        declared = super().structure()
+        return declared._replace(continuous=False, layerwise=not self.steepest, entries_alike=not self.shared)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         sizes = {name: g.abs() for name, g in gradients.items()}

@@ -35,12 +35,12 @@ AHEAD, CHANGES = 128, 1 << 26
 KEPT_AHEAD = 32 << 20
 """Bytes of weights that are kept of examples learnt ahead at most, or of one of them."""
 
-COUNT = 16
+COUNT = 8
 """Counting the predictions of all rows costs about as much as so many examples."""
 
 
 class Reached(NamedTuple):
-    """What is known of the weights after an example."""
+    """Losses, weights and counts after an example."""
 
     losses: torch.Tensor
     """The means of ‖w − w*‖² over targets, [R, V]."""
@@ -65,6 +65,7 @@ class CompiledPass:
         assert multiplicative_step is not None, "only a learner with a multiplicative_step is served"
         assert data.w_star is not None, "only labels that are xᵀw* are served"
         assert isinstance(examples, Sylvester), "only rows of Sylvester's matrix are served"
+        # All targets start from the same weights: one descent for a target makes them.
         start = Descent(replace(inputs, data=replace(data, labels=data.labels[:: data.targets], targets=1)))
         self._data, self.examples = data, examples
         halves = multiplicative_step.halves(start.params, start.state)  # the same for all targets, [R·V, d]
@@ -112,8 +113,8 @@ class CompiledPass:
     @property
     def at_once(self) -> int:
         """How many examples may be learnt ahead."""
-        kept = self._data.variants * self._halves[0, 0].nbytes
-        return min(AHEAD, max(1, min(CHANGES // self._halves.numel(), KEPT_AHEAD // kept)))
+        kept_bytes = self._data.variants * self._halves[0, 0].nbytes
+        return min(AHEAD, max(1, min(CHANGES // self._halves.numel(), KEPT_AHEAD // kept_bytes)))
 
     def learn_ahead(self, keep: Sequence[bool], count: Sequence[bool]) -> None:
         """Learn the next examples, one per entry.
@@ -257,8 +258,8 @@ class CompiledLearner:
         if self.hypothesis.exhausted:
             end = min(self._records, k + self.hypothesis.at_once)
             last = next((record for record in range(k, end) if self.recorder.looks(record)), end - 1)
-            some = range(k, last + 1)
-            keep, count = map(self.recorder.keeps, some), map(self._mistakes.counts, some)
+            ahead = range(k, last + 1)
+            keep, count = map(self.recorder.keeps, ahead), map(self._mistakes.counts, ahead)
             self.hypothesis.learn_ahead([*keep], [*count])
         self.hypothesis.step()
         return ()

@@ -138,6 +138,7 @@ def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tu
         products, squares = zero, zero
         a_, x_, y_ = a[first : first + SLICE], signs[first : first + SLICE], after[first : first + SLICE]
         for i in range(len(a_)):
+            # A choice of two factors: c + s x rounds to other factors, and takes three times as long.
             w = a_[i] * (up if x_[i] > 0 else down)
             a_[i] = w
             squares += w * w
@@ -173,6 +174,7 @@ def multiply_both(
 @part
 def step(halves: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
     """Multiply a weight vector [2 or 1, d] by the factors of an example; product with the next, and ‖w‖²."""
+    # In the dtype of the weights: factors in float64 would make all of the loop float64.
     rounded_up, rounded_down = halves.dtype.type(up), halves.dtype.type(down)
     if len(halves) == 1:
         return multiply(halves[0], signs, after, rounded_up, rounded_down)
@@ -268,10 +270,10 @@ def transform(x: Array, turned: Array) -> None:
 def count_right(weights: Array, turned: Array, labels: Array, tie: float) -> int:
     """How many rows w [d] predicts on the side of their label, less how many on the other; w is lost."""
     transform(weights, turned)
-    right, most = 0, weights.dtype.type(tie)
+    right, limit = 0, weights.dtype.type(tie)
     for i in range(len(turned)):
         margin = turned[i] if labels[i] > 0 else -turned[i]
-        right += (1 if margin > most else 0) - (1 if margin < -most else 0)
+        right += (1 if margin > limit else 0) - (1 if margin < -limit else 0)
     return right
 
 
@@ -297,6 +299,7 @@ def learn(members: Any, signs: Array, records: Any, scratch: Array, begin: int, 
     for block in range(0, count, BLOCK):
         for member in range(begin, end):
             examples = signs[member // (len(members.halves) // replicas)]
+            # Factors of 1 change no weight, and leave the product with the first example.
             product, _ = step(members.halves[member], examples[block], examples[block], 1.0, 1.0)
             for k in range(block, min(count, block + BLOCK)):
                 residual = product + residual_apart(members, member, examples[k])
