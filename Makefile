@@ -50,6 +50,7 @@ update: .venv/installed-test
 	$(BIN)/python docs/messages.py
 	$(BIN)/python docs/capture.py
 	$(BIN)/python docs/gallery.py $(PRESETS)
+	$(BIN)/python docs/headlines.py
 	$(BIN)/python tests/reference/digest.py --missing
 	$(BIN)/python -m pytest -q --snapshot-update tests/app/test_snapshots.py
 

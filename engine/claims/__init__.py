@@ -14,8 +14,8 @@ from engine.core import catalogue
 from engine.core.notation import number
 from engine.core.parts import LARGEST, MOST_WORDS, BadField, Part
 from engine.learners.learner import Name
-from engine.pictures import reductions
-from engine.pictures.view_names import curve_name, line_name, x_name
+from engine.pictures import reductions, wording
+from engine.pictures.view_names import curve_name, line_name, measure_name, x_name
 
 if TYPE_CHECKING:
     from engine.measures import Measure as AnyMeasure
@@ -57,6 +57,9 @@ class Outcome(NamedTuple):
     stderr: float | None = None
     """Of what was measured, over replicas; None for a single one."""
 
+    finding: str = ""
+    """What the picture shows of it, in a sentence; nothing where nothing was measured."""
+
     @property
     def word(self) -> str:
         """The outcome in one or two words."""
@@ -94,9 +97,20 @@ class Claim(Part, frozen=True, kw_only=True):
     measure: Annotated[
         AnyMeasure | None, Meta(title="measure", description="in place of that of the picture")
     ] = None
+    headline: Annotated[
+        bool,
+        Meta(title="headline", description="whether its picture is about it; else about the first claim"),
+    ] = False
 
     def judge(self, view: View) -> Outcome:
         """Whether it holds of its curve in a view."""
+        raise NotImplementedError
+
+    def finding(self, view: View, outcome: Outcome) -> str:
+        """What a view shows where something was measured: one sentence with at most three numbers.
+
+        It is true whether the claim holds or not. A pair of numbers that are compared counts as one.
+        """
         raise NotImplementedError
 
     def of(self, view: View) -> CurveView:
@@ -153,6 +167,19 @@ class Comparing(Claim, frozen=True, kw_only=True):
             beyond = np.maximum(self.between[0] - measured, measured - self.between[1])
         return np.asarray(beyond - self.tolerance(stderr))
 
+    @property
+    def expected(self) -> str:
+        """The comparison in words: "below 0.1"."""
+        for word, bound in (
+            ("below", self.below),
+            ("above", self.above),
+            ("within tolerance of", self.equals),
+        ):
+            if bound is not None:
+                return f"{word} {number(bound)}"
+        assert self.between is not None, "a claim that compares has exactly one form"
+        return f"between {' and '.join(map(number, self.between))}"
+
     def tolerance(self, stderr: Floats | float | None) -> Floats | float:
         """How far off is allowed."""
         within = self.within or 0.0
@@ -193,6 +220,8 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
 
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "to")
     line_fields: ClassVar[tuple[str, ...]] = ("to",)
+    phrase: ClassVar[str]
+    """What its numbers say of {curve} and {other} over all places, whose least and greatest are {ends}."""
 
     to: Annotated[Name, Meta(title="to", description="the name of a learner, or of a line of the theory")]
     at: MaybePlace = None
@@ -205,6 +234,19 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
     def needs(self) -> str:
         """What places must have beside a curve and another that are known, in words with {name}."""
         return ""
+
+    def finding(self, view: View, outcome: Outcome) -> str:
+        curve = self.of(view)
+        name, other = other_at(view, self.to, curve)
+        if self.at is not None:
+            own, compared = float(curve.y[place := curve.place(self.at) or 0]), float(other(whole)[place])
+            first = wording.called(view, curve), own
+            return wording.compared(view, float(curve.x[place]), first, [(name, compared)])
+        numbers = self.made(curve.y, other(whole))
+        places = curve.x[known := np.isfinite(numbers) & curve.ends.sound]
+        ends = " to ".join(dict.fromkeys(number(float(of(numbers[known]))) for of in (np.min, np.max)))
+        span = wording.span(view, places)
+        return f"{span}, {self.phrase.format(curve=wording.called(view, curve), other=name, ends=ends)}"
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)
@@ -262,10 +304,8 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 
 def name_of(view: View) -> str:
     """What a view measures, in a word where its name is one of those of its label, or what it reads off."""
-    reading, measure = view.picture.reading, view.picture.measure
-    if reading is not None and reading.is_place:
-        return view.axes.y_label
-    return measure.name if measure.name in measure.label.split() else measure.label
+    reading = view.picture.reading
+    return view.axes.y_label if reading is not None and reading.is_place else measure_name(view)
 
 
 def where(view: View, x: float) -> str:

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from engine.claims import Comparing, Floats, Outcome, other_at, standard_error, unfinished, whole
 from engine.learners.learner import Name
+from engine.pictures import wording
 
 if TYPE_CHECKING:
     from engine.pictures.view import View
@@ -25,6 +26,12 @@ class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
     line_fields: ClassVar[tuple[str, ...]] = ("other",)
 
     other: Annotated[Name, Meta(title="other", description="a learner, or a line of the theory")]
+
+    def finding(self, view: View, outcome: Outcome) -> str:
+        curve = self.of(view)
+        name, _ = other_at(view, self.other, curve)
+        assert outcome.measured is not None, "a finding is of what was measured"
+        return f"{wording.called(view, curve)} crosses {name} {wording.place(view, outcome.measured)}"
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)

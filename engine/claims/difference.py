@@ -16,5 +16,7 @@ class Difference(ComparingTwo, frozen=True, kw_only=True, tag="difference"):
 
     example: ClassVar[str] = '{kind = "difference", curve = "GD", to = "percolation", above = 0}'
 
+    phrase: ClassVar[str] = "{curve} minus {other} is {ends}"
+
     def made(self, own: Floats, other: Floats) -> Floats:
         return own - other

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.claims import Claim, MaybePlace, Outcome, divergence, where
+from engine.pictures import wording
 from engine.pictures.view import DIVERGED, View
 
 
@@ -14,6 +15,14 @@ class Diverges(Claim, frozen=True, kw_only=True, tag="diverges"):
     example: ClassVar[str] = '{kind = "diverges", curve = "GD"}'
 
     at: MaybePlace = None
+
+    def finding(self, view: View, outcome: Outcome) -> str:
+        curve = self.of(view)
+        replicas = f" in {curve.ends.diverged} of {curve.replicas} replicas" if curve.replicas > 1 else ""
+        first = curve.ends.diverged_at
+        at = "" if first is None else f"{',' if replicas else ''} {'first ' if replicas else ''}"
+        at += "" if first is None else wording.place(view, first)
+        return f"{wording.called(view, curve)} {curve.ends.fate}{replicas}{at}"
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)

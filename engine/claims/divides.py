@@ -8,7 +8,9 @@ import numpy as np
 from msgspec import Meta
 
 from engine.claims import Claim, Number, Outcome, name_of
+from engine.core.notation import number
 from engine.learners.learner import Name
+from engine.pictures import wording
 from engine.pictures.view import NEAR, heat_of
 
 if TYPE_CHECKING:
@@ -31,6 +33,13 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
     share: Annotated[
         float, Meta(gt=0, le=1, title="share", description="of the places where it is so, at least")
     ] = 1.0
+
+    def finding(self, view: View, outcome: Outcome) -> str:
+        assert outcome.measured is not None, "a finding is of what was measured"
+        contour = heat_of(view, str(self.curve)).contour(self.contour)
+        where = f"at {100 * outcome.measured:.3g} % of the places"
+        side = f"{wording.quantity(view)} {wording.verb(view)} above {number(self.at_value)} on one side"
+        return f"{contour.name} divides the map: {where} {side} and below it on the other"
 
     def judge(self, view: View) -> Outcome:
         assert self.curve is not None, "a claim about every learner is judged of one after the other"

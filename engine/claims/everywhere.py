@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from engine.claims import Comparing, Outcome, name_of
+from engine.pictures import wording
 from engine.pictures.view import heat_of
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ class Everywhere(Comparing, frozen=True, kw_only=True, tag="everywhere"):
 
     example: ClassVar[str] = '{kind = "everywhere", curve = "net", between = [5, 10]}'
     of_map: ClassVar[bool] = True
+
+    def finding(self, view: View, outcome: Outcome) -> str:
+        z = heat_of(view, str(self.curve)).z
+        least, greatest = (wording.value(view, float(of(z))) for of in (np.nanmin, np.nanmax))
+        return f"On the map {wording.quantity(view)} {wording.verb(view)} between {least} and {greatest}"
 
     def judge(self, view: View) -> Outcome:
         assert self.curve is not None, "a claim about every learner is judged of one after the other"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from engine.claims import Claim, Floats, LeastShare, Outcome, Place, in_replicas, unfinished, where
+from engine.pictures import wording
 
 if TYPE_CHECKING:
     from engine.pictures.view import View
@@ -22,6 +23,12 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
 
     at: Place
     share: LeastShare = 1.0
+
+    def finding(self, view: View, outcome: Outcome) -> str:
+        curve = self.of(view)
+        assert outcome.measured is not None, "a finding is of what was measured"
+        replicas = f"in {round(outcome.measured * curve.replicas)} of {curve.replicas} replicas"
+        return f"The largest gap of {wording.called(view, curve)} is after {where(view, self.at)} {replicas}"
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)

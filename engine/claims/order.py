@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from engine.claims import Claim, Floats, MaybePlace, Outcome, Tolerance, name_of, unfinished, where
 from engine.learners.learner import Name
-from engine.pictures import reductions
+from engine.pictures import reductions, wording
 from engine.pictures.view_names import curve_name
 
 if TYPE_CHECKING:
@@ -32,6 +32,20 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         Tolerance,
         Meta(title="standard errors", description="by how many of those of their gap it is below, at least"),
     ] = 0.0
+
+    def finding(self, view: View, outcome: Outcome) -> str:
+        curve, other = self.of(view), view.curve(self.below)
+        names = wording.called(view, curve), wording.called(view, other)
+        others = np.interp(curve.x, other.x, other.y)
+        at = curve.place(self.at) if self.at is not None else int(np.nanargmax(np.abs(others - curve.y)))
+        at = at or 0
+        own, compared = (names[0], float(curve.y[at])), [(names[1], float(others[at]))]
+        values = wording.compared(view, float(curve.x[at]), own, compared)
+        if self.at is not None:
+            return values
+        rest = f"{values[0].lower()}{values[1:]}"
+        relation = "is nowhere above" if outcome.holds else "is not always below"
+        return wording.shortened(f"{names[0]} {relation} {names[1]}", f"; {rest}")
 
     def judge(self, view: View) -> Outcome:
         curve, other = self.of(view), view.curve(self.below)

@@ -21,6 +21,8 @@ class Ratio(ComparingTwo, frozen=True, kw_only=True, tag="ratio"):
 
     example: ClassVar[str] = '{kind = "ratio", curve = "GD", to = "ri-gaussian", between = [1, 1.2]}'
 
+    phrase: ClassVar[str] = "{curve} is {ends} times {other}"
+
     @property
     def needs(self) -> str:
         return ", and {name} is not 0"

@@ -10,6 +10,7 @@ from msgspec import Meta
 from engine.claims import Claim, Outcome, Tolerance, divergence, name_of, where
 from engine.core.notation import number
 from engine.learners.learner import Name
+from engine.pictures import wording
 from engine.pictures.view_names import curve_name
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ class SameAs(Claim, frozen=True, kw_only=True, tag="same-as"):
 
     other: Annotated[Name, Meta(title="other", description="the name of another learner")]
     within: Annotated[Tolerance, Meta(title="tolerance", description="how far off is allowed")]
+
+    def finding(self, view: View, outcome: Outcome) -> str:
+        names = [wording.called(view, one) for one in (self.of(view), view.curve(self.other))]
+        assert outcome.measured is not None, "a finding is of what was measured"
+        return f"{wording.listed(names)} differ by at most {number(abs(outcome.measured), 2)} everywhere"
 
     def judge(self, view: View) -> Outcome:
         curve, other = self.of(view), view.curve(self.other)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.claims import Comparing, LeastShare, Outcome, Place, in_replicas, name_of, where
 from engine.core.parts import BadField
+from engine.pictures import wording
 
 if TYPE_CHECKING:
     from engine.pictures.view import View
@@ -27,6 +28,13 @@ class Share(Comparing, frozen=True, kw_only=True, tag="share"):
         super().__post_init__()
         if self.standard_errors is not None:
             raise BadField("standard_errors", "a single replica has no standard error; leave it out")
+
+    def finding(self, view: View, outcome: Outcome) -> str:
+        curve = self.of(view)
+        assert outcome.measured is not None, "a finding is of what was measured"
+        replicas = f"In {round(outcome.measured * curve.replicas)} of {curve.replicas} replicas"
+        subject = f"{wording.quantity(view)} of {wording.called(view, curve)} {wording.verb(view)}"
+        return f"{replicas}, {subject} {self.expected} {wording.place(view, self.at)}"
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)

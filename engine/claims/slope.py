@@ -8,6 +8,9 @@ import numpy as np
 from msgspec import Meta
 
 from engine.claims import Comparing, Floats, Outcome, standard_error, unfinished
+from engine.core.notation import number
+from engine.pictures import wording
+from engine.pictures.view_names import x_name
 
 if TYPE_CHECKING:
     from engine.pictures.view import View
@@ -25,6 +28,25 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
     linear: Annotated[bool, Meta(title="linear", description="of y on x, instead of their logarithms")] = (
         False
     )
+
+    def finding(self, view: View, outcome: Outcome) -> str:
+        curve = self.of(view)
+        assert outcome.measured is not None, "a finding is of what was measured"
+        places = curve.x[curve.ends.sound & self._usable(curve.x, curve.y)]
+        slope, x = number(outcome.measured), x_name(view)
+        plural = wording.verb(view) == "are"
+        if self.linear:
+            law = f"{'change' if plural else 'changes'} by {slope} per 1 of {x}"
+        else:
+            law = f"{'go' if plural else 'goes'} like {x if x.isidentifier() else f'({x})'}^{slope}"
+        first = f"{wording.quantity(view)} of {wording.called(view, curve)} {law}"
+        last = float(places[-1])
+        others = [one for one in view.curves if one.chosen and one is not curve]
+        end = wording.enumerated(view, *wording.named_values(view, last, curve, others))
+        it = "they are" if plural else "it is"
+        return wording.shortened(
+            f"{wording.span(view, places)}, {first}", f"; {wording.place(view, last)} {it} {end}"
+        )
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)

@@ -16,6 +16,12 @@ def y_name(view: View) -> str:
     return "" if view.picture.y is None else written(view.picture.y, view.axes.words)
 
 
+def measure_name(view: View) -> str:
+    """Return the name of the measure where its label has it as a word, else the label."""
+    measure = view.picture.measure
+    return measure.name if measure.name in measure.label.split() else measure.label
+
+
 def curve_name(view: View, curve: CurveView) -> str:
     """Return the name of a curve with the values of axes in words and symbols."""
     name, learner = curve.name, curve.learner

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 import msgspec
 
@@ -36,21 +35,14 @@ def judge(results: Results) -> list[Outcome]:
     return found
 
 
-class Divided(NamedTuple):
-    """Outcomes by the picture of which their claims speak."""
-
-    own: list[Outcome]
-    others: list[Outcome]
-
-
-def divided(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> Divided:
-    """The outcomes of claims about a picture, whatever its title, in its own measure; and the others."""
-    found = Divided([], [])
+def about(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The outcomes of claims about a picture, whatever its title, in its own measure."""
+    found = []
     for one in outcomes:
         named = picture_of(experiment, one.claim.picture)
         same = msgspec.structs.replace(named, title=picture.title) == picture
-        own = same and one.claim.measure in (None, picture.measure)
-        (found.own if own else found.others).append(one)
+        if same and one.claim.measure in (None, picture.measure):
+            found.append(one)
     return found
 
 
@@ -92,7 +84,7 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
 
 def _of_curve(claim: Claim, seen: View) -> Outcome:
     """A claim about one curve; it says so where it names a line of the theory that does not bind this."""
-    outcome, curve = claim.judge(seen), claim.of(seen)
+    outcome, curve = _found(claim, seen), claim.of(seen)
     for field in claim.line_fields if outcome.measured is not None else ():
         with suppress(KeyError):  # it may name no line, but another curve
             line = seen.line(getattr(claim, field), curve.name)
@@ -103,10 +95,16 @@ def _of_curve(claim: Claim, seen: View) -> Outcome:
     return outcome
 
 
+def _found(claim: Claim, seen: View) -> Outcome:
+    """The outcome of a claim, with its finding where something was measured."""
+    outcome = claim.judge(seen)
+    return outcome if outcome.measured is None else outcome._replace(finding=claim.finding(seen, outcome))
+
+
 def _of_maps(claim: Claim, seen: View) -> Outcome:
     """A claim about the heat map of a learner, or about several of which each has to be so."""
     named = [heat.learner for heat in seen.heats if claim.curve in (None, heat.learner)]
-    judged = {name: msgspec.structs.replace(claim, curve=name).judge(seen) for name in named}
+    judged = {name: _found(msgspec.structs.replace(claim, curve=name), seen) for name in named}
     return _together(claim, {name: outcome._replace(claim=claim) for name, outcome in judged.items()})
 
 

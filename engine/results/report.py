@@ -9,12 +9,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from engine.captions.caption import caption
 from engine.claims import Outcome
 from engine.core.parts import BadInput, Verdict
 from engine.pictures.picture import Picture
 from engine.pictures.view import WHY_INACCURATE, CurveView, HeatView, LineView, View
-from engine.results.outcomes import Divided, divided
+from engine.results.headlines import headline
 from engine.results.results import Results, of_one
 from engine.results.spectra import Spectrum, picture_of_spectra, spectra
 from engine.results.trace import Curve, Floats, TheoryLine, Trace
@@ -67,7 +66,7 @@ def _report(
             for place, point in enumerate(sweep.points)
         ],
         "pictures": [
-            _picture(found, divided(found.picture, sweep.experiment, outcomes), sources, by_replica)
+            _picture(found, headline(found, sweep.experiment, outcomes), sources, by_replica)
             for found in views
         ],
         "claims": [claim(outcome) for outcome in outcomes],
@@ -99,7 +98,7 @@ def _pictures(results: Results) -> Sequence[Picture]:
 
 
 def _picture(
-    found: View, outcomes: Divided, sources: Mapping[str, TheoryLine], by_replica: bool
+    found: View, summary: str, sources: Mapping[str, TheoryLine], by_replica: bool
 ) -> dict[str, Any]:
     picture = found.picture
     return {
@@ -117,7 +116,7 @@ def _picture(
         "theory": [_line(line, sources[line.kind]) for line in found.lines],
         "absent": _absent(found, sources),
         "heat_maps": [_heat(heat) for heat in found.heats],
-        "summary": caption(found, outcomes.own, outcomes.others),
+        "summary": summary,
     }
 
 

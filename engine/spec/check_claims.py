@@ -41,8 +41,23 @@ def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
             _check(experiment, claim, f"claims[{number}]", learners)
         except BadInput as error:
             refused.append(error)
+    refused += _repeated_headlines(experiment)
     if refused:
         raise BadClaims(refused[0], refused[1:])
+
+
+def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
+    """Refusals of all headlines of a picture but the first."""
+    first: dict[tuple[str | None, str], int] = {}
+    refused = []
+    for number, claim in enumerate(experiment.claims):
+        if claim.headline:
+            measure = "" if claim.measure is None else claim.measure.name
+            before = first.setdefault((claim.picture, measure), number)
+            if before != number:
+                what = f"the picture has a headline, claims[{before}]; keep one of them"
+                refused.append(BadInput(f"claims[{number}].headline", what))
+    return refused
 
 
 def _check(experiment: Experiment, claim: Claim, where: str, learners: Sequence[str]) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
-
-from engine.captions.wording import grouped
 
 if TYPE_CHECKING:
     from engine.pictures.view import LineView
@@ -21,9 +19,9 @@ def different(lines: Sequence[LineView]) -> list[LineView]:
     """The lines to show: those that are the same whatever splits the curves are one, named by its kind, and
     so are those that several curves have as their own, whose it then does not say."""
     found: list[LineView] = []
-    for name, some in grouped((line.plain_name, line) for line in lines).items():
+    for name, some in _grouped((line.plain_name, line) for line in lines).items():
         found += [replace(some[0], name=name, values="", apart=())] if _are_same(some, 0.0) else some
-    owned = grouped(((line.called, line.values), line) for line in found if line.curve)
+    owned = _grouped(((line.called, line.values), line) for line in found if line.curve)
     for first, *others in owned.values():
         if _are_same([first, *others], ROUNDING):
             found[found.index(first)] = replace(first, curve="", formula="")
@@ -40,3 +38,11 @@ def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
         and np.allclose(first.y, one.y, rtol=0.0, atol=least, equal_nan=True)
         for one in more
     )
+
+
+def _grouped(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[LineView]]:
+    """The lines of every key, in the order of the first of each."""
+    groups: dict[Hashable, list[LineView]] = {}
+    for key, line in pairs:
+        groups.setdefault(key, []).append(line)
+    return groups

@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.backends import backends
-from engine.captions.wording import listed
 from engine.core.groups import TRIVIAL
 from engine.core.notation import number
 from engine.pictures.bounds import strongest_bound
 from engine.pictures.view import ZERO
 from engine.pictures.view_names import line_in_brief
+from engine.pictures.wording import listed
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.spec.pictures import of_run

@@ -14,11 +14,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from engine.captions.caption import caption
 from engine.core.notation import number
 from engine.pictures.view import CurveView, LineView, View, negligible
 from engine.pictures.view_names import curve_name, line_name
-from engine.results.outcomes import divided
+from engine.results.headlines import headline
+from engine.results.outcomes import about
 from engine.results.views import view
 from engine.spec.pictures import drawn
 from hadamard_tui.charts.code_points import runs
@@ -29,7 +29,7 @@ from hadamard_tui.charts.heat_sheet import compose
 from hadamard_tui.charts.line_heads import DIRECTIONS
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.printed import printed
-from hadamard_tui.charts.series_builder import colour_of, letter_of, letters
+from hadamard_tui.charts.series_builder import colour_of, letter_of
 from hadamard_tui.charts.ticks import x_ticks
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
@@ -38,6 +38,7 @@ from hadamard_tui.running.progress import skipped
 if TYPE_CHECKING:
     from engine.claims import Outcome
     from engine.results.results import Results
+    from engine.spec.experiment import Experiment
     from hadamard_tui.charts.colour_map import ColourMap
     from hadamard_tui.charts.heat_map import HeatMap
 
@@ -62,13 +63,13 @@ _RESET = "\x1b[0m"
 
 
 def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) -> Iterator[ConsoleRenderable]:
-    """Every picture of an experiment with its caption, its numbers and the claims about it, then the others.
+    """Every picture of an experiment with its headline, its numbers and the claims about it, then the others.
 
     Raises: BadInput for one that there is not.
     """
     experiment, printed = results.sweep.experiment, set[int]()
     for picture in drawn(experiment):
-        found, (own, others) = view(picture, results), divided(picture, experiment, outcomes)
+        found, own = view(picture, results), about(picture, experiment, outcomes)
         yield Text("")
         if picture.y is None:
             yield chart(found, console)
@@ -78,7 +79,7 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
                 heat_map(Look(found), heat), min(console.width, WIDEST_CHART), _height(console), colours
             )
             yield Text.from_ansi(text, no_wrap=True, overflow="crop")
-        yield said_of(found, own, others)
+        yield said_of(found, experiment, outcomes)
         if picture.y is None:
             yield Padding(table(found, console.width), (1, 0, 0, 0))
         yield from claims([one for one in own if id(one) not in printed])
@@ -90,9 +91,9 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
     )
 
 
-def said_of(found: View, own: Sequence[Outcome], others: Sequence[Outcome]) -> Text:
-    """The caption of a picture."""
-    return Text(f"\n{caption(found, own, others, letters(found))}")
+def said_of(found: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> Text:
+    """The headline of a picture."""
+    return Text(f"\n{headline(found, experiment, outcomes)}")
 
 
 def claims(outcomes: Sequence[Outcome], heading: str = "Claims") -> Iterator[ConsoleRenderable]:

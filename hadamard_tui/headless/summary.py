@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.pictures.view import WHY_INACCURATE
-from engine.results.outcomes import divided, expected_to_diverge
+from engine.results.outcomes import expected_to_diverge
 from hadamard_tui.charts.line_heads import head, whole_name
 from hadamard_tui.headless import losses
 from hadamard_tui.headless.pictures import chart, claims, pictures, said_of
@@ -37,7 +37,7 @@ def show(done: Done, console: Console, changed: bool, bounds: bool = False, note
     losses_alone = (
         Text(""),
         chart(run["loss"], console),
-        said_of(run["loss"], *divided(run["loss"].picture, experiment, done.outcomes)),
+        said_of(run["loss"], experiment, done.outcomes),
         losses.table(run, where, console.width),
         *losses.signs(run["loss"], where),
         *claims(done.outcomes),

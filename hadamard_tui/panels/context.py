@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from engine.captions.room import PLENTY, Room
 from hadamard_tui.charts.look import Look
 from hadamard_tui.running.beside import Beside
 from hadamard_tui.running.guesses import scored
@@ -77,15 +76,15 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         """The loss of all learners."""
         return self.look("loss")
 
-    def caption(self, view: View, room: Room = PLENTY) -> str:
-        """What a picture shows, once the run is shown to its end; before that what the run is about."""
+    def headline(self, view: View) -> str:
+        """The headline of a picture, once the run is shown to its end; before that what the run is about."""
         predictions = self.predictions
         if predictions.outcomes is None:
-            return room.cut(self.experiment.title)
-        experiment = predictions.experiment or self.experiment
-        words = self.views.caption(view, experiment, predictions.outcomes, room)
-        guessed = scored(predictions.guesses, self.loss.view) if predictions.guesses else ""
-        return room.cut(f"{guessed} {words}") if guessed else words
+            return self.experiment.title
+        from engine.results.headlines import headline
+
+        words = headline(view, predictions.experiment or self.experiment, predictions.outcomes)
+        return f"{scored(predictions.guesses, self.loss.view)} {words}" if predictions.guesses else words
 
     @property
     def playhead(self) -> float | None:

@@ -1,26 +1,21 @@
-"""The views of results that grow and their captions, made anew when there is more and kept until then.
+"""The views of results that grow, made anew when there is more and kept until then.
 
 What makes them is imported with the first results: the first paint does not need it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from engine.captions.room import PLENTY, Room
-from hadamard_tui.charts.series_builder import letters as letters_of
-
 if TYPE_CHECKING:
-    from engine.claims import Outcome
     from engine.pictures.picture import Picture
     from engine.pictures.view import View
     from engine.results.results import Results
-    from engine.spec.experiment import Experiment
 
 
 class Viewed:
@@ -30,7 +25,6 @@ class Viewed:
         """`letters`: the numbers of the learners, by name, for the letters and colours of their curves."""
         self._letters = letters
         self._views: dict[str, tuple[object, View]] = {}
-        self._captions: dict[tuple[str, Room], tuple[View, Sequence[Outcome], str]] = {}
 
     def view(self, picture: Picture, results: Results) -> View:
         """A picture of what there is by now. Raises: BadInput for one that these results do not have."""
@@ -42,21 +36,6 @@ class Viewed:
             found = with_letters(view(picture, results.snapshot()), self._letters)
             known = self._views[name] = extent, found
         return known[1]
-
-    def caption(
-        self, view: View, experiment: Experiment, outcomes: Sequence[Outcome], room: Room = PLENTY
-    ) -> str:
-        """What a view of these shows, with the outcomes of all claims, in so much room."""
-        from engine.captions.caption import caption
-        from engine.results.outcomes import divided
-
-        name = repr(view.picture), room
-        known = self._captions.get(name)
-        if known is None or known[0] is not view or known[1] is not outcomes:
-            own, others = divided(view.picture, experiment, outcomes)
-            words = caption(view, own, others, letters_of(view), room)
-            known = self._captions[name] = view, outcomes, words
-        return known[2]
 
 
 def _extent(results: Results) -> object:

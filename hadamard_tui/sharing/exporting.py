@@ -13,18 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tomli_w
 
-from engine.captions.caption import caption
 from engine.core import files
 from engine.core.parts import BadInput
 from engine.core.texts import escaped
-from engine.results.outcomes import divided, judge
+from engine.results.headlines import headline
+from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.results import Results, of_one
 from engine.results.views import view
 from engine.spec.pictures import drawn, of_run
 from engine.spec.words import as_document
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.series_builder import letters
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
 from hadamard_tui.sharing import tables
@@ -120,7 +119,7 @@ def with_picture(shown: Shown, number: int, learner: str | None = None) -> Shown
 
 def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
     """The same with what is looked at as the chart; of a heat map that of a learner, or of the first."""
-    shown = replace(shown, caption=_caption(look.view, shown, letters(look.view)))
+    shown = replace(shown, caption=headline(look.view, shown.experiment, shown.outcomes))
     with palette.on_paper():
         if look.view.heats:
             assert shown.pictures is not None, "a heat map is a picture"
@@ -244,19 +243,13 @@ def _trace(shown: Shown) -> Trace:
     return shown.trace
 
 
-def _caption(found: View, shown: Shown, names: dict[str, str] | None = None) -> str:
-    """What a view shows; `names` are the letters before those of the curves, where these are drawn."""
-    own, others = divided(found.picture, shown.experiment, shown.outcomes)
-    return caption(found, own, others, names)
-
-
 def _table(shown: Shown) -> tables.Table:
     if shown.pictures is None:
         results = of_one(shown.experiment, _trace(shown))
         losses, errors = (view(of_run(shown.experiment, measure), results) for measure in ("loss", "error"))
-        return tables.of_run(losses, errors, _caption(losses, shown))
+        return tables.of_run(losses, errors, headline(losses, shown.experiment, shown.outcomes))
     views = shown.pictures.views
-    return tables.of_views(views, [_caption(one, shown) for one in views])
+    return tables.of_views(views, [headline(one, shown.experiment, shown.outcomes) for one in views])
 
 
 def _report(shown: Shown) -> bytes:

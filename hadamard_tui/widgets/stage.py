@@ -35,7 +35,6 @@ from hadamard_tui.widgets.table_note import TableNote
 from hadamard_tui.widgets.tabs import Tabs
 
 if TYPE_CHECKING:
-    from engine.captions.room import Room
     from engine.pictures.picture import Picture
     from engine.pictures.view import BoundClass
     from engine.spec.experiment import Experiment
@@ -180,7 +179,7 @@ class Stage(Vertical):
 
     def on_resize(self, event: events.Resize) -> None:
         self.query_one(Scoreboard).fit(event.size.width)
-        self.query_one(Caption).fit(*event.size)
+        self.query_one(Caption).fit(event.size.height)
         self.query_one(TableNote).fit(*event.size)
         if not self._chosen_by_hand:
             self.suggest(self._wanted)
@@ -288,7 +287,7 @@ class Stage(Vertical):
         measuring, looking = context.beside.measuring, context.beside.looking
         caption, grid = self.query_one(Caption), self.query_one(MultiplesView)
         state = (
-            (self.picture, caption.room, grid.room if look.options.multiples else 0),
+            (self.picture, grid.room if look.options.multiples else 0),
             (look, refused, instead),
             (context.trace, context.curve, min(curve.length for curve in context.trace.curves)),
             (context.predictions.outcomes is None, None if measuring is None else measuring.state),
@@ -300,21 +299,21 @@ class Stage(Vertical):
         self._open_for(context)
         self._drawn = state
         self._show_picture(look, context.curve.learner, refused)
-        caption.say(instead or self._caption(context, look, caption.room, refused))
+        caption.say(instead or self._caption(context, look, refused))
         board = self.query_one(Scoreboard)
         board.show(look)
         self.query_one(TableNote).show(look, board.about.value, board.about.line)
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)
 
-    def _caption(self, context: PanelContext, look: Look, room: Room, refused: str) -> str:
+    def _caption(self, context: PanelContext, look: Look, refused: str) -> str:
         """What a picture shows, or what the run is about, unless that stands on the screen already."""
         if not refused and context.predictions.outcomes is not None:
-            return context.caption(look.view, room)
+            return context.headline(look.view)
         title = context.experiment.title
         if self.panel is story.PANEL or any(one.has_title(title) for one in self.screen.query(Banner)):
             return ""
-        return title if refused else context.caption(look.view, room)
+        return title if refused else context.headline(look.view)
 
     def is_of_picture(self, chart: ChartView) -> bool:
         """Whether a chart is that of the picture, or of a part of it, and not of a panel."""

@@ -38,7 +38,7 @@ def test_a_run_prints_chart_caption_losses_and_claims_and_the_rest_if_asked(smal
     assert "Look at this. Then at that." in out
     assert re.search(r"A GD +yes +2 +0\.7500 +0\.3750 +0\.7500 +1\.0000", out)
     assert re.search(r"B EGU +no +2 +\S+ +\S+ +\(0\.7500\) +\(\S+\)", out)
-    assert "A follows it exactly" in " ".join(out.split())
+    assert re.search(r"average square loss is 0.5 for GD and \S+ for EGU", " ".join(out.split()))
     assert re.search(r"✓ holds +After half the examples", out)
     assert "does not bind  " not in out
     assert "--bounds says which lines of theory hold here" in out
@@ -61,7 +61,6 @@ def test_on_rotated_data_learners_are_not_invariant_and_yet_bound_because_the_da
     because = "because the data are rotated at random"
     assert f"EGU: not rotation invariant, yet bound, {because}" in words
     assert f"EGU is not rotation invariant, yet it is bound, {because}" in words
-    assert "No learner on rotated data falls below" in words
     judged = " ".join(call("verdict", *rotated).out.split())
     assert "structure not rotation invariant" in judged
     assert f"bound, for EGU is not rotation invariant, yet it is bound, {because}" in judged
@@ -195,7 +194,7 @@ def test_a_claim_of_a_preset_that_set_changed_is_not_judged_and_no_failure(small
     code, out, _ = call(*change)
     assert code == 0
     assert re.search(r"– not judged +After half the examples.*\n +the set-up was changed", out)
-    assert "1 claim is not judged: the set-up was changed." in " ".join(out.split())
+    assert "Not judged, as the set-up was changed: After " in " ".join(out.split())
     (claim,) = json.loads(call(*change, "--json").out)["claims"]
     assert claim["holds"] is None
     assert claim["detail"] == "not judged: the set-up was changed"

@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 from view_fields import curve_view, view_of
 
-from engine.captions.caption import caption
 from engine.core import catalogue
 from engine.pictures.picture import Picture
+from engine.results.headlines import ending
 from engine.runtime.sweep import run_sweep
 from engine.spec import documents, reading
 from hadamard_tui.headless import outcome, pictures
@@ -254,7 +254,7 @@ def test_a_heading_gives_way_before_a_number_is_parted_from_its_error(
 
 
 @pytest.mark.parametrize(("measure", "value"), [("change", 3e-9), ("norm", 2e-16)])
-def test_what_the_caption_calls_0_is_0_in_the_table(
+def test_what_the_headline_calls_0_is_0_in_the_table(
     measure: str, value: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
     picture = Picture(x="rows", measure=catalogue.make("measures", measure))
@@ -264,7 +264,7 @@ def test_what_the_caption_calls_0_is_0_in_the_table(
         over=lambda some: x, lost=np.zeros(3, int), diverged=0, diverged_at=None, complete=True,
     )  # fmt: skip
     view = view_of(picture, "rows", "change", True, True, 1e-11, curves=[one])
-    assert caption(view) == "sign is 0 but for rounding."
+    assert ending(view) == "At rows = 60, change is 0"
     Console(width=90).print(pictures.table(view, 90))
     printed = capsys.readouterr().out
     assert "e-" not in printed

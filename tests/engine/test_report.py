@@ -187,10 +187,10 @@ def test_epochs_are_called_epochs():
     assert found["curves"][0]["x"] == [0, 1, 2, 3]
 
 
-def test_it_has_the_caption_of_the_run():
+def test_it_has_the_headline_of_the_run():
     described = experiment(learners={"GD": gd(1 / 16)}, claims=CLAIMS[:1], d=8)
     found = told(described, run(described))["pictures"][0]
-    assert found["summary"].endswith("GD follows it exactly; its claim holds.")
+    assert found["summary"].startswith("After 4 examples, average square loss is 0.5")
 
 
 def test_ranks_have_a_picture_with_their_lines_and_the_run_has_singular_values():

@@ -1,14 +1,11 @@
 """Views: what a picture shows is what plain loops over replicas, records and points make of results."""
 
-import re
-
 import msgspec
 import numpy as np
 import pytest
 from building import LLS, experiment, gd, raw
 from scipy.stats import binom
 
-from engine.captions.caption import caption
 from engine.core import catalogue
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.pictures import reductions
@@ -446,7 +443,6 @@ def test_values_with_names_are_called_by_them_on_curves_and_places(random):
     assert apart.axes.names == {}
     along = view(Picture(x="size", measure=LOSS), named)
     assert along.axes.names == {4: "few", 8: "some", 16: "many"}
-    assert re.fullmatch(r"GD is \S+ at few, \S+ at some, \S+ at many\.", caption(along))
 
 
 def test_learners_that_have_not_begun_are_curves_without_records_and_numbers_stay(random):
@@ -613,4 +609,3 @@ def test_learners_of_whom_a_measure_is_not_taken_are_no_curves_and_say_where_it_
     assert seen.absences.learners == {
         "other": "the learner says which solution it tends to, and that has a least norm"
     }, "a reference is none of those that are looked at"
-    assert "other is not drawn" in caption(seen)

@@ -21,8 +21,8 @@ import pytest
 from looping import looped
 from pyarrow import parquet
 
-from engine.captions.caption import caption
 from engine.core.parts import BadInput
+from engine.results.headlines import headline
 from engine.results.results import of_one
 from engine.results.trace import Trace
 from engine.results.views import view
@@ -33,7 +33,6 @@ from engine.spec.pictures import of_run
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.charts.series_builder import letters
 from hadamard_tui.charts.view_plot import plot
 from hadamard_tui.looks import palette
 from hadamard_tui.sharing import figure, tables
@@ -165,7 +164,7 @@ def test_the_chart_as_svg_has_all_names_and_the_caption_and_is_the_same_each_tim
     for one in shown.series:
         assert not one.name or f"{one.name} {one.formula}".rstrip() in texts(text)
     losses = view(of_run(shown.experiment), of_one(shown.experiment, shown.trace))
-    assert shown.caption == caption(losses, letters=letters(losses))
+    assert shown.caption == headline(losses, shown.experiment, shown.outcomes)
     assert shown.caption in " ".join(texts(text))
 
 
@@ -367,7 +366,7 @@ def test_the_caption_stands_below_the_chart_and_whole(shown: Shown, monkeypatch:
 def test_a_parquet_file_has_the_caption_in_its_metadata(shown: Shown) -> None:
     metadata = parquet.read_schema(io.BytesIO(content(Path("curves.parquet"), shown, ""))).metadata
     losses = view(of_run(shown.experiment), of_one(shown.experiment, shown.trace))
-    assert metadata[b"caption"].decode() == caption(losses) != ""
+    assert metadata[b"caption"].decode() == headline(losses, shown.experiment, shown.outcomes) != ""
 
 
 @pytest.mark.parametrize("name", ["curves", "curves.xls", "missing/curves.csv"])

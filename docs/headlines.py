@@ -1,0 +1,48 @@
+"""The headline of every preset, from the stored results of the gallery, with the claim that it states.
+
+Usage: .venv/bin/python docs/headlines.py    writes docs/headlines.md, as `make update` does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.spec import presets
+from engine.spec.pictures import picture_of, pictures_of
+from hadamard_tui.browsing import preview
+
+FILE = Path(__file__).resolve().parent / "headlines.md"
+
+HEAD = """# Headlines
+
+The headline of the first picture of every preset, as docs/gallery.py measured it, and the claim that the
+picture is about. `make update` writes this page.
+
+| preset | headline | claim |
+|---|---|---|
+"""
+
+
+def claim_of(name: str) -> str:
+    """The claim that the first picture of a preset is about; empty if there is none."""
+    experiment = presets.load(name)
+    first = pictures_of(experiment)[0]
+    claims = [
+        claim
+        for claim in experiment.claims
+        if picture_of(experiment, claim.picture) is first and claim.measure in (None, first.measure)
+    ]
+    return next((one.text for one in claims if one.headline), claims[0].text if claims else "")
+
+
+def page() -> str:
+    """The page of all presets that have stored results."""
+    stored = preview.read(preview.FILE)
+    rows = [(name, stored[name].caption, claim_of(name)) for name in presets.names() if name in stored]
+    return HEAD + "".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows
+    )
+
+
+if __name__ == "__main__":
+    FILE.write_text(page(), encoding="utf-8")
