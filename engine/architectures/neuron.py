@@ -41,7 +41,11 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
 
     def structure(self) -> ArchitectureStructure:
         zero = self.init == "zero"
-        return super().structure()._replace(starts_at_zero=zero, starts_alike=zero, fixed_input_start=zero)
+        return (
+            super()
+            .structure()
+            ._replace(learner_kind="by-rule", starts_at_zero=zero, starts_alike=zero, fixed_input_start=zero)
+        )
 
     @property
     def layers(self) -> tuple[str, ...]:
