@@ -54,7 +54,7 @@ class Trial:
 
 
 def place(app: HadamardApp) -> float:
-    return session_of(app).place
+    return session_of(app).playback.place
 
 
 def pace(app: HadamardApp) -> Pace:

@@ -73,7 +73,7 @@ async def test_a_zoom_outlives_refreshes_and_follows_the_playhead(app: HadamardA
         await pilot.press("z")
         assert app.laboratory.chart_options.window is None  # nothing to zoom into yet
         await pilot.press("r")
-        await until(pilot, lambda: session_of(app).shown >= 4)
+        await until(pilot, lambda: session_of(app).playback.shown >= 4)
         await pilot.press("z")
         window = app.laboratory.chart_options.window
         assert window is not None

@@ -139,7 +139,7 @@ async def test_a_pinned_sweep_from_the_cache_says_why_it_is_not_drawn_with_anoth
 async def test_a_run_under_way_is_not_pinned_and_a_halted_one_is(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
-        await until(pilot, lambda: session_of(app).shown >= 1)
+        await until(pilot, lambda: session_of(app).playback.shown >= 1)
         await pilot.press("c")
         assert not app.laboratory.runs.pinned
         await pilot.press("h", "c")
@@ -237,8 +237,8 @@ async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: Hada
 
 def test_too_many_runs_drop_the_oldest_that_is_not_pinned(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(runs_module, "MOST_RUNS", 2)
-    results = SimpleNamespace(traces={})
-    sessions = [SimpleNamespace(trace=object(), results=results, at_once=False, letters={}) for _ in range(5)]
+    point = SimpleNamespace(results=SimpleNamespace(traces={}))
+    sessions = [SimpleNamespace(trace=object(), point=point, at_once=False, letters={}) for _ in range(5)]
     runs = runs_module.Runs()
     for session in sessions:
         runs.keep(session)  # type: ignore[arg-type]
@@ -249,9 +249,9 @@ def test_too_many_runs_drop_the_oldest_that_is_not_pinned(monkeypatch: pytest.Mo
 
 
 def test_of_steps_of_a_number_the_last_run_is_kept():
-    results = SimpleNamespace(traces={})
+    point = SimpleNamespace(results=SimpleNamespace(traces={}))
     steps = [
-        SimpleNamespace(trace=object(), results=results, at_once=at_once, letters={})
+        SimpleNamespace(trace=object(), point=point, at_once=at_once, letters={})
         for at_once in (False, True, True, True)
     ]
     runs = runs_module.Runs()

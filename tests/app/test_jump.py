@@ -191,14 +191,14 @@ async def test_a_run_goes_on_below_and_labels_follow_what_is_in_sight(app: Hadam
         for _ in range(3):
             await pilot.press("minus")  # slowly, so that it is still under way when it is looked for
         await pilot.press("8", "r")
-        await until(pilot, lambda: session_of(app).shown >= 1)
+        await until(pilot, lambda: session_of(app).playback.shown >= 1)
         screen = await jump(pilot, app)
         words = app.laboratory.query_one("#panel-words")
         assert words in [spot.place for spot in screen.spots.values()]
-        shown = session_of(app).shown
+        shown = session_of(app).playback.shown
         app.laboratory.query_one(Stage).choose("gap")
         await until(pilot, lambda: words not in [spot.place for spot in screen.spots.values()])
-        await until(pilot, lambda: session_of(app).shown > shown)
+        await until(pilot, lambda: session_of(app).playback.shown > shown)
         assert app.screen is screen
         await pilot.resize_terminal(*SMALL)
         await until(pilot, lambda: {spot.place for spot in screen.spots.values()} == seen(app, *SMALL))
@@ -221,9 +221,9 @@ async def test_the_words_jumped_to_are_scrolled_by_the_arrows(app: HadamardApp):
         assert app.focused is words
         await pilot.press("down", "down")
         await until(pilot, lambda: words.scroll_y == 2)
-        place = session_of(app).place
+        place = session_of(app).playback.place
         await pilot.press("left")  # what they do not scroll goes on to the playhead
-        await until(pilot, lambda: session_of(app).place < place)
+        await until(pilot, lambda: session_of(app).playback.place < place)
 
 
 async def test_labels_are_legible_in_every_look_and_in_ascii(editable: EditableExperiment):

@@ -151,11 +151,11 @@ async def test_a_screen_too_small_says_so_and_the_run_goes_on(app: HadamardApp):
         for _ in range(3):
             await pilot.press("minus")  # slowly, so that it is still under way when it is looked for
         await pilot.press("r")
-        await until(pilot, lambda: session_of(app).shown >= 1)
+        await until(pilot, lambda: session_of(app).playback.shown >= 1)
         for size in ((59, 40), (120, 15), (20, 5), (5, 2), (1, 1)):
             await pilot.resize_terminal(*size)
-            shown = session_of(app).shown
-            await until(pilot, lambda shown=shown: session_of(app).shown > shown)
+            shown = session_of(app).playback.shown
+            await until(pilot, lambda shown=shown: session_of(app).playback.shown > shown)
             if size[0] >= 20:
                 text = " ".join(screen_text(app).split())
                 assert "60×16" in text

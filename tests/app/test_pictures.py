@@ -72,8 +72,8 @@ async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points()
         await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
         session = app.laboratory.session
         assert session is not None
-        assert session.results is not None
-        assert session.results.complete
+        assert session.point.results is not None
+        assert session.point.results.complete
         await until(
             pilot,
             lambda: (
@@ -81,7 +81,7 @@ async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points()
                 and "finished" in screen_text(app)
             ),
         )
-        expected = view(session.sweep.experiment.pictures[0], session.results)
+        expected = view(session.sweep.experiment.pictures[0], session.point.results)
         gd, lls = shown(app)["GD"], shown(app)["LLS"]
         assert gd.x.tolist() == [4, 8, 16]
         assert lls.x.tolist() == [8, 16]
@@ -173,8 +173,8 @@ async def test_two_axes_make_a_heat_map_of_the_learner_selected() -> None:
         assert heat.reading is not None
         session = app.laboratory.session
         assert session is not None
-        assert session.results is not None
-        (found,) = view(session.sweep.experiment.pictures[0], session.results).heats
+        assert session.point.results is not None
+        (found,) = view(session.sweep.experiment.pictures[0], session.point.results).heats
         assert found.z.shape == (3, 3)
         assert found.z[1, 1] == pytest.approx(heat.reading.z)
 
@@ -241,8 +241,8 @@ async def test_a_picture_along_runs_goes_with_the_playhead_and_tells_every_run_a
         await over(app, pilot)
         await pilot.press("home", "right", "right", "right")
         await until(pilot, lambda: chart(app)._playhead == 6)
-        assert session_of(app).place == 3
-        results = session_of(app).results
+        assert session_of(app).playback.place == 3
+        results = session_of(app).point.results
         assert results is not None
         found = view(session_of(app).sweep.experiment.pictures[0], results)
         expected = [found.curve(name).y[3] for name in ("GD, size = 4", "GD, size = 8", "GD, size = 16")]

@@ -117,10 +117,10 @@ async def test_no_timer_is_left_in_a_field_a_list_or_a_guess(app: HadamardApp):
 async def test_a_paused_run_is_at_rest_and_goes_on(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("n")
-        await until(pilot, lambda: session_of(app).state == "paused" and session_of(app).shown == 0)
+        await until(pilot, lambda: session_of(app).state == "paused" and session_of(app).playback.shown == 0)
         await rests(pilot, "a paused run")
         await pilot.press("n")
-        await until(pilot, lambda: session_of(app).shown == 1)
+        await until(pilot, lambda: session_of(app).playback.shown == 1)
         await rests(pilot, "a stepped run")
         await pilot.press("f", "space")
         await until(pilot, lambda: session_of(app).state == "finished")
@@ -133,7 +133,7 @@ async def test_time_at_rest_is_no_time_of_the_playback(app: HadamardApp):
         app.laboratory._pace.factor = 1 / 16  # 96 s to the end, which 1000 s at rest would be beyond
         await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session is not None and session_of(app).trace is not None)
-        assert session_of(app).shown < session_of(app).playback.last
+        assert session_of(app).playback.shown < session_of(app).playback.last
 
 
 async def test_what_a_message_changes_is_shown_after_a_rest(app: HadamardApp):

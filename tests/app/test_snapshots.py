@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, PANELS
-from hadamard_tui.running.session import Session
+from hadamard_tui.running.engine_time import EngineTime
 from hadamard_tui.state.config import Config
 from hadamard_tui.terminal.fps import Frames
 from hadamard_tui.widgets import stage
@@ -36,7 +36,7 @@ def _no_experimental_panels(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """What depends on how fast this machine is stands still."""
-    monkeypatch.setattr(Session, "speed", 1000.0)
+    monkeypatch.setattr(EngineTime, "speed", lambda self, x: 1000.0)
     monkeypatch.setattr(Frames, "count", lambda self, seconds: None)
 
 

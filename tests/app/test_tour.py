@@ -180,7 +180,7 @@ async def test_the_numbers_of_the_banner_are_those_of_the_frame_and_not_of_the_o
         await until(pilot, lambda: session_of(app).state == "finished")
         seen, session = app.laboratory.query_one("#seen Digits", Digits), session_of(app)
         for record in (64, 16, 128, 0):
-            session.go(record)
+            session.playback.seek(record)
             app.laboratory._tick()
             assert seen.value == str(record)
         session.playback.replay()
