@@ -102,6 +102,7 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
+@pytest.mark.slow
 async def test_on_smaller_screens_the_list_of_runs_is_a_drawer(app: HadamardApp, size: tuple[int, int]):
     async with opened(app, size) as pilot:
         await finished(app, pilot)
@@ -117,6 +118,7 @@ OF_LOSS = [{"x": "size", "measure": "loss", "read": {"first_below": 0.5}}]
 OF_ERROR = [{"x": "size", "measure": "error", "read": {"first_below": 0.2}}]
 
 
+@pytest.mark.slow
 async def test_a_pinned_sweep_from_the_cache_says_why_it_is_not_drawn_with_another_measure():
     sweep = presets.document("hadamard-128", ["run.device=cpu", "run.replicas=2"])
     sweep |= {"axes": [{"name": "size", "values": [4, 8]}], "pictures": OF_LOSS, "claims": []}
@@ -202,6 +204,7 @@ def test_learners_that_came_and_went_are_told():
     assert differences(one.document, PRESET) == ["without GD 2"]
 
 
+@pytest.mark.slow
 async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         laboratory = app.laboratory
@@ -261,6 +264,7 @@ def test_of_steps_of_a_number_the_last_run_is_kept():
     assert runs.kept[-1].session is steps[-1]
 
 
+@pytest.mark.slow
 async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_what_is_pinned(
     app: HadamardApp,
 ):
@@ -278,6 +282,7 @@ async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_
         await until(pilot, lambda: "c pins or unpins" in screen_text(app))
 
 
+@pytest.mark.slow
 async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(app: HadamardApp):
     async with opened(app, HUGE) as pilot:
         for lr in (0.05, 0.1, 0.2):
@@ -296,6 +301,7 @@ async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(ap
         await until(pilot, lambda: session_of(app).trace is second.trace)
 
 
+@pytest.mark.slow
 async def test_a_run_that_is_put_up_again_has_its_own_pictures(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         laboratory = app.laboratory

@@ -166,6 +166,7 @@ async def test_a_screen_too_small_says_so_and_the_run_goes_on(app: HadamardApp):
 
 
 @pytest.mark.drawn
+@pytest.mark.slow
 async def test_resizing_while_it_runs_is_safe(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
@@ -183,6 +184,7 @@ async def words_at(app: HadamardApp, pilot: Pilot[None], panel: str) -> str:
     return screen_text(app)
 
 
+@pytest.mark.slow
 async def test_words_longer_than_their_panel_are_scrolled_by_keys(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await finished(app, pilot)
@@ -305,6 +307,7 @@ def test_no_two_actions_have_the_same_key_or_rank():
     assert not eaten & set(keys) - {"ctrl+s"}
 
 
+@pytest.mark.slow
 async def test_resizing_neither_opens_the_drawer_nor_hides_the_docked_set_up(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         setup = app.laboratory.query_one(SetupPane)

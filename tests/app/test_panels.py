@@ -586,6 +586,7 @@ async def test_quitting_does_not_wait_for_a_measurement(app: HadamardApp, monkey
     held.set()
 
 
+@pytest.mark.slow
 async def test_panels_that_do_not_apply_are_dimmed_and_enter_makes_one_apply_which_can_be_undone(small):
     changes = {"target": {"kind": "all"}}
     editable = EditableExperiment(small, "hadamard-128")
@@ -758,6 +759,7 @@ def test_rows_of_weights_that_the_cache_lacks_are_called_that(tmp_path: Path, mo
     assert "weights that the cache lacks" in read(shown, 3, 0).text
 
 
+@pytest.mark.slow
 async def test_a_heat_map_of_a_panel_follows_the_playhead_and_leaves_the_chart_alone(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)

@@ -47,6 +47,7 @@ def test_the_charts_of_all_panels_go_along_the_clock_of_the_run():
 
 
 @pytest.mark.drawn
+@pytest.mark.slow
 async def test_a_click_on_a_picture_with_another_x_goes_to_the_record_that_is_there(small):
     changed = EditableExperiment(small, "hadamard-128")
     changed.put("pictures", [PICTURE])

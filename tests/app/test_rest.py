@@ -126,6 +126,7 @@ async def test_a_paused_run_is_at_rest_and_goes_on(app: HadamardApp):
         await until(pilot, lambda: session_of(app).state == "finished")
 
 
+@pytest.mark.slow
 async def test_time_at_rest_is_no_time_of_the_playback(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await rests(pilot, "the empty laboratory")
@@ -136,6 +137,7 @@ async def test_time_at_rest_is_no_time_of_the_playback(app: HadamardApp):
         assert session_of(app).playback.shown < session_of(app).playback.last
 
 
+@pytest.mark.slow
 async def test_what_a_message_changes_is_shown_after_a_rest(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await rests(pilot, "the empty laboratory")
@@ -159,6 +161,7 @@ async def test_a_tour_wakes_for_the_next_minute_of_its_clock_alone(
         await until(pilot, lambda: shown, 4)
 
 
+@pytest.mark.slow
 async def test_a_new_theme_is_painted_on_all_of_a_finished_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)

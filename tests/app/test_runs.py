@@ -124,6 +124,7 @@ async def test_reset_forgets_the_run_and_keeps_the_set_up(app: HadamardApp, edit
 
 
 @pytest.mark.set_up("filled")
+@pytest.mark.slow
 async def test_changing_a_value_mid_run_says_that_a_restart_is_pending_and_does_not_restart(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")

@@ -93,6 +93,7 @@ async def test_a_run_goes_on_while_a_person_looks_back(app: HadamardApp):
         assert session_of(app).playback.place == session_of(app).playback.shown
 
 
+@pytest.mark.slow
 async def test_space_replays_from_the_playhead_and_holds_it(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
@@ -163,6 +164,7 @@ async def test_a_stopped_run_can_be_looked_back_at(app: HadamardApp):
 
 
 @pytest.mark.drawn
+@pytest.mark.slow
 async def test_the_mouse_puts_the_playhead_and_drags_it(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)

@@ -55,6 +55,7 @@ def test_a_tent_composed_has_two_to_its_power_pieces(times):
 
 
 @pytest.mark.parametrize("slopes", [RELU, (1.0, 0.01), (math.sqrt(2), 0.0)])
+@pytest.mark.slow
 def test_pieces_are_those_along_a_fine_grid(slopes):
     for seed, widths in enumerate([(5,), (4, 4), (3, 3, 3)]):
         layers = drawn(seed, *widths)

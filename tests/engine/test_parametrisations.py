@@ -174,6 +174,7 @@ def trained(net, weights, X, y, steps, until=0.0):
     ("parametrisation", "steps", "moved"),
     [("mean-field", (65.4, 0.2), (0.975, 0.003)), ("ntk", (254, 2), (0.0387, 0.0009))],
 )
+@pytest.mark.slow
 def test_two_layer_nets_move_as_far_as_was_measured(parametrisation, steps, moved):
     """Steps to a loss of 10⁻³, and ‖W − W₀‖/‖W₀‖ there, with standard errors over 5 starts, of which two.
 

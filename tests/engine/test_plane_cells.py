@@ -44,6 +44,7 @@ def feasible(layers, slopes, pattern):
 
 @pytest.mark.parametrize("slopes", [RELU, LEAKY])
 @pytest.mark.parametrize("widths", [(4,), (3, 3), (2, 2, 2)])
+@pytest.mark.slow
 def test_cells_are_the_patterns_that_a_linear_program_finds(widths, slopes):
     for seed in range(2):
         layers = drawn(seed, *widths)
