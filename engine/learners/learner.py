@@ -125,7 +125,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def has_layer_rates(self, d: int) -> bool:
         """Whether layers have rates of their own for d features, by `layer_rates` or by the architecture."""
-        factors = {} if self.architecture is None else self.architecture.rate_factors(d)
+        factors = {} if self.architecture is None else self.architecture.layout(d).rate_factors
         return bool(self.layer_rates) or any(factor != 1 for factor in factors.values())
 
     def departure_from_lr(self, d: int) -> str | None:

@@ -157,9 +157,10 @@ def sizes_of(learner: Learner, experiment: Setup) -> Sizes:
     )
     if (architecture := learner.architecture) is None:
         return sizes
+    layout = architecture.layout(d)
     return sizes._replace(
         models=experiment.protocol.extent(n).models,
         outputs=architecture.outputs,
-        parameters=architecture.size(d),
-        units=architecture.units,
+        parameters=layout.size,
+        units=layout.units,
     )

@@ -23,7 +23,6 @@ from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.panels.context import PanelContext, PanelPredictions
 from hadamard_tui.panels.weights import target_feature
-from hadamard_tui.running.beside import Beside
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.screens.comparing import Comparing
 from hadamard_tui.screens.modal import StyledOnce
@@ -282,7 +281,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         is_moving = self._frames_due > 0 or (session is not None and session.is_moving)
         spent = time.thread_time()
         drawing, self._spent = spent - self._spent, spent
-        beside_engine = session is not None and session.computing
+        beside_engine = session is not None and session.engine_time.is_counting
         is_free = self._rate.adapt(line_of(self.app), drawing if beside_engine else 0.0)
         if is_free:
             self._frames_due = max(0, self._frames_due - 1)
@@ -328,9 +327,9 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
     def _show(self, session: Session, context: PanelContext) -> None:
         stage = self.query_one(Stage)
         if stage.panel is verdict.PANEL:
-            session.measure(context.curve.learner)
+            session.retraining.measure_certificates(context.curve.learner)
         if stage.panel is not None and stage.panel.looks_inside:
-            session.look_inside(context.curve.learner, target_feature(session.experiment))
+            session.retraining.take_snapshots(context.curve.learner, target_feature(session.experiment))
         if session.playback.replaying:
             self._follow()
         look, refused = self.picture_of(session)
@@ -362,12 +361,12 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             session.experiment,
             trace,
             self._curve(trace),
-            session.x_at(session.shown),
-            session.x_at(session.place),
+            session.point.x_at(session.playback.shown),
+            session.point.x_at(session.playback.place),
             self.options_of_panels,
             predictions,
-            Beside(session.measuring, session.looking),
-            session.where,
+            session.retraining,
+            session.point.label,
             session.views,
         )
 

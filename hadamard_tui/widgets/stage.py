@@ -285,14 +285,14 @@ class Stage(Vertical):
 
         `instead` is said in the place of the caption.
         """
-        measuring, looking = context.beside.measuring, context.beside.looking
+        certificates, snapshots = context.retraining.certificates, context.retraining.snapshots
         caption, grid = self.query_one(Caption), self.query_one(MultiplesView)
         state = (
             (self.picture, caption.room, grid.room if look.options.multiples else 0),
             (look, refused, instead),
             (context.trace, context.curve, min(curve.length for curve in context.trace.curves)),
-            (context.predictions.outcomes is None, None if measuring is None else measuring.state),
-            None if looking is None else looking.state,
+            (context.predictions.outcomes is None, None if certificates is None else certificates.state),
+            None if snapshots is None else snapshots.state,
         )
         if state == self._drawn:
             return

@@ -98,6 +98,7 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
+@pytest.mark.slow
 async def test_on_smaller_screens_the_list_of_runs_is_a_drawer(app: HadamardApp, size: tuple[int, int]):
     async with opened(app, size) as pilot:
         await finished(app, pilot)
@@ -113,6 +114,7 @@ OF_LOSS = [{"x": "size", "measure": "loss", "read": {"first_below": 0.5}}]
 OF_ERROR = [{"x": "size", "measure": "error", "read": {"first_below": 0.2}}]
 
 
+@pytest.mark.slow
 async def test_a_pinned_sweep_from_the_cache_says_why_it_is_not_drawn_with_another_measure():
     sweep = presets.document("hadamard-128", ["run.device=cpu", "run.replicas=2"])
     sweep |= {"axes": [{"name": "size", "values": [4, 8]}], "pictures": OF_LOSS, "claims": []}
@@ -135,7 +137,7 @@ async def test_a_pinned_sweep_from_the_cache_says_why_it_is_not_drawn_with_anoth
 async def test_a_run_under_way_is_not_pinned_and_a_halted_one_is(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
-        await until(pilot, lambda: session_of(app).shown >= 1)
+        await until(pilot, lambda: session_of(app).playback.shown >= 1)
         await pilot.press("c")
         assert not app.laboratory.runs.pinned
         await pilot.press("h", "c")
@@ -198,6 +200,7 @@ def test_learners_that_came_and_went_are_told():
     assert differences(one.document, PRESET) == ["without GD 2"]
 
 
+@pytest.mark.slow
 async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         laboratory = app.laboratory
@@ -233,8 +236,8 @@ async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: Hada
 
 def test_too_many_runs_drop_the_oldest_that_is_not_pinned(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(runs_module, "MOST_RUNS", 2)
-    results = SimpleNamespace(traces={})
-    sessions = [SimpleNamespace(trace=object(), results=results, at_once=False, letters={}) for _ in range(5)]
+    point = SimpleNamespace(results=SimpleNamespace(traces={}))
+    sessions = [SimpleNamespace(trace=object(), point=point, at_once=False, letters={}) for _ in range(5)]
     runs = runs_module.Runs()
     for session in sessions:
         runs.keep(session)  # type: ignore[arg-type]
@@ -245,9 +248,9 @@ def test_too_many_runs_drop_the_oldest_that_is_not_pinned(monkeypatch: pytest.Mo
 
 
 def test_of_steps_of_a_number_the_last_run_is_kept():
-    results = SimpleNamespace(traces={})
+    point = SimpleNamespace(results=SimpleNamespace(traces={}))
     steps = [
-        SimpleNamespace(trace=object(), results=results, at_once=at_once, letters={})
+        SimpleNamespace(trace=object(), point=point, at_once=at_once, letters={})
         for at_once in (False, True, True, True)
     ]
     runs = runs_module.Runs()
@@ -257,6 +260,7 @@ def test_of_steps_of_a_number_the_last_run_is_kept():
     assert runs.kept[-1].session is steps[-1]
 
 
+@pytest.mark.slow
 async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_what_is_pinned(
     app: HadamardApp,
 ):
@@ -274,6 +278,7 @@ async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_
         await until(pilot, lambda: "c pins or unpins" in screen_text(app))
 
 
+@pytest.mark.slow
 async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(app: HadamardApp):
     async with opened(app, HUGE) as pilot:
         for lr in (0.05, 0.1, 0.2):
@@ -292,6 +297,7 @@ async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(ap
         await until(pilot, lambda: session_of(app).trace is second.trace)
 
 
+@pytest.mark.slow
 async def test_a_run_that_is_put_up_again_has_its_own_pictures(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         laboratory = app.laboratory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from textual.widgets import DataTable
 
 from hadamard_tui.app import HadamardApp
@@ -63,6 +64,7 @@ def letters(app: HadamardApp) -> dict[str, str]:
     return {name: letter for letter, name in lines if letter != "○"}
 
 
+@pytest.mark.slow
 async def test_the_list_the_table_and_the_chart_mean_the_same_learner_by_a_letter(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)

@@ -29,6 +29,7 @@ def test_the_next_of_the_looks_leads_through_all_of_them() -> None:
 
 
 @pytest.mark.set_up("filled")
+@pytest.mark.slow
 async def test_the_theme_key_recolours_the_table_and_is_remembered(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         first = legible(LOOKS["dark"].palette.of(KindPlace("gradient")))
@@ -52,6 +53,7 @@ def test_ascii_keeps_the_width() -> None:
 
 @pytest.mark.set_up("filled")
 @pytest.mark.parametrize("size", [SMALL, WIDE])
+@pytest.mark.slow
 async def test_ascii_leaves_nothing_else_on_the_screen(editable: EditableExperiment, size: tuple[int, int]):
     app = HadamardApp(editable, config=Config(ascii=True))
     async with opened(app, size) as pilot:

@@ -86,6 +86,7 @@ async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
         await asyncio.sleep(0.05)
 
 
+@pytest.mark.slow
 async def test_files_of_viewers_go_to_their_browser_and_their_app_ends_with_a_killed_server(served: Served):
     async with asyncio.timeout(MOST), aiohttp.ClientSession() as session:
         origin = served.address[: served.address.index("/", 8)]

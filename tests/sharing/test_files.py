@@ -335,6 +335,7 @@ def test_the_other_figures_are_what_their_names_say(
 
 
 @pytest.mark.parametrize("kind", ["pdf", "png"])
+@pytest.mark.slow
 def test_letters_that_the_font_lacks_are_no_warning(kind: str) -> None:
     x, axes = np.array([0.0, 1.0]), Axes("", "x", "y", (0.0, 1.0), (0.0, 1.0))
     series = [Series("学習", x, x, palette.LIGHT.theory, mark="A")]
