@@ -30,7 +30,7 @@ def claim_of(name: str) -> str:
     claims = [
         claim
         for claim in experiment.claims
-        if picture_of(experiment, claim.picture) is first and claim.measure in (None, first.measure)
+        if picture_of(experiment, claim.picture) == first and claim.measure in (None, first.measure)
     ]
     return next((one.text for one in claims if one.headline), claims[0].text if claims else "")
 
@@ -39,9 +39,8 @@ def page() -> str:
     """The page of all presets that have stored results."""
     stored = preview.read(preview.FILE)
     rows = [(name, stored[name].caption, claim_of(name)) for name in presets.names() if name in stored]
-    return HEAD + "".join(
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows
-    )
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    return HEAD + "".join(f"| {' | '.join(row)} |\n" for row in cells)
 
 
 if __name__ == "__main__":

@@ -411,8 +411,8 @@ class HadamardApp(FailingApp):
         session = self.laboratory.session
         assert session is not None, "there is nothing to see without a run"
         pictures = None
-        if session.results is not None and drawn(context.experiment):
-            pictures = Pictures(session.results.snapshot())
+        if (results := session.point.results) is not None and drawn(context.experiment):
+            pictures = Pictures(results.snapshot())
         shown = Shown(
             editable.document,
             context.experiment,

@@ -176,6 +176,7 @@ def test_a_line_below_a_curve_by_chance_is_not_reported(monkeypatch: pytest.Monk
     assert check(SMALL)[0] == []
 
 
+@pytest.mark.slow
 def test_a_search_ends_at_its_count(tmp_path: Path) -> None:
     campaign = Campaign(tmp_path, count=5)
     campaign.run()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.parts import Part, Verdict
+from engine.core.parts import LearnerKind, Part, Verdict
 from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
@@ -52,6 +53,9 @@ class HiddenLayers(NamedTuple):
 class ArchitectureStructure(NamedTuple):
     """What an architecture declares of itself. With the defaults no theorem binds a learner."""
 
+    learner_kind: LearnerKind | Literal["by-rule"] = "other"
+    """Kind of the learners that are trained on it; `by-rule` if their update rule says it."""
+
     by_inner_products: bool = False
     """Whether all that it sees of an instance are inner products with others: no rotation changes these,
     whatever rule trains it."""
@@ -90,7 +94,7 @@ class ArchitectureStructure(NamedTuple):
     """The hidden layers of a fully connected net; None if it is no such net."""
 
     affine: bool = False
-    """Whether a prediction is made by layers z = Wa + b alone, as `affine_layers` has them."""
+    """Whether a prediction is made by layers z = Wa + b alone, as `edges` has them."""
 
     layered: bool = False
     """Whether every trained tensor is that of a layer z = Wa, of which `through` says the rest."""
@@ -105,6 +109,66 @@ class ArchitectureStructure(NamedTuple):
     """Whether it is Σ_j a_j relu(w_jᵀx + b_j) + c, all of it trained, and b and c under no penalty."""
 
 
+class StructureAt(NamedTuple):
+    """What an architecture declares of itself for d features. By default no theorem binds a learner."""
+
+    linear_layers: int | None = None
+    """How many fully connected linear layers a prediction is the product of; None if it is none."""
+
+    layers_on_features: int | None = None
+    """The same of features φ(x) that are fixed beforehand, other than x, and no part of the training."""
+
+    kernel_at_start: dict[str, float] | None = None
+    """What every trained tensor has of the tangent kernel at the start, over xᵀx̃, by its name.
+
+    None if predictions are not 0 there, or the kernel is no multiple of xᵀx̃.
+    """
+
+
+class Layout(NamedTuple):
+    """The tensors of an architecture for d features."""
+
+    shapes: Mapping[str, tuple[int, ...]]
+    """The shapes of all tensors, trained or fixed, by name and without the batch."""
+
+    rate_factors: Mapping[str, float] = MappingProxyType({})
+    """Factors of the rates of trained tensors; 1 for those not named."""
+
+    l2_penalties: Mapping[str, float] = MappingProxyType({})
+    """λ of trained tensors θ, by name: training adds λ/2 ‖θ‖² to the loss; 0 for those not named."""
+
+    units: int = 0
+    """The number of hidden units whose signals a prediction holds, for every row."""
+
+    refusal: str | None = None
+    """Why there are no tensors for d features, in one sentence; None if there are."""
+
+    @property
+    def size(self) -> int:
+        """The number of numbers, trained or fixed."""
+        return sum(map(math.prod, self.shapes.values()))
+
+    @property
+    def l2_penalty(self) -> float:
+        """The largest λ; 0 without a penalty."""
+        return max(self.l2_penalties.values(), default=0.0)
+
+
+class Edges(NamedTuple):
+    """A layer of a net."""
+
+    weights: torch.Tensor
+    """W, [B, units, units below], as it acts; an edge that is not there is 0."""
+
+    biases: torch.Tensor | None = None
+    """b, [B, units]; None for 0."""
+
+    @property
+    def offsets(self) -> torch.Tensor:
+        """b, also where it is 0."""
+        return torch.zeros_like(self.weights[..., 0]) if self.biases is None else self.biases
+
+
 class Architecture(Part, frozen=True):
     """A parametrised function of an instance x ∈ ℝ^d.
 
@@ -115,21 +179,17 @@ class Architecture(Part, frozen=True):
         (
             "invariance",
             "structure",
-            "linear_layers",
-            "layers_on_features",
-            "kernel_at_start",
+            "structure_at",
         )
     )
     shortcuts: ClassVar[frozenset[str]] = frozenset(
         (
             "gradient",
             "weights",
-            "signal_weights",
             "preactivations",
             "rotated",
             "through",
             "edges",
-            "affine_layers",
         )
     )
 
@@ -142,37 +202,9 @@ class Architecture(Part, frozen=True):
         """How many targets, next to one another in the batch, one set of tensors predicts."""
         return 1
 
-    @property
-    def l2_penalty(self) -> float:
-        """λ, if training adds λ/2 ‖θ‖² to the loss, θ the numbers of the `penalised_layers`."""
-        return 0.0
-
-    @property
-    def penalised_layers(self) -> tuple[str, ...]:
-        """The names of the trained tensors that the penalty is on: by default all."""
-        return self.layers
-
-    def linear_layers(self, d: int) -> int | None:
-        """How many fully connected linear layers a prediction of d features is the product of.
-
-        None if it is no such product.
-        """
-        return None
-
-    def layers_on_features(self, d: int) -> int | None:
-        """The same of features φ(x) that are fixed beforehand and no part of the training."""
-        return self.linear_layers(d)
-
-    def kernel_at_start(self, d: int) -> dict[str, float] | None:
-        """What every trained tensor has of the tangent kernel at the start, over xᵀx̃, by its name.
-
-        For d features; None if predictions are not 0 there, or the kernel is no multiple of xᵀx̃.
-        """
-        return None
-
-    def refuses(self, d: int) -> str | None:
-        """Why it cannot be a function of instances with d features, in one sentence; None if it can."""
-        return None
+    def structure_at(self, d: int) -> StructureAt:
+        """What it declares for d features. A member replaces fields of `super().structure_at(d)`."""
+        return StructureAt()
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -183,22 +215,9 @@ class Architecture(Part, frozen=True):
         """Starting values for d features, one draw per replica."""
         raise NotImplementedError
 
-    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
-        """The shapes of all tensors for d features, trained or fixed, by name and without the batch."""
+    def layout(self, d: int) -> Layout:
+        """The tensors for d features, of every `start`."""
         raise NotImplementedError
-
-    def size(self, d: int) -> int:
-        """The number of numbers, trained or fixed, for d features."""
-        return sum(map(math.prod, self.shapes(d).values()))
-
-    @property
-    def units(self) -> int:
-        """The number of hidden units whose signals a prediction holds, for every row."""
-        return 0
-
-    def rate_factors(self, d: int) -> dict[str, float]:
-        """What the rates of trained tensors are multiplied by for d features; 1 for those not named."""
-        return {}
 
     def fitted(self, params: Params, instances: Instances) -> Params:
         """The tensors with those that are made of the instances that a learner sees, before any step."""
@@ -216,23 +235,12 @@ class Architecture(Part, frozen=True):
         """The vectors w [B, d] with predictions xᵀw, or None if predictions are not linear in x."""
         return None
 
-    def signal_weights(self, params: Params) -> torch.Tensor | None:
-        """The vectors w [B, d] with predictions f(xᵀw), or None if more is seen of x than this number."""
-        return self.weights(params)
+    def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
+        """The net as layers of edges, from these of its inputs up; [] for what is no such net.
 
-    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
-        """The net as layers of edges [B, units, units below], from the inputs of these numbers up.
-
-        Of hidden layers the first so many units. An edge that is not there is 0. [] for what is no such net.
+        Of hidden layers the first so many units.
         """
         return []
-
-    def affine_layers(self, params: Params) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """W [B, units, units below] and b [B, units] of every layer as it acts, from the input up.
-
-        Only of those that are `affine`.
-        """
-        raise NotImplementedError
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
@@ -257,16 +265,6 @@ class Architecture(Part, frozen=True):
         `layered`.
         """
         raise NotImplementedError
-
-    def penalised(self, params: Params, gradients: Params) -> Params:
-        """Gradients of the loss at these trained tensors, with that of the L2 penalty added."""
-        if not self.l2_penalty:
-            return gradients
-        penalised = self.penalised_layers
-        return {
-            name: g + self.l2_penalty * params[name] if name in penalised else g
-            for name, g in gradients.items()
-        }
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         """The start that corresponds to `params` when every instance x becomes U x; `turn` makes w into U w.
@@ -293,6 +291,16 @@ class LayerSignals(NamedTuple):
 
     back: torch.Tensor
     """What comes back to z, [B, o, n]: its derivatives ∂ŷ/∂z times what was sent back."""
+
+
+def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Params) -> Params:
+    """Gradients of the loss at these trained tensors, with those of the L2 penalties of a layout added."""
+    if not penalties:
+        return gradients
+    return {
+        name: gradient + penalties[name] * params[name] if name in penalties else gradient
+        for name, gradient in gradients.items()
+    }
 
 
 def vector_jacobian(

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, ArchitectureStructure, Start
+from engine.architectures import Architecture, ArchitectureStructure, Layout, Start
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import MOST_LAYERS, Verdict
@@ -46,8 +46,8 @@ class Conv(Architecture, frozen=True, tag="conv"):
             filters = [self.scale / np.sqrt(d) * stream.normal(d) for _ in self.layers]
         return dict(zip(self.layers, filters, strict=True))
 
-    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
-        return dict.fromkeys(self.layers, (d,))
+    def layout(self, d: int) -> Layout:
+        return Layout(dict.fromkeys(self.layers, (d,)))
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(self.weights(params))

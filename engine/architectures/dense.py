@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 from engine.architectures import (
     Architecture,
     ArchitectureStructure,
+    Edges,
     HiddenLayers,
     LayerSignals,
+    Layout,
     Signals,
     Start,
+    StructureAt,
 )
 from engine.core.activations import KINKED, Activation, kinked, sent_back, transfer
 from engine.core.groups import PERMUTATIONS, TRIVIAL
@@ -248,6 +251,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def structure(self) -> ArchitectureStructure:
         declared = super().structure()
         return declared._replace(
+            learner_kind="by-rule",
             fixed_input_start=self.init in ("zero", "identity"),
             signals=self._signals_at_start,
             hidden_layers=HiddenLayers(self.activation, tuple(size**2 for size in self._sizes()[1:])),
@@ -256,8 +260,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
             is_relu_layer=self._is_relu_layer,
         )
 
-    def linear_layers(self, d: int) -> int | None:
-        return len(self.hidden) + 1 if self.is_linear and self.outputs == 1 else None
+    def structure_at(self, d: int) -> StructureAt:
+        is_product = self.is_linear and self.outputs == 1
+        return super().structure_at(d)._replace(linear_layers=len(self._numbers) if is_product else None)
 
     @property
     def _signals_at_start(self) -> Signals | None:
@@ -280,7 +285,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
             f"{letter}{number}" for number in self._numbers for letter in "Wb"[: 1 + (number in biased)]
         )
 
-    def rate_factors(self, d: int) -> dict[str, float]:
+    def _rate_factors(self, d: int) -> dict[str, float]:
+        """Factors of the rates of all trained tensors."""
         factors: dict[str, float] = {}
         for number, scaling in zip(self._numbers, self._scalings(d), strict=True):
             factors |= {f"W{number}": scaling.rate, f"b{number}": scaling.bias_rate}
@@ -329,7 +335,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         scaled *= factor
         return scaled
 
-    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+    def layout(self, d: int) -> Layout:
         shapes: dict[str, tuple[int, ...]] = {}
         biased = self._biased
         for number, fans, scaling in zip(self._numbers, self._fans(d), self._scalings(d), strict=True):
@@ -338,11 +344,12 @@ class Dense(Architecture, frozen=True, tag="dense"):
                 shapes[f"b{number}"] = (fans[0], 1)
             if scaling.forward != 1:
                 shapes[f"m{number}"] = (1, 1)
-        return shapes
-
-    @property
-    def units(self) -> int:
-        return 0 if self.is_linear else sum(self.hidden)
+        return Layout(
+            shapes,
+            self._rate_factors(d),
+            dict.fromkeys(self.layers, self.l2_penalty) if self.l2_penalty else {},
+            units=0 if self.is_linear else sum(self.hidden),
+        )
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         if self.is_linear:
@@ -445,16 +452,6 @@ class Dense(Architecture, frozen=True, tag="dense"):
                 left = params[name] if left is None else left @ params[name]
         return {name: gradients[name] for name in names}
 
-    def affine_layers(self, params: Params) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        layers = []
-        for number in self._numbers:
-            weights = params[f"W{number}"]
-            if (forward := params.get(f"m{number}")) is not None:
-                weights = forward * weights
-            bias = params.get(f"b{number}")
-            layers.append((weights, torch.zeros_like(weights[..., 0]) if bias is None else bias[..., 0]))
-        return layers
-
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
     ) -> dict[str, LayerSignals]:
@@ -473,13 +470,14 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def weights(self, params: Params) -> torch.Tensor | None:
         return self._product(params).flatten(0, 1) if self.is_linear else None
 
-    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
+    def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
         layers = []
         for number in self._numbers:
             layer = params[f"W{number}"][:, :units]
             layer = layer[:, :, inputs] if number == 1 else layer[:, :, :units]
-            forward = params.get(f"m{number}")
-            layers.append(layer if forward is None else forward * layer)
+            forward, bias = params.get(f"m{number}"), params.get(f"b{number}")
+            weights = layer if forward is None else forward * layer
+            layers.append(Edges(weights, None if bias is None else bias[:, :units, 0]))
         return layers
 
     def _product(self, params: Params) -> torch.Tensor:

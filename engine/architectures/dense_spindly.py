@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, ArchitectureStructure, Start
+from engine.architectures import Architecture, ArchitectureStructure, Edges, Layout, Start
 from engine.architectures.spindly import chains
 from engine.core.groups import PERMUTATIONS, TRIVIAL
 from engine.core.lazy import torch
@@ -39,7 +39,7 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
     w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/h, signed 1/(2h)")] = None
 
     def structure(self) -> ArchitectureStructure:
-        return super().structure()._replace(fixed_input_start=self.init == "identity")
+        return super().structure()._replace(learner_kind="sparse", fixed_input_start=self.init == "identity")
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -55,9 +55,9 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
         top = np.full((stream.replicas, h), w0 ** (1.0 / self.depth))
         return {"W1": first, "u": top, "v": top} if self.signed else {"W1": first, "u": top}
 
-    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+    def layout(self, d: int) -> Layout:
         h = self.width or d
-        return {name: (h, d) if name == "W1" else (h,) for name in self.layers}
+        return Layout({name: (h, d) if name == "W1" else (h,) for name in self.layers})
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(self.weights(params))
@@ -72,10 +72,10 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
         top = params["u"] ** self.depth
         return top - params["v"] ** self.depth if self.signed else top
 
-    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
+    def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
         parts = [params[name][:, :units] for name in self.layers[1:]]
         first = params["W1"][:, :units, inputs]
-        return [first, *chains(parts, self.depth)]
+        return [Edges(first), *chains(parts, self.depth)]
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]

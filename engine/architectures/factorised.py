@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, ArchitectureStructure, Start
+from engine.architectures import Architecture, ArchitectureStructure, Layout, Start
 from engine.core.factors import Pair, no_pair, pair_of
 from engine.core.groups import rotations
 from engine.core.lazy import torch
@@ -44,7 +44,8 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     ] = "gaussian"
     scale: Annotated[Positive, Meta(title="scale s", description="of the start")] = 0.01
 
-    def refuses(self, d: int) -> str | None:
+    def _refusal(self, d: int) -> str | None:
+        """Why a matrix with d entries is no such product; None if it is."""
         if (why := no_pair(self.factors, d)) is not None:
             return why
         if (
@@ -59,6 +60,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         square = self.factors is None or self.factors[0] == self.factors[1]
         declared = super().structure()
         return declared._replace(
+            learner_kind="by-rule",
             keeps_determinant=self.init == "identity" and self.width is None and square,
             fixed_input_start=self.init != "gaussian",
         )
@@ -67,18 +69,20 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     def layers(self) -> tuple[str, ...]:
         return tuple(f"A{number}" for number in range(1, self.depth + 1))
 
-    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+    def layout(self, d: int) -> Layout:
+        if (why := self._refusal(d)) is not None:
+            return Layout({}, refusal=why)
         rows, columns = self._sides(d)
         hidden = self.width or (rows + columns if self.init == "orthogonal" else min(rows, columns))
         between = dict.fromkeys(self.layers[1:-1], (hidden, hidden))
-        return {"A1": (hidden, rows), **between, self.layers[-1]: (hidden, columns)}
+        return Layout({"A1": (hidden, rows), **between, self.layers[-1]: (hidden, columns)})
 
     def start(self, stream: Stream, d: int) -> Start:
         if self.init == "gaussian":
-            return {name: self.scale * stream.normal(*shape) for name, shape in self.shapes(d).items()}
+            return {name: self.scale * stream.normal(*shape) for name, shape in self.layout(d).shapes.items()}
         below = -self._sides(d)[0] if self.init == "orthogonal" else 0
         found: Start = {}
-        for name, shape in self.shapes(d).items():
+        for name, shape in self.layout(d).shapes.items():
             units, inputs = shape
             one = np.eye(units, inputs, below if name == self.layers[-1] else 0)
             found[name] = np.tile(self.scale * one, (stream.replicas, 1, 1))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.architectures import Architecture, ArchitectureStructure, HiddenLayers, Signals, Start
+from engine.architectures import Architecture, ArchitectureStructure, HiddenLayers, Layout, Signals, Start
 from engine.core.activations import Activation, transfer
 from engine.core.lazy import torch
 from engine.core.params import Params
@@ -38,6 +38,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
         layers = self.depth + 1
         declared = super().structure()
         return declared._replace(
+            learner_kind="by-rule",
             by_inner_products=True,
             signals=Signals(
                 self.activation,
@@ -59,12 +60,9 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     def start(self, stream: Stream, d: int) -> Start:
         return {name: stream.normal(n, 1) for name, n in zip(self.layers, self._units(), strict=True)}
 
-    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
-        return {name: (n, 1) for name, n in zip(self.layers, self._units(), strict=True)}
-
-    @property
-    def units(self) -> int:
-        return self.depth * self.width
+    def layout(self, d: int) -> Layout:
+        shapes = {name: (n, 1) for name, n in zip(self.layers, self._units(), strict=True)}
+        return Layout(shapes, units=self.depth * self.width)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         for signal in self._signals(params, instances):

@@ -6,7 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.architectures import Architecture, ArchitectureStructure, LayerSignals, Start
+from engine.architectures import (
+    Architecture,
+    ArchitectureStructure,
+    Edges,
+    LayerSignals,
+    Layout,
+    Start,
+    StructureAt,
+)
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -20,18 +28,19 @@ class Linear(Architecture, frozen=True, tag="linear"):
     Source: theory.md §3.
     """
 
-    def linear_layers(self, d: int) -> int:
-        return 1
-
     def structure(self) -> ArchitectureStructure:
         declared = super().structure()
         return declared._replace(
+            learner_kind="by-rule",
             trains_weights=True,
             starts_at_zero=True,
             starts_alike=True,
             fixed_input_start=True,
             layered=True,
         )
+
+    def structure_at(self, d: int) -> StructureAt:
+        return super().structure_at(d)._replace(linear_layers=1, kernel_at_start={"w": 1.0})
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -40,11 +49,8 @@ class Linear(Architecture, frozen=True, tag="linear"):
     def start(self, stream: Stream, d: int) -> Start:
         return {"w": np.zeros((stream.replicas, d))}
 
-    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
-        return {"w": (d,)}
-
-    def kernel_at_start(self, d: int) -> dict[str, float]:
-        return {"w": 1.0}
+    def layout(self, d: int) -> Layout:
+        return Layout({"w": (d,)})
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(params["w"])
@@ -52,8 +58,8 @@ class Linear(Architecture, frozen=True, tag="linear"):
     def weights(self, params: Params) -> torch.Tensor:
         return params["w"]
 
-    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
-        return [params["w"][:, None, inputs]]
+    def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
+        return [Edges(params["w"][:, None, inputs])]
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]

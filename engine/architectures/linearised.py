@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.architectures import Architecture, ArchitectureStructure, LayerSignals, Start
+from engine.architectures import Architecture, ArchitectureStructure, LayerSignals, Layout, Start
 from engine.architectures.dense import Dense
 from engine.core.activations import sent_back
 from engine.core.lazy import torch
@@ -28,7 +28,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
 
     def structure(self) -> ArchitectureStructure:
         return Architecture.structure(self)._replace(
-            fixed_input_start=super().structure().fixed_input_start, layered=True
+            learner_kind="by-rule", fixed_input_start=super().structure().fixed_input_start, layered=True
         )
 
     @property
@@ -39,9 +39,10 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         tensors = super().start(stream, d)
         return {**tensors, **{_at_start(name): np.copy(tensors[name]) for name in self.layers}}
 
-    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
-        shapes = super().shapes(d)
-        return {**shapes, **{_at_start(name): shapes[name] for name in self.layers}}
+    def layout(self, d: int) -> Layout:
+        layout = super().layout(d)
+        fixed = {_at_start(name): layout.shapes[name] for name in self.layers}
+        return layout._replace(shapes={**layout.shapes, **fixed})
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         layers = list(self._layers(self._started(params), instances))

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, ArchitectureStructure, Start
+from engine.architectures import Architecture, ArchitectureStructure, Edges, Layout, Start, StructureAt
 from engine.core.activations import KINKED, Activation, kinked, transfer, with_slope
 from engine.core.lazy import torch
 from engine.core.params import Params
@@ -36,12 +36,16 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
         if self.init == "zero" and self.activation in KINKED:
             raise BadField("init", kinked(self.activation))
 
-    def linear_layers(self, d: int) -> int | None:
-        return 1 if self.activation == "identity" else None
-
     def structure(self) -> ArchitectureStructure:
         zero = self.init == "zero"
-        return super().structure()._replace(starts_at_zero=zero, starts_alike=zero, fixed_input_start=zero)
+        return (
+            super()
+            .structure()
+            ._replace(learner_kind="by-rule", starts_at_zero=zero, starts_alike=zero, fixed_input_start=zero)
+        )
+
+    def structure_at(self, d: int) -> StructureAt:
+        return super().structure_at(d)._replace(linear_layers=1 if self.activation == "identity" else None)
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -52,8 +56,8 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
             return {"w": np.zeros((stream.replicas, d))}
         return {"w": self.scale / np.sqrt(d) * stream.normal(d)}
 
-    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
-        return {"w": (d,)}
+    def layout(self, d: int) -> Layout:
+        return Layout({"w": (d,)})
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return transfer(self.activation, self._signal(params, instances))
@@ -64,11 +68,8 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
     def weights(self, params: Params) -> torch.Tensor | None:
         return params["w"] if self.activation == "identity" else None
 
-    def signal_weights(self, params: Params) -> torch.Tensor:
-        return params["w"]
-
-    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
-        return [params["w"][:, None, inputs]]
+    def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
+        return [Edges(params["w"][:, None, inputs])]
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, ArchitectureStructure, Start
+from engine.architectures import Architecture, ArchitectureStructure, Layout, Start
 from engine.architectures.dense import Dense
 from engine.core.groups import PERMUTATIONS, SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
@@ -41,7 +41,9 @@ class Normalised(Dense, frozen=True, tag="normalised"):
     def structure(self) -> ArchitectureStructure:
         dense = super().structure()
         return Architecture.structure(self)._replace(
-            fixed_input_start=dense.fixed_input_start, hidden_layers=dense.hidden_layers
+            learner_kind="by-rule",
+            fixed_input_start=dense.fixed_input_start,
+            hidden_layers=dense.hidden_layers,
         )
 
     @property
@@ -52,8 +54,9 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         shape = stream.replicas, 1, d
         return {**super().start(stream, d), "centre": np.zeros(shape), "spread": np.ones(shape)}
 
-    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
-        return {**super().shapes(d), **dict.fromkeys(("centre", "spread"), (1, d))}
+    def layout(self, d: int) -> Layout:
+        layout = super().layout(d)
+        return layout._replace(shapes={**layout.shapes, **dict.fromkeys(("centre", "spread"), (1, d))})
 
     def fitted(self, params: Params, instances: Instances) -> Params:
         if self.of == "instances":

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, ArchitectureStructure, Start
+from engine.architectures import Architecture, ArchitectureStructure, Edges, Layout, Start
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import LARGEST, Count, Positive, Verdict
@@ -37,22 +37,19 @@ class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
     ] = 0.0
 
     def structure(self) -> ArchitectureStructure:
-        return super().structure()._replace(is_relu_layer=True)
-
-    @property
-    def penalised_layers(self) -> tuple[str, ...]:
-        return ("W1", "W2")
+        return super().structure()._replace(learner_kind="by-rule", is_relu_layer=True)
 
     @property
     def layers(self) -> tuple[str, ...]:
         return ("W1", "b1", "W2", "b2")
 
-    @property
-    def units(self) -> int:
-        return self.width
-
-    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
-        return {"W1": (self.width, d), "b1": (self.width, 1), "W2": (1, self.width), "b2": (1, 1)}
+    def layout(self, d: int) -> Layout:
+        n = self.width
+        return Layout(
+            {"W1": (n, d), "b1": (n, 1), "W2": (1, n), "b2": (1, 1)},
+            l2_penalties=dict.fromkeys(("W1", "W2"), self.l2_penalty) if self.l2_penalty else {},
+            units=n,
+        )
 
     def start(self, stream: Stream, d: int) -> Start:
         directions = stream.normal(self.width, d)
@@ -90,8 +87,9 @@ class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
             "b2": slopes.sum(2, keepdim=True),
         }
 
-    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
-        return [params["W1"][:, :units][:, :, inputs], params["W2"][:, :, :units]]
+    def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
+        first = Edges(params["W1"][:, :units][:, :, inputs], params["b1"][:, :units, 0])
+        return [first, Edges(params["W2"][:, :, :units], params["b2"][..., 0])]
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         return {**params, "W1": turn(params["W1"])}

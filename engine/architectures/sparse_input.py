@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, Start
+from engine.architectures import Architecture, ArchitectureStructure, Edges, Layout, Start, StructureAt
 from engine.core.activations import Activation, transfer
 from engine.core.lazy import torch
 from engine.core.params import Params
@@ -36,6 +36,9 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
     def _full(self, d: int) -> bool:
         return self.connectivity >= d
 
+    def structure(self) -> ArchitectureStructure:
+        return super().structure()._replace(learner_kind="sparse")
+
     @property
     def layers(self) -> tuple[str, ...]:
         return ("W1", "W2")
@@ -50,14 +53,11 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
         edges = (ranks < c).astype(np.float64)
         return {"W1": first * edges, "W2": output, "edges": edges}
 
-    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+    def layout(self, d: int) -> Layout:
         h = self.width
         trained: dict[str, tuple[int, ...]] = {"W1": (h, d), "W2": (1, h)}
-        return trained if self._full(d) else {**trained, "edges": (h, d)}
-
-    @property
-    def units(self) -> int:
-        return 0 if self.activation == "identity" else self.width
+        shapes = trained if self._full(d) else {**trained, "edges": (h, d)}
+        return Layout(shapes, units=0 if self.activation == "identity" else h)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         if self.activation == "identity":
@@ -75,8 +75,8 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
         """The input layer [B, h, d] with 0 where there is no edge, whatever an update rule did there."""
         return params["W1"] * params["edges"] if "edges" in params else params["W1"]
 
-    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
-        return [self._first(params)[:, :units, inputs], params["W2"][:, :, :units]]
+    def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
+        return [Edges(self._first(params)[:, :units, inputs]), Edges(params["W2"][:, :, :units])]
 
     def _product(self, params: Params) -> torch.Tensor:
         return params["W2"] @ self._first(params)
@@ -86,8 +86,9 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
             return params
         return {**params, "W1": turn(params["W1"])}
 
-    def linear_layers(self, d: int) -> int | None:
-        return 2 if self._full(d) and self.activation == "identity" else None
+    def structure_at(self, d: int) -> StructureAt:
+        is_linear = self._full(d) and self.activation == "identity"
+        return super().structure_at(d)._replace(linear_layers=2 if is_linear else None)
 
     def invariance(self, d: int) -> Verdict:
         if self._full(d):

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, ArchitectureStructure, Start
+from engine.architectures import Architecture, ArchitectureStructure, Edges, Layout, Start, StructureAt
 from engine.core.groups import PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
@@ -17,7 +17,7 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 
-def chains(parts: Sequence[torch.Tensor], depth: int) -> list[torch.Tensor]:
+def chains(parts: Sequence[torch.Tensor], depth: int) -> list[Edges]:
     """The layers [B, units, units below] of a path of so many equal edges for every number u [B, d].
 
     With a second tensor there are as many paths more, whose outputs are subtracted.
@@ -28,7 +28,7 @@ def chains(parts: Sequence[torch.Tensor], depth: int) -> list[torch.Tensor]:
         [torch.full_like(part, sign) for part, sign in zip(parts, (1.0, -1.0), strict=False)], 1
     )
     between = [torch.diag_embed(paths)] * (depth - 2)
-    return [first, *between, (signs * paths)[:, None]]
+    return [Edges(layer) for layer in (first, *between, (signs * paths)[:, None])]
 
 
 class Spindly(Architecture, frozen=True, tag="spindly"):
@@ -46,6 +46,7 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
     def structure(self) -> ArchitectureStructure:
         declared = super().structure()
         return declared._replace(
+            learner_kind="sparse",
             rate_of_weights=4.0 if self.depth == 2 and not self.signed and self.w0 is None else None,
             power=self.depth,
             starts_alike=True,
@@ -57,11 +58,10 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
     def layers(self) -> tuple[str, ...]:
         return ("u", "v") if self.signed else ("u",)
 
-    def kernel_at_start(self, d: int) -> dict[str, float] | None:
-        if not self.signed:
-            return None
+    def structure_at(self, d: int) -> StructureAt:
         slope = self.depth * self._alpha(d) ** (self.depth - 1)
-        return dict.fromkeys(self.layers, slope**2)
+        kernel = dict.fromkeys(self.layers, slope**2) if self.signed else None
+        return super().structure_at(d)._replace(kernel_at_start=kernel)
 
     def _alpha(self, d: int) -> float:
         """What every number starts at."""
@@ -72,8 +72,8 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         start = np.full((stream.replicas, d), self._alpha(d))
         return {"u": start, "v": start} if self.signed else {"u": start}
 
-    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
-        return dict.fromkeys(self.layers, (d,))
+    def layout(self, d: int) -> Layout:
+        return Layout(dict.fromkeys(self.layers, (d,)))
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(self.weights(params))
@@ -82,7 +82,7 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         w = params["u"] ** self.depth
         return w - params["v"] ** self.depth if self.signed else w
 
-    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
+    def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
         return chains([params[name][:, inputs] for name in self.layers], self.depth)
 
     def gradient(

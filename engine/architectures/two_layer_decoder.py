@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.architectures import Architecture, ArchitectureStructure, Start
+from engine.architectures import Architecture, ArchitectureStructure, Layout, Start, StructureAt
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -44,14 +44,18 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         return ("W1", "W2")
 
     def structure(self) -> ArchitectureStructure:
-        return super().structure()._replace(fixed_input_start=True, by_inner_products=True)
+        return (
+            super()
+            .structure()
+            ._replace(learner_kind="by-rule", fixed_input_start=True, by_inner_products=True)
+        )
 
-    def layers_on_features(self, d: int) -> int:
-        return 2
+    def structure_at(self, d: int) -> StructureAt:
+        return super().structure_at(d)._replace(layers_on_features=2)
 
-    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+    def layout(self, d: int) -> Layout:
         hidden = d // 2 + 1
-        return {"W1": (hidden, 2 * hidden), "W2": (1, hidden), "map": (2 * hidden, d)}
+        return Layout({"W1": (hidden, 2 * hidden), "W2": (1, hidden), "map": (2 * hidden, d)})
 
     def start(self, stream: Stream, d: int) -> Start:
         hidden = d // 2 + 1

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, ArchitectureStructure, Start
+from engine.architectures import Architecture, ArchitectureStructure, Edges, Layout, Start
 from engine.core.groups import PERMUTATIONS, SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
@@ -32,7 +32,7 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
     w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/(2d), equal 1/d")] = None
 
     def structure(self) -> ArchitectureStructure:
-        return super().structure()._replace(starts_alike=True, fixed_input_start=True)
+        return super().structure()._replace(learner_kind="sparse", starts_alike=True, fixed_input_start=True)
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -45,8 +45,8 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
             return {"u": start, "v": start}
         return {"u": np.full(shape, 2 * np.sqrt(self.w0 or 0.5 / d)), "v": np.zeros(shape)}
 
-    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
-        return dict.fromkeys(self.layers, (d,))
+    def layout(self, d: int) -> Layout:
+        return Layout(dict.fromkeys(self.layers, (d,)))
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(self.weights(params))
@@ -54,8 +54,8 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
     def weights(self, params: Params) -> torch.Tensor:
         return params["u"] * params["v"]
 
-    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
-        return [torch.diag_embed(params["u"][:, inputs]), params["v"][:, None, inputs]]
+    def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
+        return [Edges(torch.diag_embed(params["u"][:, inputs])), Edges(params["v"][:, None, inputs])]
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]

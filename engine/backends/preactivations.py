@@ -67,7 +67,8 @@ class Preactivations(Backend):
         extent = experiment.protocol.extent(experiment.n)
         steps = schedule.fresh_steps * (1 if schedule.stops_blindly else SHARE)
         rows = extent.models * extent.last / 2
-        return weight_vectors(learner, experiment) * architecture.units * rows * steps * MOVE >= LOADING
+        units = architecture.layout(experiment.d).units
+        return weight_vectors(learner, experiment) * units * rows * steps * MOVE >= LOADING
 
     def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
         return code_of(experiment.dtype)
@@ -92,7 +93,8 @@ def _is_bent_layer(net: Architecture) -> bool:
     hidden = structure.hidden_layers
     if hidden is None or hidden.activation not in BENT or not structure.affine or len(names) != 2:
         return False
-    return net.outputs == 1 and not net.l2_penalty and net.shapes(1).keys() == set(names)
+    layout = net.layout(1)
+    return net.outputs == 1 and not layout.l2_penalty and layout.shapes.keys() == set(names)
 
 
 BACKEND = Preactivations()

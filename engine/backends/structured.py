@@ -51,7 +51,7 @@ class Structured(Backend):
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         if is_large(learner, experiment):
             return True
-        hidden = learner.architecture is not None and learner.architecture.units > 0
+        hidden = learner.architecture is not None and learner.architecture.layout(experiment.d).units > 0
         return hidden and why_not_rotated(learner, experiment) is None
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:

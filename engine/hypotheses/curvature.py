@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.architectures import with_penalty
 from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.params import Params, flat
@@ -60,6 +61,7 @@ class Curvature:
         """Of tensors [N, …], labels [B, n] and the shares s of the rows in the loss [B or 1, n]."""
         self._architecture, self._tensors, self._loss = architecture, tensors, loss
         self._instances, self._labels, self._shares = instances, labels, shares.expand_as(labels)
+        self._l2_penalties = architecture.layout(instances.d).l2_penalties
 
     @property
     def size(self) -> int:
@@ -74,7 +76,7 @@ class Curvature:
     def gradient(self) -> torch.Tensor:
         """∇L of every net, [N, P]."""
         gradients = self._architecture.gradient(self._tensors, self._instances, self._slopes)
-        gradients = self._architecture.penalised(self._tensors, gradients)
+        gradients = with_penalty(self._l2_penalties, self._tensors, gradients)
         return flat(gradients[name] for name in self._architecture.layers)
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
@@ -131,8 +133,7 @@ class Curvature:
     @cached_property
     def _penalty(self) -> torch.Tensor:
         """What the penalty adds to the diagonal of ∇²L, [1, P]."""
-        net = self._architecture
-        rates = {name: net.l2_penalty if name in net.penalised_layers else 0.0 for name in net.layers}
+        rates = {name: self._l2_penalties.get(name, 0.0) for name in self._architecture.layers}
         return flat(torch.full_like(self._tensors[name][:1], rate) for name, rate in rates.items())
 
     def operators(self) -> Iterator[LinearOperator]:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from engine.core import catalogue
-from engine.core.parts import LARGEST, MOST_LAYERS, SELDOM, BadField
+from engine.core.parts import LARGEST, MOST_LAYERS, SELDOM, BadField, LearnerKind
 from engine.core.texts import listed
 from engine.learners.schedule import AnySchedule
 from engine.learners.step_options import Clip, Decay, Noise
@@ -108,13 +108,24 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
 
     @property
+    def learner_kind(self) -> LearnerKind:
+        """Kind of learner, as its parts declare it: the solver, or the architecture before the rule."""
+        if self.solver is not None:
+            return self.solver.structure().learner_kind
+        assert self.architecture is not None, "a learner without a solver has one"
+        of_net = self.architecture.structure().learner_kind
+        if of_net != "by-rule":
+            return of_net
+        return "other" if self.update is None else self.update.structure().learner_kind
+
+    @property
     def plain_steps(self) -> bool:
         """Whether its steps are those of its update rule, with nothing added."""
         return all(getattr(self, name) is None for name in STEP_OPTIONS)
 
     def has_layer_rates(self, d: int) -> bool:
         """Whether layers have rates of their own for d features, by `layer_rates` or by the architecture."""
-        factors = {} if self.architecture is None else self.architecture.rate_factors(d)
+        factors = {} if self.architecture is None else self.architecture.layout(d).rate_factors
         return bool(self.layer_rates) or any(factor != 1 for factor in factors.values())
 
     def departure_from_lr(self, d: int) -> str | None:

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.core.activations import BENT, transfer
 from engine.core.lazy import torch
-from engine.core.parts import LARGEST
+from engine.core.parts import LARGEST, MOST
 from engine.measures import Index, Measure, MeasureNeeds, MeasureSchedule, Probe
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ class Cells(Measure, frozen=True, tag="cells"):
     @staticmethod
     def _along(probe: Probe, inputs: torch.Tensor) -> torch.Tensor:
         """How many units of every net are on [B, k] at some of the inputs [2, k]."""
-        layers = probe.architecture.affine_layers(probe.tensors)
-        (weights, biases), *above = [(weights.double(), offset.double()) for weights, offset in layers]
+        layers = probe.architecture.edges(probe.tensors, slice(None), MOST)
+        (weights, biases), *above = [(layer.weights.double(), layer.offsets.double()) for layer in layers]
         hidden = probe.architecture.structure().hidden_layers
         assert hidden is not None, "others are refused"
         signal = weights[:, :, :2] @ inputs.to(weights) + biases[:, :, None]

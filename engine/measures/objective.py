@@ -31,8 +31,12 @@ class Objective(Measure, frozen=True, tag="objective"):
         return batch * (2 * parameters + 3 * signals)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        net = probe.architecture
-        penalised = [probe.parameters[name] for name in net.penalised_layers]
-        squares = sum(tensor.double().square().flatten(1).sum(1) for tensor in penalised)
-        penalty = net.l2_penalty / (2 * net.outputs) * torch.as_tensor(squares)
-        return probe.value(OF_TRAINING) + probe.data.over_targets(penalty[None])[0]
+        net, loss = probe.architecture, probe.value(OF_TRAINING)
+        penalties = net.layout(probe.data.instances.d).l2_penalties
+        if not penalties:
+            return loss
+        squares = [
+            rate / (2 * net.outputs) * probe.parameters[name].double().square().flatten(1).sum(1)
+            for name, rate in penalties.items()
+        ]
+        return loss + probe.data.over_targets(torch.stack(squares).sum(0, keepdim=True))[0]

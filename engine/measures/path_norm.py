@@ -38,8 +38,8 @@ class PathNorm(Measure, frozen=True, tag="path-norm"):
         return 3 * batch * parameters
 
     def value(self, probe: Probe) -> torch.Tensor:
-        inputs = torch.arange(probe.data.instances.d, device=probe.data.labels.device)
-        layers = [layer.double().abs() for layer in probe.architecture.edges(probe.tensors, inputs, MOST)]
+        edges = probe.architecture.edges(probe.tensors, slice(None), MOST)
+        layers = [layer.weights.double().abs() for layer in edges]
         ones = torch.ones_like(layers[0][:, 0, :, None])
         paths = reduce(lambda below, layer: layer @ below, layers, ones)  # [N, outputs, 1]
         return probe.data.over_targets(paths.reshape(1, -1))[0]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from engine.core.activations import slope
 from engine.core.lazy import torch
+from engine.core.parts import MOST
 from engine.formulas import linear_pieces
 from engine.measures import Measure, MeasureNeeds, MeasureSchedule, Probe
 from engine.measures.cells import needs_bent_net
@@ -102,8 +103,8 @@ def slopes_of(probe: Probe) -> tuple[float, float]:
 def nets_of(probe: Probe) -> Iterator[linear_pieces.Layers]:
     """Weights and biases of every net."""
     layers = [
-        (weights.double().cpu().numpy(), biases.double().cpu().numpy())
-        for weights, biases in probe.architecture.affine_layers(probe.tensors)
+        (layer.weights.double().cpu().numpy(), layer.offsets.double().cpu().numpy())
+        for layer in probe.architecture.edges(probe.tensors, slice(None), MOST)
     ]
     for number in range(len(layers[0][0])):
         yield [(weights[number], biases[number]) for weights, biases in layers]

@@ -109,7 +109,7 @@ def _of_steps(update: Update, architecture: Architecture, sizes: Sizes) -> int:
     """
     structure = update.structure()
     held, drawn, trained = 0, 0, frozenset(architecture.layers)
-    for name, shape in architecture.shapes(sizes.d).items():
+    for name, shape in architecture.layout(sizes.d).shapes.items():
         if name in trained:
             inputs, outputs = shape[-1], math.prod(shape[:-1])
             held += matrix_numbers(update, inputs, outputs)

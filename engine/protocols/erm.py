@@ -79,7 +79,7 @@ class FreshModels(InPieces):
         assert learner.architecture is not None, "solvers are fitted by `Fits`"
         assert learner.update is not None, "solvers are fitted by `Fits`"
         nets = data.replicas * data.variants * data.targets // learner.architecture.outputs
-        together = max(1, NUMBERS // (nets * learner.architecture.size(data.instances.d)))
+        together = max(1, NUMBERS // (nets * learner.architecture.layout(data.instances.d).size))
         self._parts = [slice(first, first + together) for first in range(0, len(grid), together)]
         start = start_of(inputs)
         self._groups = [begin(grid[part], inputs, start) for part in self._parts]
@@ -156,7 +156,8 @@ class Group:
         last = int(grid[-1])
         self._instances, self._labels = data.instances.at(slice(0, last)), self._data.labels[:, :last]
         assert learner.update is not None, "solvers are fitted by `Fits`"
-        decays = learner.architecture is not None and learner.architecture.l2_penalty > 0
+        assert learner.architecture is not None, "Learner admits no other combination"
+        decays = learner.architecture.layout(data.instances.d).l2_penalty > 0
         narrowed = (
             self._instances.narrowed() if learner.update.structure().columnwise and not decays else None
         )

@@ -127,7 +127,7 @@ def _units(net: Parametrised, d: int) -> list[int]:
     one, two = (
         net.architecture.edges(first, torch.zeros(count, dtype=torch.int64), EVERY) for count in (1, 2)
     )
-    counts = ((low.shape[1], high.shape[1]) for low, high in zip(one, two, strict=True))
+    counts = ((low.weights.shape[1], high.weights.shape[1]) for low, high in zip(one, two, strict=True))
     return [d, *(low + (high - low) * (d - 1) for low, high in counts)]
 
 
@@ -138,7 +138,7 @@ def _keep(snapshots: Snapshots, hypothesis: Predictor, targets: int, d: int) -> 
         if not snapshots.units:
             snapshots.units = _units(hypothesis, d)
         layers = hypothesis.architecture.edges(first, torch.from_numpy(snapshots.inputs), UNITS)
-        snapshots.edges.append([layer[0].numpy().astype(np.float32) for layer in layers])
+        snapshots.edges.append([layer.weights[0].numpy().astype(np.float32) for layer in layers])
     weights = getattr(hypothesis, "weights", lambda: None)()
     if weights is not None:
         some = weights[: min(targets, MOST_TARGETS)][:, : len(snapshots.features)]

@@ -82,7 +82,7 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
     d = problem.matrix.shape()[1]
     if learner.update is not None and (reason := learner.update.refuses_features(d)):
         raise BadInput(f"{place}.update", reason)
-    if architecture is not None and (reason := architecture.refuses(d)):
+    if architecture is not None and (reason := architecture.layout(d).refusal):
         raise BadInput(f"{place}.architecture", reason)
     if architecture is not None:
         targets = problem.target.columns(problem.matrix)

@@ -35,7 +35,7 @@ def _bends(learner: Learner, experiment: Setup) -> str | None:
     assert architecture is not None, "Learner admits no other combination"
     if experiment.protocol.schedule().of_logarithm:
         return f"steps go along the logarithm of the loss of {name}, which is not linear in the labels"
-    if architecture.linear_layers(experiment.d) != 1:
+    if architecture.structure_at(experiment.d).linear_layers != 1:
         return f"{name} is not a single linear neuron but {architecture.kind}"
     if update.response(1) is None:
         return f"the steps of {update.kind} are not linear in the gradients of {name}"

@@ -35,7 +35,7 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
         return Verdict(True, f"{start.reason}, and the input layer stays as it is")
     if steps.invariant is False:
         return steps
-    if steps.invariant == "on this data" and learner.architecture.l2_penalty:
+    if steps.invariant == "on this data" and learner.architecture.layout(experiment.d).l2_penalty:
         reason = "the gradient of the penalty is another for every weight, and so is its rate"
         return Verdict(False, reason, SIGNED_PERMUTATIONS)
     return steps._replace(reason=f"{start.reason}, and {steps.reason}")
@@ -45,7 +45,7 @@ def _steps(update: Update, architecture: Architecture, experiment: Setup) -> Ver
     """The verdict about the steps of an update rule, with nothing added, on an architecture."""
     matrix = experiment.problem.matrix
     if (of_vectors := update.structure().invariance_of_vectors) is not None:
-        shapes = architecture.shapes(matrix.shape()[1])
+        shapes = architecture.layout(experiment.d).shapes
         if all(math.prod(shapes[name][:-1]) == 1 for name in architecture.layers):
             return of_vectors
     return update.invariance(matrix, experiment.protocol.schedule().single)

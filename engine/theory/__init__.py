@@ -402,7 +402,7 @@ def knows_unseen_labels(learner: Learner, experiment: Setup) -> Finding | None:
     if learner.rate_unit != "start-sharpness":
         return None
     architecture, d = learner.architecture, experiment.d
-    linear = architecture is not None and architecture.linear_layers(d) == 1
+    linear = architecture is not None and architecture.structure_at(d).linear_layers == 1
     if linear and experiment.loss.is_square:
         return None
     return Finding(False, f"the unit of the rate of {learner.name} is measured with the labels of all rows")
@@ -567,7 +567,7 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
     """
     name, architecture = learner.name, learner.architecture
     if architecture is not None:
-        if architecture.linear_layers(experiment.d) != 1:
+        if architecture.structure_at(experiment.d).linear_layers != 1:
             other = described(architecture)
             return Finding(False, f"it requires a single linear neuron, and {name} is {other}")
         if not architecture.structure().starts_at_zero and not any_start:

@@ -47,8 +47,8 @@ class ByDerivation(Line, frozen=True):
             return Finding(
                 False, f"it requires the G of half the mean square, {half}, which {name} does not have"
             )
-        own_rates = learner.has_layer_rates(experiment.d)
-        if net.l2_penalty or own_rates or not learner.plain_steps:
+        own_rates, penalty = learner.has_layer_rates(experiment.d), net.layout(experiment.d).l2_penalty
+        if penalty or own_rates or not learner.plain_steps:
             return Finding(
                 False, f"it requires plain steps without penalty, and {name} adds something to them"
             )

@@ -53,8 +53,11 @@ class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, net = learner.name, learner.architecture
-        d = experiment.d
-        is_neuron = net is not None and net.linear_layers(d) == 1 and net.structure().starts_at_zero
+        is_neuron = (
+            net is not None
+            and net.structure_at(experiment.d).linear_layers == 1
+            and net.structure().starts_at_zero
+        )
         if learner.update is None or not is_neuron:
             return Finding(False, f"it is about linear neurons trained from weights 0, and {name} is not one")
         return Finding(True, f"{name} can be compared with the constant prediction +1 on unseen rows")

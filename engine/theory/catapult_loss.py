@@ -59,7 +59,8 @@ class TwoLinearLayers(Line, frozen=True):
         assert update is not None, "descends() admits no other"
         if update.structure().stable_up_to != catapult.MONOTONE_BELOW:
             return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
-        if architecture.linear_layers(experiment.d) != 2 or architecture.l2_penalty:
+        linear_layers = architecture.structure_at(experiment.d).linear_layers
+        if linear_layers != 2 or architecture.layout(experiment.d).l2_penalty:
             return Finding(False, f"it requires a net of two linear layers without penalty, not {name}")
         return Finding(True, f"{name} is gradient descent on a net of two linear layers")
 

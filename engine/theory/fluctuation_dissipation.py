@@ -55,7 +55,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
         assert update is not None, "descends() admits no other"
         if update.structure().stable_up_to != catapult.MONOTONE_BELOW:
             return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
-        if architecture.l2_penalty or experiment.m > 1:
+        if architecture.layout(experiment.d).l2_penalty or experiment.m > 1:
             return Finding(False, f"it requires one net on one target without penalty, not {name} here")
         return Finding(True, f"{name} takes plain steps with one rate along the gradient of mini-batches")
 

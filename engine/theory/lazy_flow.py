@@ -47,9 +47,9 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
         name, architecture, update = learner.name, learner.architecture, learner.update
         if architecture is None or update is None or update.mirror is not EUCLIDEAN:
             return Finding(False, f"it requires gradient flow, which {name} does not follow")
-        if architecture.l2_penalty:
+        if architecture.layout(experiment.d).l2_penalty:
             return Finding(False, f"it requires the flow of the loss alone, and {name} has a penalty")
-        if architecture.kernel_at_start(experiment.d) is None:
+        if architecture.structure_at(experiment.d).kernel_at_start is None:
             what = "predictions 0 and a multiple of xᵀx̃ as its tangent kernel"
             return Finding(False, f"it requires a start with {what}, which {name} does not have")
         return Finding(True, f"{name} starts at 0 with a multiple of xᵀx̃ as its tangent kernel")
@@ -59,7 +59,7 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
         assert at.learner.architecture is not None, "binds() admits no solver"
         data = at.drawn.data
         rates = speeds_of(at.learner, data.instances.d)
-        parts = at.learner.architecture.kernel_at_start(data.instances.d)
+        parts = at.learner.architecture.structure_at(data.instances.d).kernel_at_start
         assert parts is not None, "binds() admits no other start"
         scale = sum(part * rates[layer] for layer, part in parts.items())
         rows = data.instances.rows.double().cpu().numpy()

@@ -62,7 +62,8 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
         if net is None or not net.structure().keeps_determinant:
             what = "a product of square matrices that start with a determinant above 0"
             return Finding(False, f"it requires {what}, and {name} is not one")
-        if update is None or update.mirror is not EUCLIDEAN or net.l2_penalty:
+        penalty = net.layout(experiment.d).l2_penalty
+        if update is None or update.mirror is not EUCLIDEAN or penalty:
             return Finding(False, f"it requires the gradient flow of the loss, which {name} does not follow")
         return Finding(True, f"{name} is a product of square matrices with determinant above 0")
 

@@ -26,7 +26,7 @@ class WithPenalty(OfOneNumber, frozen=True):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         found, net = super().binds(learner, experiment), learner.architecture
-        if found.holds and net is not None and not net.l2_penalty:
+        if found.holds and net is not None and not net.layout(experiment.d).l2_penalty:
             return Finding(False, f"it requires a penalty on the weights, and {learner.name} has none")
         return found
 
@@ -34,7 +34,7 @@ class WithPenalty(OfOneNumber, frozen=True):
         """What the best net reaches on the training rows of every replica; None where some are the same."""
         assert at.learner is not None, "a line per learner"
         assert at.learner.architecture is not None, "binds() admits no solver"
-        rate = at.learner.architecture.l2_penalty
+        rate = at.learner.architecture.layout(at.experiment.d).l2_penalty
         rows = int(at.k.max(initial=0))
         return [penalised(x, y, rate) if len(x) == rows else None for x, y in training_points(at)]
 

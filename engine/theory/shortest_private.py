@@ -35,8 +35,8 @@ class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is not None and learner.solver.kind != "lls":
             return Finding(False, f"requires weights that fit, and {learner.name} stops short of that")
-        penalised = learner.architecture is not None and learner.architecture.l2_penalty
-        if learner.decay is not None or penalised:
+        net = learner.architecture
+        if learner.decay is not None or (net is not None and net.layout(experiment.d).l2_penalty):
             return Finding(False, f"requires weights that fit, and those of {learner.name} are made small")
         return stays_in_span(learner, experiment, any_start=False)
 

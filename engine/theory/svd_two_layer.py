@@ -46,10 +46,11 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
             return Finding(False, f"it requires nets with two layers, and {learner.name} is {other}")
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
-        if architecture.layers_on_features(experiment.d) != 2:
+        declared = architecture.structure_at(experiment.d)
+        if 2 not in (declared.linear_layers, declared.layers_on_features):
             other = f"{learner.name} is {described(architecture)}"
             return Finding(False, f"it requires two fully connected linear layers, and {other}")
-        if architecture.l2_penalty:
+        if architecture.layout(experiment.d).l2_penalty:
             return Finding(
                 False, f"it requires steps along gradients of the loss, and {learner.name} has a penalty"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from engine.architectures import Architecture
+from engine.architectures import Architecture, with_penalty
 from engine.core.cost import root_of_curvature
 from engine.core.lazy import torch
 from engine.core.params import Params, per_member
@@ -57,6 +57,7 @@ class Descent:
             and architecture.structure().trains_weights
             and params["w"].numel() >= MANY
         )
+        self._l2_penalties = architecture.layout(instances.d).l2_penalties
         self._fixed = tensors
         self._params, self._state = self._begun(params)
         speeds = speeds_of(learner, instances.d)
@@ -159,7 +160,7 @@ class Descent:
             params, state = self._multiplied(instances, slope)
         else:
             gradients = self._architecture.gradient(self.tensors, instances, slope)
-            gradients = self._architecture.penalised(self._params, gradients)
+            gradients = with_penalty(self._l2_penalties, self._params, gradients)
             state = self._observed(instances, labels, shares)
             if self._options is None:
                 params, state = self._update.step(self._params, gradients, self._rates, state)
@@ -275,7 +276,7 @@ def speeds_of(learner: Learner, d: int) -> dict[str, float]:
     """What multiplies the rate of every trained tensor, for d features: its layer's own rate, and the
     architecture's."""
     assert learner.architecture is not None, "solvers have no layers"
-    factors = learner.architecture.rate_factors(d)
+    factors = learner.architecture.layout(d).rate_factors
     return {
         name: factors.get(name, 1.0) * learner.layer_rates.get(name, 1.0)
         for name in learner.architecture.layers

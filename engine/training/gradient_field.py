@@ -8,7 +8,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.architectures import Architecture
+from engine.architectures import Architecture, with_penalty
 from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.params import Params
@@ -39,6 +39,7 @@ class GradientField:
         """From dual weights and fixed tensors [N, …], with instances [1, n, d] and labels [N·outputs, n]."""
         self._architecture, self._mirror, self._fixed = architecture, mirror, fixed
         self._instances, self._labels, self._loss = instances, labels, loss
+        self._l2_penalties = architecture.layout(instances.d).l2_penalties
         self._shapes = {name: theta.shape for name, theta in dual.items()}
         self._nets = len(next(iter(dual.values())))
         sizes = [shape.numel() for shape in self._shapes.values()]
@@ -52,7 +53,7 @@ class GradientField:
         """dθ/dt [P] at dual weights [P]."""
         tensors = self._tensors(place)
         gradients = self._architecture.gradient(tensors, self._instances, self._slopes)
-        gradients = self._architecture.penalised(tensors, gradients)
+        gradients = with_penalty(self._l2_penalties, tensors, gradients)
         return -self._speeds * _joined({name: gradients[name] for name in self._shapes})
 
     def weights(self, places: Floats) -> Params:

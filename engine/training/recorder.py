@@ -241,7 +241,8 @@ def _signal_weights(hypothesis: Weighted) -> torch.Tensor | None:
     """The vectors w [B, d] with predictions f(xᵀw), whatever f is, or None if there are none."""
     weights = hypothesis.weights()
     if weights is None and isinstance(hypothesis, Parametrised):
-        return hypothesis.architecture.signal_weights(hypothesis.tensors)
+        edges = hypothesis.architecture.edges(hypothesis.tensors, slice(None), 1)
+        return edges[0].weights.flatten(0, 1) if len(edges) == 1 else None
     return weights
 
 

@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 
 from hadamard_tui.charts.look import Look
-from hadamard_tui.running.beside import Beside
 from hadamard_tui.running.guesses import scored
+from hadamard_tui.running.retraining import Retraining
 from hadamard_tui.running.viewed import Viewed
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         shown: how far along the x-axis the run is shown.
         place: where the playhead stands, at most `shown`.
         predictions: claims and guesses, and how they came out.
-        beside: what trains once more beside the run for panels.
+        retraining: workers that train the learners again for panels.
         where: which point of the axes it is, in words; nothing where there are no axes.
     """
 
@@ -58,7 +58,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     place: float
     chart_options: ChartOptions
     predictions: PanelPredictions = PanelPredictions()
-    beside: Beside = Beside()
+    retraining: Retraining = msgspec.field(default_factory=Retraining)
     where: str = ""
     views: Viewed = msgspec.field(default_factory=Viewed)
 

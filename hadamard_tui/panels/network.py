@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 def show(context: PanelContext) -> Nets | Text:
     """The nets of all learners that have one, as far as they were trained once more."""
-    looking = context.beside.looking
-    if looking is None:
+    snapshots = context.retraining.snapshots
+    if snapshots is None:
         return nothing("Nets are drawn once the run has finished: the learners train once more for it.")
     curves = sorted(context.trace.curves, key=lambda curve: curve is not context.curve)
     nets = []
     for curve in curves:
-        found = looking.found.get(curve.learner)
+        found = snapshots.found.get(curve.learner)
         if curve.best and found is not None and (net := _net(context, curve, found)) is not None:
             nets.append(net)
     at = f"{context.trace.x_label} = {context.trace.clocks_at(context.place)[_clock(context)]:g}"
     if nets:
         return Nets(f"Nets, {at}", nets)
-    reasons = "\n".join(f"{name}: {reason}." for name, reason in looking.reasons.items())
+    reasons = "\n".join(f"{name}: {reason}." for name, reason in snapshots.reasons.items())
     return nothing(reasons or "The learners train once more, for their nets to be drawn …")
 
 

@@ -25,14 +25,14 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 def show(context: PanelContext) -> HeatMap | Text:
     """The weights at the place, of targets and features as far as they are kept."""
-    looking, curve = context.beside.looking, context.curve
-    if looking is None:
+    snapshots, curve = context.retraining.snapshots, context.curve
+    if snapshots is None:
         return nothing(
             "Weights across targets are drawn once the run has finished: it trains once more for it."
         )
-    found = looking.found.get(curve.learner)
+    found = snapshots.found.get(curve.learner)
     if found is None:
-        reason = looking.reasons.get(curve.learner)
+        reason = snapshots.reasons.get(curve.learner)
         return nothing(f"{curve.name} trains once more …" if reason is None else f"{curve.name}: {reason}.")
     record = found.at(context.place)
     if record is None or record >= len(found.weights):

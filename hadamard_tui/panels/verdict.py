@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
+from hadamard_tui.charts.contrast import legible
 from hadamard_tui.charts.series_builder import RESPECT_STYLES, colour_of, letter_of
 from hadamard_tui.panels.panel import Panel
 
@@ -24,13 +25,13 @@ def show(context: PanelContext) -> Text:
 
 
 def _learner(context: PanelContext, curve: Curve) -> Text:
-    drawn, measuring = context.loss.view.curve(curve.name), context.beside.measuring
+    drawn, certificates = context.loss.view.curve(curve.name), context.retraining.certificates
     name = f"{letter_of(drawn)} {curve.name}".strip()
-    text = Text.assemble((name, f"bold {colour_of(drawn)}"), "\n")
+    text = Text.assemble((name, f"bold {legible(colour_of(drawn))}"), "\n")
     text.append("  structure  ", "dim").append(f"{curve.verdict.sentence}\n")
-    text.append("  measured   ", "dim").append_text(_measured(measuring, curve.learner)).append("\n")
+    text.append("  measured   ", "dim").append_text(_measured(certificates, curve.learner)).append("\n")
     bounds = [line for line in context.loss.view.lines if not line.curve and curve.learner in line.applies_to]
-    judged = measuring.judged.get(curve.learner) if measuring is not None else None
+    judged = certificates.judged.get(curve.learner) if certificates is not None else None
     respects = {one.bound: one for one in judged.bounds} if judged is not None and curve.best else {}
     for bound in bounds:
         text.append(f"  {bound.called}  ", "dim").append_text(_here(context, drawn, bound))
@@ -48,18 +49,18 @@ def _learner(context: PanelContext, curve: Curve) -> Text:
     return text
 
 
-def _measured(measuring: CertificateWorker | None, learner: str) -> Text:
+def _measured(certificates: CertificateWorker | None, learner: str) -> Text:
     """The certificate, or where it stands."""
-    if measuring is None:
+    if certificates is None:
         return Text("once the run has finished", "italic")
-    if learner in measuring.failed:
-        return Text(f"failed: {measuring.failed[learner]}", "bold red")
-    judged = measuring.judged.get(learner)
-    if judged is None and measuring.stopped:
+    if learner in certificates.failed:
+        return Text(f"failed: {certificates.failed[learner]}", "bold red")
+    judged = certificates.judged.get(learner)
+    if judged is None and certificates.stopped:
         return Text("not measured: it was stopped; choose the panel again to measure", "italic")
     if judged is None:
-        at_work = measuring.at == learner
-        return Text(f"measuring … {measuring.percent} %" if at_work else "waiting its turn", "italic")
+        at_work = certificates.at == learner
+        return Text(f"measuring … {certificates.percent} %" if at_work else "waiting its turn", "italic")
     text = Text(f"{judged.measurement}\n  invariant  {judged.answer}")
     if judged.conflict:
         text.append(f"\n  ✗ DISAGREE: {judged.conflict}", "bold red")

@@ -73,6 +73,10 @@ class Playback:
         self.replaying, self.moved = False, True
         self._head = max(record, 0) if record < self.shown else None
 
+    def move(self, records: int) -> None:
+        """Move the playhead by so many records, back if negative."""
+        self.seek(min(max(self.place + records, 0), self.last))
+
     def replay(self) -> None:
         """Play from the playhead, from the start if it has nowhere to go, or hold it."""
         if self._head is None:

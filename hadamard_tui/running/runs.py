@@ -92,7 +92,7 @@ class Runs:
         wants to come to an end.
         """
         assert session.trace is not None, "a run that has ended has a trace"
-        assert session.results is not None, "a sweep begins before it ends"
+        assert session.point.results is not None, "a sweep begins before it ends"
         if (run := self.of(session.trace)) is not None:
             return run
         last = self.kept[-1] if self.kept else None
@@ -106,7 +106,7 @@ class Runs:
             self._count -= 1
         self._count += 1
         views = Viewed(session.letters)
-        run = Kept(f"run {self._count}", session, session.trace, session.results, views=views)
+        run = Kept(f"run {self._count}", session, session.trace, session.point.results, views=views)
         self.kept.append(run)
         return run
 

@@ -23,7 +23,6 @@ from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.panels.context import PanelContext, PanelPredictions
 from hadamard_tui.panels.weights import target_feature
-from hadamard_tui.running.beside import Beside
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.screens.comparing import Comparing
 from hadamard_tui.screens.modal import StyledOnce
@@ -97,7 +96,6 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         super().__init__(editable, Pace(left.pace, left.unlimited))
         self._rate = rate or FrameRate(Config().fps)
         self._autorun, self._left, self.chart_options = autorun, left, left.chart
-        self._painted = False
         self._frames = Frames(self._rate.most)
         self._next_frame: asyncio.TimerHandle | None = None
         self._frames_due = STILL
@@ -133,15 +131,8 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         self._pick(min(self._left.learner, len(self._editable.learners) - 1))
         self._forget()
         self._frame()
-        self.call_after_refresh(self._colour_learners)
         if self._autorun:
             self.call_after_refresh(self.action_run)
-
-    def _colour_learners(self) -> None:
-        """Show in the empty table what bounds say of the learners: the first paint does not wait for it."""
-        self._painted = True
-        if self.session is None:
-            self.show_set_up()
 
     def on_resize(self, event: events.Resize) -> None:
         width, height = event.size
@@ -290,7 +281,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         is_moving = self._frames_due > 0 or (session is not None and session.is_moving)
         spent = time.thread_time()
         drawing, self._spent = spent - self._spent, spent
-        beside_engine = session is not None and session.computing
+        beside_engine = session is not None and session.engine_time.is_counting
         is_free = self._rate.adapt(line_of(self.app), drawing if beside_engine else 0.0)
         if is_free:
             self._frames_due = max(0, self._frames_due - 1)
@@ -336,9 +327,9 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
     def _show(self, session: Session, context: PanelContext) -> None:
         stage = self.query_one(Stage)
         if stage.panel is verdict.PANEL:
-            session.measure(context.curve.learner)
+            session.retraining.measure_certificates(context.curve.learner)
         if stage.panel is not None and stage.panel.looks_inside:
-            session.look_inside(context.curve.learner, target_feature(session.experiment))
+            session.retraining.take_snapshots(context.curve.learner, target_feature(session.experiment))
         if session.playback.replaying:
             self._follow()
         look, refused = self.picture_of(session)
@@ -370,12 +361,12 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             session.experiment,
             trace,
             self._curve(trace),
-            session.x_at(session.shown),
-            session.x_at(session.place),
+            session.point.x_at(session.playback.shown),
+            session.point.x_at(session.playback.place),
             self.options_of_panels,
             predictions,
-            Beside(session.measuring, session.looking),
-            session.where,
+            session.retraining,
+            session.point.label,
             session.views,
         )
 
@@ -386,8 +377,8 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         experiment = self._editable.experiment
         title, error = experiment.title or "Your own experiment", self._editable.error
         refused = "" if error is None else f"The set-up was changed and cannot run: {error}"
-        letters, classes = self._editable.running_letters, self._editable.classes if self._painted else {}
-        self.query_one(Stage).clear(title, letters, classes, drawn(experiment), refused)
+        letters, kinds = self._editable.running_letters, self._editable.kind_places
+        self.query_one(Stage).clear(title, letters, kinds, drawn(experiment), refused)
         self.query_one(Story).show(None, experiment, list(self._editable.left_out.values()))
         self._list_runs()
         self.call_after_refresh(self._dim_panels)  # for which the first paint does not wait

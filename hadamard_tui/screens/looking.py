@@ -21,6 +21,7 @@ from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import HEAT, PanelView, Stage
 
 if TYPE_CHECKING:
+    from engine.pictures.view import View
     from hadamard_tui.charts.look import Look
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.panels.panel import Remedy
@@ -52,13 +53,12 @@ class Looking(Running):
         """The same once there is a trace, and why the chosen picture cannot be drawn."""
         number, trace = self.query_one(Stage).picture, session.trace
         try:
-            pinned = self.runs.views(trace, session.picture(number), whole=number > 0)
+            pinned = self.runs.views(trace, session.point.picture(number), whole=number > 0)
             self._say_what_is_not_drawn()
-            before = None if self.ghost is None or self._is_pinned(self.ghost) else self.ghost
-            ghost = None if before is None else before.view(number)
+            ghost = self._ghost_view(number)
             return session.look(number, self.chart_options, pinned, self._cursor, self._height, ghost), ""
         except BadInput as error:
-            pinned = self.runs.views(trace, session.picture(0), whole=False)
+            pinned = self.runs.views(trace, session.point.picture(0), whole=False)
             return session.look(0, self.chart_options, pinned), str(error)
 
     def _say_what_is_not_drawn(self) -> None:
@@ -68,9 +68,15 @@ class Looking(Running):
                 self._incomplete.append(run)
                 self.notify(f"{run.name} is pinned and not drawn: {run.missing}", severity="warning")
 
-    def _is_pinned(self, session: Session) -> bool:
-        """Whether a run is drawn as a pinned one anyway."""
-        return any(run.trace is session.trace for run in self.runs.pinned)
+    def _ghost_view(self, number: int) -> View | None:
+        """A picture of the run before; None where it has no such picture, or is drawn as a pinned run."""
+        ghost = self.ghost
+        if ghost is None or ghost.trace is None or any(run.trace is ghost.trace for run in self.runs.pinned):
+            return None
+        try:
+            return ghost.look(number).view
+        except (BadInput, IndexError):
+            return None
 
     @property
     def options_of_panels(self) -> ChartOptions:
@@ -145,7 +151,7 @@ class Looking(Running):
         if look.view.heats:
             self.query_one(f"#{HEAT}", HeatMapView).action_move(places, 0)
         elif along_records(look.view):
-            session.move(places)
+            session.playback.move(places)
         elif look.x is not None:
             here = int(np.searchsorted(look.view.known_places, look.x))
             self._cursor = float(
@@ -159,7 +165,7 @@ class Looking(Running):
         if session is None or look is None:
             return
         if along_records(look.view):
-            session.go(session.playback.last if to_the_end else 0)
+            session.playback.seek(session.playback.last if to_the_end else 0)
         elif len(look.view.known_places):
             self._cursor = float(look.view.known_places[-1 if to_the_end else 0])
         self._follow()
@@ -181,11 +187,11 @@ class Looking(Running):
             not self.query_one(Stage).is_of_picture(event.chart)
             or look.view.picture.x == look.view.axes.clock
         ):
-            session.seek(event.x, log)
+            session.playback.seek(session.point.record_at(event.x, log))
         elif not along_records(look.view):
             self._cursor = look.nearest(event.x) if len(look.view.known_places) else None
         elif (clock := look.clock_at(event.x)) is not None:
-            session.seek(clock)
+            session.playback.seek(session.point.record_at(clock))
         self._follow()
 
     @on(HeatMapView.Pointed)
@@ -266,7 +272,7 @@ class Looking(Running):
         if session is None or session.trace is None:
             stage.announce()
         elif stage.panel is verdict.PANEL:
-            session.measure(self._curve(session.trace).learner, again=True)
+            session.retraining.measure_certificates(self._curve(session.trace).learner, again=True)
 
     def action_remedy(self) -> None:
         """Change the set-up so that the panel in sight has something to show, and run it again."""

@@ -261,8 +261,8 @@ def divergence_message(diverged: Diverged, session: Session) -> str:
     """Who diverged or lost accuracy where, and who goes on."""
     experiment = session.experiment
     who, where = diverged.learner, f"at {experiment.protocol.clock} = {diverged.x:g}"
-    if session.where:
-        where += f", {session.where}"
+    if session.point.label:
+        where += f", {session.point.label}"
     others = "; the others go on" if len(experiment.learners) > 1 else ""
     why = "" if diverged.fate == DIVERGED else f". Accuracy: {WHY_INACCURATE}"
     if diverged.of == 1:

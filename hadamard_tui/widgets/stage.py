@@ -35,8 +35,8 @@ from hadamard_tui.widgets.table_note import TableNote
 from hadamard_tui.widgets.tabs import Tabs
 
 if TYPE_CHECKING:
+    from engine.learners.kind_place import KindPlace
     from engine.pictures.picture import Picture
-    from engine.pictures.view import BoundClass
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.look import Look
     from hadamard_tui.panels.context import PanelContext
@@ -284,14 +284,14 @@ class Stage(Vertical):
 
         `instead` is said in the place of the caption.
         """
-        measuring, looking = context.beside.measuring, context.beside.looking
+        certificates, snapshots = context.retraining.certificates, context.retraining.snapshots
         caption, grid = self.query_one(Caption), self.query_one(MultiplesView)
         state = (
             (self.picture, grid.room if look.options.multiples else 0),
             (look, refused, instead),
             (context.trace, context.curve, min(curve.length for curve in context.trace.curves)),
-            (context.predictions.outcomes is None, None if measuring is None else measuring.state),
-            None if looking is None else looking.state,
+            (context.predictions.outcomes is None, None if certificates is None else certificates.state),
+            None if snapshots is None else snapshots.state,
         )
         if state == self._drawn:
             return
@@ -327,13 +327,13 @@ class Stage(Vertical):
         self,
         title: str,
         learners: Mapping[str, int],
-        classes: Mapping[str, BoundClass | None],
+        kind_places: Mapping[str, KindPlace],
         pictures: Sequence[Picture] = (),
         refused: str = "",
     ) -> None:
         """Show what a run would show, or why there cannot be one.
 
-        `learners` are their numbers by name, for letters and colours, `classes` what is known of bounds.
+        `learners` are their numbers by name, for letters, `kind_places` their kinds, for colours.
         """
         self._drawn = None
         self.offer_pictures(pictures)
@@ -344,7 +344,7 @@ class Stage(Vertical):
         chart.clear()
         self.query_one(Caption).say("")
         self.query_one(TableNote).say("")
-        self.query_one(Scoreboard).name_learners(learners, classes)
+        self.query_one(Scoreboard).name_learners(learners, kind_places)
         self.announce()
 
     def announce(self) -> None:

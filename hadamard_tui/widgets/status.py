@@ -111,7 +111,9 @@ def _forms(
             [said, todo, facts.short, hint],
         ]
     else:
-        pace_shown = f"  shown {session.playback.describe()}" if session.last and not session.over else ""
+        pace_shown = (
+            f"  shown {session.playback.describe()}" if session.point.last and not session.over else ""
+        )
         longest = [[said, todo, where, facts.long, (pace_shown, "dim")], [said, todo, where, facts.long]]
     return [
         *longest,
@@ -135,11 +137,11 @@ def _points(session: Session | None, is_named: bool) -> tuple[str, str, str]:
 
     By its number alone if where the numbers are names it.
     """
-    if session is None or not session.count:
+    if session is None or not session.point.count:
         return "", "", ""
-    where, count, left = session.where, session.count, session.remaining
+    where, count, left = session.point.label, session.point.count, session.engine_time.remaining
     brief, left = where.replace(" = ", "=").replace(", ", ","), f", {left}" if left else ""
-    skipped = f", {session.skipped}" if session.skipped else ""
+    skipped = f", {session.point.skipped}" if session.point.skipped else ""
     numbered = f"(point {count.replace('/', ' of ')}{skipped}{left})"
     number = f" {count}{left}"
     if is_named:
@@ -182,10 +184,12 @@ class _Facts:
         device, speed, x, of, along_axis = experiment.run.device, 0.0, "–", "", False
         numbers: tuple[str, ...] = NOT_YET
         self.names_point = False
-        clock, last = experiment.protocol.clock, editable.last if session is None else session.last
+        clock, last = experiment.protocol.clock, editable.last if session is None else session.point.last
         if session is not None and (trace := session.trace) is not None:
-            place, shown = session.x_at(session.place), session.x_at(session.shown)
-            device, speed = _computed(trace, learner), session.speed
+            point, playback = session.point, session.playback
+            place, shown = point.x_at(playback.place), point.x_at(playback.shown)
+            device = _computed(trace, learner)
+            speed = session.engine_time.speed(point.x_at(max(trace.frontier, 0)))
             x = number(place)
             of = f" of {number(shown)} shown" if place < shown < last else ""
             seen = look or session.look()
@@ -223,8 +227,8 @@ def _computed(trace: Trace, learner: str) -> str:
 def _of_point(session: Session, look: Look) -> str:
     """The point shown, without the axes that split curves, where it is at the place of the numbers."""
     apart = [symbol(name, look.view.axes.words) for name in look.view.picture.split_by]
-    named = [part for part in session.where.split(", ") if part.partition(" = ")[0] not in apart]
-    at_x = look.shown_at is not None and look.view.x_of(look.point, session.last) == look.shown_at
+    named = [part for part in session.point.label.split(", ") if part.partition(" = ")[0] not in apart]
+    at_x = look.shown_at is not None and look.view.x_of(look.point, session.point.last) == look.shown_at
     is_there = at_x and look.y in (None, look.view.y_of(look.point))
     return ", ".join(named) if is_there or {*look.shown_at_in_words.split(", ")} <= {*named} else ""
 

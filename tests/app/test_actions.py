@@ -54,7 +54,7 @@ class Trial:
 
 
 def place(app: HadamardApp) -> float:
-    return session_of(app).place
+    return session_of(app).playback.place
 
 
 def pace(app: HadamardApp) -> Pace:
@@ -176,9 +176,14 @@ def those_of_one_app() -> list[Any]:
         like = (RUN in trial.first, trial.size, trial.tour, trial.replicas, str(trial.pictures))
         groups.setdefault(action.id if trial.alone else like, []).append(action)
     return [
-        pytest.param(actions, marks=[pytest.mark.slow] * (len(actions) > MOST_QUICK), id=actions[0].id)
+        pytest.param(actions, marks=[] if is_quick(actions) else [pytest.mark.slow], id=actions[0].id)
         for actions in groups.values()
     ]
+
+
+def is_quick(actions: list[Action]) -> bool:
+    """Whether trying the actions takes less than half a second: few, and none on a run."""
+    return len(actions) <= MOST_QUICK and not any(RUN in TRIALS[action.id].first for action in actions)
 
 
 async def prepare(pilot: Pilot[None], app: HadamardApp, first: tuple[str, ...]) -> None:
@@ -256,6 +261,7 @@ async def test_the_palette_and_the_help_page_have_every_action(app: HadamardApp)
 
 
 @pytest.mark.set_up("filled")
+@pytest.mark.slow
 async def test_keys_of_the_configuration_replace_the_usual_ones(editable: EditableExperiment):
     app = HadamardApp(editable, config=Config(keys={"run": "f5", "quit": "ctrl+x", "add_learner": "f6"}))
     async with opened(app, WIDE) as pilot:
@@ -276,6 +282,7 @@ async def test_keys_of_the_configuration_replace_the_usual_ones(editable: Editab
 
 @pytest.mark.set_up("filled")
 @pytest.mark.parametrize(("size", "opens"), [((80, 24), "s opens the set-up, tab"), (WIDE, "follows: tab")])
+@pytest.mark.slow
 async def test_a_message_that_is_in_sight_is_not_shown_again_and_its_keys_lead_to_a_number(
     editable: EditableExperiment, size: tuple[int, int], opens: str
 ):

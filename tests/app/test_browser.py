@@ -112,6 +112,7 @@ def standing(options: OptionList) -> str | None:
     return None if options.highlighted is None else options.get_option_at_index(options.highlighted).id
 
 
+@pytest.mark.slow
 async def test_what_is_typed_filters_the_list_and_enter_opens_without_a_run(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         options = await browse(app, pilot)
@@ -154,6 +155,7 @@ async def test_a_list_that_is_read_when_its_page_goes_is_not_missed(app: Hadamar
         assert app.failure is None
 
 
+@pytest.mark.slow
 async def test_the_keys_of_vi_move_in_the_list_and_others_of_the_configuration_too(
     editable: EditableExperiment,
 ):
@@ -177,6 +179,7 @@ async def test_the_keys_of_vi_move_in_the_list_and_others_of_the_configuration_t
 
 
 @pytest.mark.set_up("filled")
+@pytest.mark.slow
 async def test_the_field_of_the_preset_opens_the_list_with_the_letter_that_is_typed(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         app.laboratory.query_one("#preset", Choice).focus()

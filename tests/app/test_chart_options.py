@@ -68,12 +68,13 @@ async def test_a_panel_with_negative_values_stays_linear_and_says_so(app: Hadama
         await until(pilot, lambda: "y stays linear: weights may be negative" in screen_text(app))
 
 
+@pytest.mark.slow
 async def test_a_zoom_outlives_refreshes_and_follows_the_playhead(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("z")
         assert app.laboratory.chart_options.window is None  # nothing to zoom into yet
         await pilot.press("r")
-        await until(pilot, lambda: session_of(app).shown >= 4)
+        await until(pilot, lambda: session_of(app).playback.shown >= 4)
         await pilot.press("z")
         window = app.laboratory.chart_options.window
         assert window is not None

@@ -7,10 +7,8 @@ from types import SimpleNamespace
 import pytest
 from textual.widgets import Input, OptionList
 
-from engine.pictures.view import BoundClass
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.series_builder import colour
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running import runs as runs_module
@@ -55,13 +53,11 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
         chart = app.laboratory.query_one("#loss", ChartView)
         await until(pilot, lambda: any(one.mark == "a" for one in chart.shown[0]))
         shown = {one.mark: one for one in chart.shown[0] if one.mark}
-        classes: list[BoundClass] = ["bound", "bound", "free", "free", "free"]
         for learner, letter in enumerate("ABCDE"):
             now, pinned = shown[letter], shown[letter.lower()]
-            assert pinned.style != now.style == "solid"
-            assert [pinned.colour, now.colour] == [
-                colour(learner, classes[learner], pinned) for pinned in (True, False)
-            ]
+            assert pinned.style == "dash-dot"
+            assert now.style == ("long" if letter in "AB" else "solid"), "bounds bind A and B"
+            assert pinned.colour == now.colour
             assert (pinned.y == first.trace.curves[learner].mean("loss")).all()
         assert any(one.name.startswith("run 1") for one in chart.shown[0])
         await until(pilot, lambda: "EGU update.lr 0.15 → 0.05" in told(app)[-1])
@@ -102,6 +98,7 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
+@pytest.mark.slow
 async def test_on_smaller_screens_the_list_of_runs_is_a_drawer(app: HadamardApp, size: tuple[int, int]):
     async with opened(app, size) as pilot:
         await finished(app, pilot)
@@ -117,6 +114,7 @@ OF_LOSS = [{"x": "size", "measure": "loss", "read": {"first_below": 0.5}}]
 OF_ERROR = [{"x": "size", "measure": "error", "read": {"first_below": 0.2}}]
 
 
+@pytest.mark.slow
 async def test_a_pinned_sweep_from_the_cache_says_why_it_is_not_drawn_with_another_measure():
     sweep = presets.document("hadamard-128", ["run.device=cpu", "run.replicas=2"])
     sweep |= {"axes": [{"name": "size", "values": [4, 8]}], "pictures": OF_LOSS, "claims": []}
@@ -139,7 +137,7 @@ async def test_a_pinned_sweep_from_the_cache_says_why_it_is_not_drawn_with_anoth
 async def test_a_run_under_way_is_not_pinned_and_a_halted_one_is(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
-        await until(pilot, lambda: session_of(app).shown >= 1)
+        await until(pilot, lambda: session_of(app).playback.shown >= 1)
         await pilot.press("c")
         assert not app.laboratory.runs.pinned
         await pilot.press("h", "c")
@@ -202,6 +200,7 @@ def test_learners_that_came_and_went_are_told():
     assert differences(one.document, PRESET) == ["without GD 2"]
 
 
+@pytest.mark.slow
 async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         laboratory = app.laboratory
@@ -237,8 +236,8 @@ async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: Hada
 
 def test_too_many_runs_drop_the_oldest_that_is_not_pinned(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(runs_module, "MOST_RUNS", 2)
-    results = SimpleNamespace(traces={})
-    sessions = [SimpleNamespace(trace=object(), results=results, at_once=False, letters={}) for _ in range(5)]
+    point = SimpleNamespace(results=SimpleNamespace(traces={}))
+    sessions = [SimpleNamespace(trace=object(), point=point, at_once=False, letters={}) for _ in range(5)]
     runs = runs_module.Runs()
     for session in sessions:
         runs.keep(session)  # type: ignore[arg-type]
@@ -249,9 +248,9 @@ def test_too_many_runs_drop_the_oldest_that_is_not_pinned(monkeypatch: pytest.Mo
 
 
 def test_of_steps_of_a_number_the_last_run_is_kept():
-    results = SimpleNamespace(traces={})
+    point = SimpleNamespace(results=SimpleNamespace(traces={}))
     steps = [
-        SimpleNamespace(trace=object(), results=results, at_once=at_once, letters={})
+        SimpleNamespace(trace=object(), point=point, at_once=at_once, letters={})
         for at_once in (False, True, True, True)
     ]
     runs = runs_module.Runs()
@@ -261,6 +260,7 @@ def test_of_steps_of_a_number_the_last_run_is_kept():
     assert runs.kept[-1].session is steps[-1]
 
 
+@pytest.mark.slow
 async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_what_is_pinned(
     app: HadamardApp,
 ):
@@ -278,6 +278,7 @@ async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_
         await until(pilot, lambda: "c pins or unpins" in screen_text(app))
 
 
+@pytest.mark.slow
 async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(app: HadamardApp):
     async with opened(app, HUGE) as pilot:
         for lr in (0.05, 0.1, 0.2):
@@ -296,6 +297,7 @@ async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(ap
         await until(pilot, lambda: session_of(app).trace is second.trace)
 
 
+@pytest.mark.slow
 async def test_a_run_that_is_put_up_again_has_its_own_pictures(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         laboratory = app.laboratory

@@ -42,6 +42,7 @@ def of_file(tmp_path: Path) -> HadamardApp:
 
 @pytest.mark.drawn
 @pytest.mark.parametrize("size", [SMALL, WIDE])
+@pytest.mark.slow
 async def test_the_screen_says_how_a_file_was_read_before_and_after_a_run(
     of_file: HadamardApp, size: tuple[int, int]
 ) -> None:

@@ -235,6 +235,7 @@ async def test_a_picture_of_the_screen_is_whole_or_not_there(
     assert picture.read_text().rstrip().endswith("</svg>")
 
 
+@pytest.mark.slow
 async def test_a_picture_of_the_screen_has_nothing_on_it_that_is_told_for_a_while(
     editable: EditableExperiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,6 +95,7 @@ async def test_a_term_leads_to_what_it_means_before_it_leads_to_presets(app: Had
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
+@pytest.mark.slow
 async def test_every_panel_is_found_by_its_name_and_chosen_there(app: HadamardApp, panel: Panel):
     async with opened(app, WIDE):
         provider = ActionProvider(SimpleNamespace(app=app))  # type: ignore[arg-type]

@@ -35,6 +35,7 @@ def test_a_rate_that_hardly_changes_is_told_as_before():
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
+@pytest.mark.slow
 async def test_a_run_moves_nothing_on_the_screen(app: HadamardApp, size: tuple[int, int]):
     """Where everything stands is laid out anew for no record: that takes longer than to draw its curves."""
     async with opened(app, size) as pilot:
@@ -51,6 +52,7 @@ async def test_a_run_moves_nothing_on_the_screen(app: HadamardApp, size: tuple[i
         await until(pilot, lambda: laid_out)
 
 
+@pytest.mark.slow
 async def test_what_a_key_changes_is_drawn_before_the_next_frame_is_due(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):

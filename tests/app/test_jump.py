@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Button
 
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.charts.contrast import contrast
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.looks.themes import LOOKS
 from hadamard_tui.panels import ABOUT
@@ -27,7 +28,6 @@ from hadamard_tui.widgets.tabs import Tabs
 
 from .conftest import SMALL, WIDE, opened, settled, until
 from .test_actions import RUN, prepare
-from .test_looks import contrast
 from .test_runs import screen_text, session_of
 
 pytestmark = pytest.mark.set_up("empty")
@@ -49,14 +49,19 @@ STATES = {
 FILLED = ("80x24, set-up", "120x40", "200x60")
 
 
-def with_fields(state: str) -> tuple[pytest.MarkDecorator, ...]:
+QUICK = ("80x24", "120x40", "120x40, words")
+"""States that are tried while working; the others need a run on a small or a large screen."""
+
+
+def marks(state: str) -> list[pytest.MarkDecorator]:
     """The fields of the set-up have labels, too, in one state of every shape of the screen."""
-    return (pytest.mark.set_up("filled"),) if state in FILLED else ()
+    filled = [pytest.mark.set_up("filled")] if state in FILLED else []
+    return filled if state in QUICK else [*filled, pytest.mark.slow]
 
 
 states = pytest.mark.parametrize(
     ("size", "first"),
-    [pytest.param(*words, id=state, marks=with_fields(state)) for state, words in STATES.items()],
+    [pytest.param(*words, id=state, marks=marks(state)) for state, words in STATES.items()],
 )
 
 
@@ -126,7 +131,7 @@ def tried(spots: dict[str, Spot]) -> dict[str, Spot]:
 @pytest.mark.parametrize(
     "state",
     [
-        pytest.param(state, marks=with_fields(state))
+        pytest.param(state, marks=marks(state))
         for state in (STATES if crossing.whole else ("80x24, set-up", "80x24, runs", "120x40, words"))
     ],
 )
@@ -186,19 +191,20 @@ async def test_labels_are_clicked_too_and_a_click_beside_them_ends_it(app: Hadam
         assert app.focused is table
 
 
+@pytest.mark.slow
 async def test_a_run_goes_on_below_and_labels_follow_what_is_in_sight(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         for _ in range(3):
             await pilot.press("minus")  # slowly, so that it is still under way when it is looked for
         await pilot.press("8", "r")
-        await until(pilot, lambda: session_of(app).shown >= 1)
+        await until(pilot, lambda: session_of(app).playback.shown >= 1)
         screen = await jump(pilot, app)
         words = app.laboratory.query_one("#panel-words")
         assert words in [spot.place for spot in screen.spots.values()]
-        shown = session_of(app).shown
+        shown = session_of(app).playback.shown
         app.laboratory.query_one(Stage).choose("gap")
         await until(pilot, lambda: words not in [spot.place for spot in screen.spots.values()])
-        await until(pilot, lambda: session_of(app).shown > shown)
+        await until(pilot, lambda: session_of(app).playback.shown > shown)
         assert app.screen is screen
         await pilot.resize_terminal(*SMALL)
         await until(pilot, lambda: {spot.place for spot in screen.spots.values()} == seen(app, *SMALL))
@@ -214,6 +220,7 @@ async def test_there_is_nothing_to_jump_to_where_there_is_no_room(app: HadamardA
         assert app.screen is app.laboratory
 
 
+@pytest.mark.slow
 async def test_the_words_jumped_to_are_scrolled_by_the_arrows(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await bring(pilot, app, (RUN, "8", "j", "f"))
@@ -221,9 +228,9 @@ async def test_the_words_jumped_to_are_scrolled_by_the_arrows(app: HadamardApp):
         assert app.focused is words
         await pilot.press("down", "down")
         await until(pilot, lambda: words.scroll_y == 2)
-        place = session_of(app).place
+        place = session_of(app).playback.place
         await pilot.press("left")  # what they do not scroll goes on to the playhead
-        await until(pilot, lambda: session_of(app).place < place)
+        await until(pilot, lambda: session_of(app).playback.place < place)
 
 
 async def test_labels_are_legible_in_every_look_and_in_ascii(editable: EditableExperiment):
@@ -236,6 +243,7 @@ async def test_labels_are_legible_in_every_look_and_in_ascii(editable: EditableE
 
 
 @pytest.mark.set_up("filled")
+@pytest.mark.slow
 async def test_the_story_and_the_runs_are_gone_to_where_they_stand_beside_the_stage(app: HadamardApp):
     async with opened(app, HUGE) as pilot:
         await bring(pilot, app, (RUN, "c"))

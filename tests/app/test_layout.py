@@ -151,11 +151,11 @@ async def test_a_screen_too_small_says_so_and_the_run_goes_on(app: HadamardApp):
         for _ in range(3):
             await pilot.press("minus")  # slowly, so that it is still under way when it is looked for
         await pilot.press("r")
-        await until(pilot, lambda: session_of(app).shown >= 1)
+        await until(pilot, lambda: session_of(app).playback.shown >= 1)
         for size in ((59, 40), (120, 15), (20, 5), (5, 2), (1, 1)):
             await pilot.resize_terminal(*size)
-            shown = session_of(app).shown
-            await until(pilot, lambda shown=shown: session_of(app).shown > shown)
+            shown = session_of(app).playback.shown
+            await until(pilot, lambda shown=shown: session_of(app).playback.shown > shown)
             if size[0] >= 20:
                 text = " ".join(screen_text(app).split())
                 assert "60×16" in text
@@ -166,6 +166,7 @@ async def test_a_screen_too_small_says_so_and_the_run_goes_on(app: HadamardApp):
 
 
 @pytest.mark.drawn
+@pytest.mark.slow
 async def test_resizing_while_it_runs_is_safe(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
@@ -183,6 +184,7 @@ async def words_at(app: HadamardApp, pilot: Pilot[None], panel: str) -> str:
     return screen_text(app)
 
 
+@pytest.mark.slow
 async def test_words_longer_than_their_panel_are_scrolled_by_keys(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await finished(app, pilot)
@@ -305,6 +307,7 @@ def test_no_two_actions_have_the_same_key_or_rank():
     assert not eaten & set(keys) - {"ctrl+s"}
 
 
+@pytest.mark.slow
 async def test_resizing_neither_opens_the_drawer_nor_hides_the_docked_set_up(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         setup = app.laboratory.query_one(SetupPane)

@@ -68,8 +68,8 @@ async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points()
         await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
         session = app.laboratory.session
         assert session is not None
-        assert session.results is not None
-        assert session.results.complete
+        assert session.point.results is not None
+        assert session.point.results.complete
         await until(
             pilot,
             lambda: (
@@ -77,7 +77,7 @@ async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points()
                 and "finished" in screen_text(app)
             ),
         )
-        expected = view(session.sweep.experiment.pictures[0], session.results)
+        expected = view(session.sweep.experiment.pictures[0], session.point.results)
         gd, lls = shown(app)["GD"], shown(app)["LLS"]
         assert gd.x.tolist() == [4, 8, 16]
         assert lls.x.tolist() == [8, 16]
@@ -140,6 +140,7 @@ def test_of_many_pictures_those_next_to_the_chosen_one_have_names(width: int) ->
     assert len(" ".join(shown)) <= width
 
 
+@pytest.mark.slow
 async def test_a_click_on_a_picture_with_another_x_does_not_move_the_playhead() -> None:
     app = app_of(editable())
     async with opened(app, WIDE) as pilot:
@@ -154,6 +155,7 @@ async def test_a_click_on_a_picture_with_another_x_does_not_move_the_playhead() 
         await until(pilot, lambda: app.laboratory.query_one(Stage).picture == 1)
 
 
+@pytest.mark.slow
 async def test_two_axes_make_a_heat_map_of_the_learner_selected() -> None:
     rates = {"name": "rate", "from": 0.01, "to": 0.1, "points": 3}
     learners = [{"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": "rate"}}]
@@ -169,8 +171,8 @@ async def test_two_axes_make_a_heat_map_of_the_learner_selected() -> None:
         assert heat.reading is not None
         session = app.laboratory.session
         assert session is not None
-        assert session.results is not None
-        (found,) = view(session.sweep.experiment.pictures[0], session.results).heats
+        assert session.point.results is not None
+        (found,) = view(session.sweep.experiment.pictures[0], session.point.results).heats
         assert found.z.shape == (3, 3)
         assert found.z[1, 1] == pytest.approx(heat.reading.z)
 
@@ -206,6 +208,7 @@ async def over(app: HadamardApp, pilot: Pilot[None]) -> None:
 
 
 @pytest.mark.drawn
+@pytest.mark.slow
 async def test_keys_and_clicks_go_from_place_to_place_of_a_picture_along_an_axis() -> None:
     app = app_of(editable())
     async with opened(app, WIDE) as pilot:
@@ -230,6 +233,7 @@ async def test_keys_and_clicks_go_from_place_to_place_of_a_picture_along_an_axis
 
 
 @pytest.mark.drawn
+@pytest.mark.slow
 async def test_a_picture_along_runs_goes_with_the_playhead_and_tells_every_run_at_the_same_x() -> None:
     twice = {"title": "Twice", "x": "2*k", "measure": "error", "curves": "size"}
     app = app_of(editable(twice))
@@ -237,8 +241,8 @@ async def test_a_picture_along_runs_goes_with_the_playhead_and_tells_every_run_a
         await over(app, pilot)
         await pilot.press("home", "right", "right", "right")
         await until(pilot, lambda: chart(app)._playhead == 6)
-        assert session_of(app).place == 3
-        results = session_of(app).results
+        assert session_of(app).playback.place == 3
+        results = session_of(app).point.results
         assert results is not None
         found = view(session_of(app).sweep.experiment.pictures[0], results)
         expected = [found.curve(name).y[3] for name in ("GD, size = 4", "GD, size = 8", "GD, size = 16")]
@@ -266,6 +270,7 @@ async def test_zoom_and_log_axes_are_those_of_the_picture_and_end_with_it() -> N
         await until(pilot, lambda: chart(app).shown[1] is not None and chart(app).shown[1].x_limits == (0, 4))
 
 
+@pytest.mark.slow
 async def test_the_point_is_told_in_the_status_at_80_columns_and_in_panels_and_the_run() -> None:
     app = app_of(editable(CURVES, {**CURVES, "title": "Another, with a name of some length"}))
     async with opened(app, SMALL) as pilot:
@@ -283,6 +288,7 @@ async def test_the_point_is_told_in_the_status_at_80_columns_and_in_panels_and_t
         await until(pilot, lambda: "Average loss over all rows, size = 16" in screen_text(app))
 
 
+@pytest.mark.slow
 async def test_where_theory_says_nothing_no_bound_is_told_and_where_it_does_the_line_is() -> None:
     axes = [{"name": "cw", "values": [1, 2]}]
     nets = [{**NETS, "architecture": {**NETS["architecture"], "cw": "cw"}}]
@@ -306,6 +312,7 @@ async def test_where_theory_says_nothing_no_bound_is_told_and_where_it_does_the_
             await until(pilot, lambda layer=layer: f"at layer = {layer}:" in status_of(app))
 
 
+@pytest.mark.slow
 async def test_the_cell_of_a_heat_map_that_is_looked_at_is_told() -> None:
     rates = {"name": "rate", "from": 0.01, "to": 0.1, "points": 3}
     learners = [{"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": "rate"}}]
@@ -320,6 +327,7 @@ async def test_the_cell_of_a_heat_map_that_is_looked_at_is_told() -> None:
         assert cells(app)["loss"] == f"{reading.z:.5f}"
 
 
+@pytest.mark.slow
 async def test_pinned_runs_are_in_every_picture_that_they_have() -> None:
     app = app_of(editable())
     async with opened(app, WIDE) as pilot:

@@ -47,6 +47,7 @@ def test_the_charts_of_all_panels_go_along_the_clock_of_the_run():
 
 
 @pytest.mark.drawn
+@pytest.mark.slow
 async def test_a_click_on_a_picture_with_another_x_goes_to_the_record_that_is_there(small):
     changed = EditableExperiment(small, "hadamard-128")
     changed.put("pictures", [PICTURE])
@@ -58,19 +59,19 @@ async def test_a_click_on_a_picture_with_another_x_goes_to_the_record_that_is_th
         chart = app.laboratory.query_one("#loss", ChartView)
         await until(pilot, lambda: chart.shown[1] is not None and chart.shown[1].x_limits[1] <= 1.1)
         await click(pilot, chart, 0.5)
-        assert session.place == 8
+        assert session.playback.place == 8
         await pilot.press("M")
         grid = app.laboratory.query_one(MultiplesView)
         await until(pilot, lambda: len(grid.charts) >= 2 and all(one.shown[1] for one in grid.charts))
         await until(pilot, lambda: len(grid.charts[1]._area) > 10)
         assert {one.shown[1].y_limits for one in grid.charts if one.shown[1]} == {chart.shown[1].y_limits}  # type: ignore[union-attr]
         await click(pilot, grid.charts[1], 0.25)
-        assert session.place == 4, "a fourth of the examples, not example 0"
+        assert session.playback.place == 4, "a fourth of the examples, not example 0"
         app.laboratory.query_one(Stage).choose("gap")
         panel = app.laboratory.query_one("#panel-chart", ChartView)
         await until(pilot, lambda: panel.is_on_screen and len(panel._area) > 20)
         await click(pilot, panel, 12)
-        assert session.place == 12, "the charts of panels go along the run"
+        assert session.playback.place == 12, "the charts of panels go along the run"
 
 
 @pytest.mark.drawn
@@ -87,7 +88,7 @@ async def test_a_click_on_a_picture_along_an_axis_leaves_the_run_where_it_is():
         chart, session = app.laboratory.query_one("#loss", ChartView), session_of(app)
         await until(pilot, lambda: chart.shown[1] is not None and chart.shown[1].x_label == "η")
         await until(pilot, lambda: len(chart._area) > 20)
-        before = session.place
+        before = session.playback.place
         await click(pilot, chart, 0.1)
-        assert session.place == before
+        assert session.playback.place == before
         assert app.laboratory._cursor == 0.1

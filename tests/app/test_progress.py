@@ -7,6 +7,7 @@ import pytest
 from engine.runtime.sweep import Event, PointDone, run_sweep
 from engine.spec.documents import sweep_of
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.running.engine_time import EngineTime
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.progress import SPAN, Remaining, in_words
 from hadamard_tui.running.session import Session
@@ -63,7 +64,7 @@ def test_times_are_told_as_people_say_them(seconds: float, words: str) -> None:
 def test_the_status_says_it_beside_the_points(monkeypatch: pytest.MonkeyPatch) -> None:
     described: EditableExperiment = editable()
     session = Session(described.sweep(), described.document, lambda *told: None, 1, Pace())
-    monkeypatch.setattr(Session, "remaining", "about 2 min left")
+    monkeypatch.setattr(EngineTime, "remaining", "about 2 min left")
     for width in (80, 160):
         line = status_text(session, described, Pace(), 30, width).plain
         assert "(point 1 of 3, about 2 min left)" in line or "1/3, about 2 min left" in line
@@ -73,13 +74,13 @@ def test_the_status_says_it_beside_the_points(monkeypatch: pytest.MonkeyPatch) -
 def test_a_session_goes_from_point_to_point_that_is_run_and_says_what_is_skipped() -> None:
     points = sweep_of(INNER_AXIS)
     session = Session(points, INNER_AXIS, lambda *told: None, 1, Pace())
-    assert session.skipped == ""
+    assert session.point.skipped == ""
     at = []
 
     def heard(event: Event) -> None:
         session.receive(event)
         if isinstance(event, PointDone):
-            at.append((session.point, event.number))
+            at.append((session.point.number, event.number))
 
     results = run_sweep(points, notify=heard)
     assert at == [(number, number) for number in results.traces]
@@ -87,12 +88,12 @@ def test_a_session_goes_from_point_to_point_that_is_run_and_says_what_is_skipped
     skipped = sum(map(len, results.skipped.values()))
     planned = sum(len(point.experiment.learners) for point in points.points)
     line = status_text(session, EditableExperiment(INNER_AXIS, None), Pace(), 30, 300).plain
-    assert f"(point {session.point + 1} of {len(points.points)}, " in line
+    assert f"(point {session.point.number + 1} of {len(points.points)}, " in line
     assert f"{skipped} of {planned} runs skipped: the reading is known" in line
 
 
 def test_where_points_may_be_skipped_the_time_left_is_the_longest() -> None:
     session = Session(sweep_of(INNER_AXIS), INNER_AXIS, lambda *told: None, 1, Pace())
-    session._since = 0.0
-    session._remaining.see(30.0, 1.0, 4.0)
-    assert session.remaining == "at most about 2 min left"
+    session.engine_time.begin()
+    session.engine_time._remaining.see(30.0, 1.0, 4.0)
+    assert session.engine_time.remaining == "at most about 2 min left"

@@ -10,6 +10,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from engine.learners.kind_place import KindPlace
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.looks import palette
 from hadamard_tui.panels import ABOUT
@@ -117,15 +118,16 @@ async def test_no_timer_is_left_in_a_field_a_list_or_a_guess(app: HadamardApp):
 async def test_a_paused_run_is_at_rest_and_goes_on(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("n")
-        await until(pilot, lambda: session_of(app).state == "paused" and session_of(app).shown == 0)
+        await until(pilot, lambda: session_of(app).state == "paused" and session_of(app).playback.shown == 0)
         await rests(pilot, "a paused run")
         await pilot.press("n")
-        await until(pilot, lambda: session_of(app).shown == 1)
+        await until(pilot, lambda: session_of(app).playback.shown == 1)
         await rests(pilot, "a stepped run")
         await pilot.press("f", "space")
         await until(pilot, lambda: session_of(app).state == "finished")
 
 
+@pytest.mark.slow
 async def test_time_at_rest_is_no_time_of_the_playback(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await rests(pilot, "the empty laboratory")
@@ -133,9 +135,10 @@ async def test_time_at_rest_is_no_time_of_the_playback(app: HadamardApp):
         app.laboratory._pace.factor = 1 / 16  # 96 s to the end, which 1000 s at rest would be beyond
         await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session is not None and session_of(app).trace is not None)
-        assert session_of(app).shown < session_of(app).playback.last
+        assert session_of(app).playback.shown < session_of(app).playback.last
 
 
+@pytest.mark.slow
 async def test_what_a_message_changes_is_shown_after_a_rest(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await rests(pilot, "the empty laboratory")
@@ -159,6 +162,7 @@ async def test_a_tour_wakes_for_the_next_minute_of_its_clock_alone(
         await until(pilot, lambda: shown, 4)
 
 
+@pytest.mark.slow
 async def test_a_new_theme_is_painted_on_all_of_a_finished_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
@@ -172,7 +176,7 @@ async def test_a_new_theme_is_painted_on_all_of_a_finished_run(app: HadamardApp)
             }
 
         dark = painted()
-        assert dark >= {*palette.DARK.learners.cold[:2], *palette.DARK.learners.warm[2:4]}
+        assert dark >= {palette.DARK.of(KindPlace(kind)) for kind in ("gradient", "exact", "sparse")}
         await pilot.press("t")
         await rests(pilot, "the finished run in another theme")
         assert painted().isdisjoint(dark)

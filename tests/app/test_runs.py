@@ -71,17 +71,17 @@ async def test_the_playback_is_slower_than_the_engine_and_never_slows_it(app: Ha
         session = session_of(app)
         assert session.trace is not None
         assert session.trace.frontier == 16
-        assert session.shown < 16
+        assert session.playback.shown < 16
 
 
 async def test_pausing_holds_the_screen_and_resuming_goes_on(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
-        await until(pilot, lambda: session_of(app).shown >= 1)
+        await until(pilot, lambda: session_of(app).playback.shown >= 1)
         await pilot.press("space")
-        shown = session_of(app).shown
+        shown = session_of(app).playback.shown
         await pilot.pause(0.5)
-        assert session_of(app).shown == shown
+        assert session_of(app).playback.shown == shown
         assert session_of(app).state == "paused"
         await pilot.press("space", "f")
         await until(pilot, lambda: session_of(app).state == "finished")
@@ -93,7 +93,7 @@ async def test_a_step_shows_exactly_one_example_more(app: HadamardApp):
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
         for expected in (1, 2, 3):
             await pilot.press("n")
-            await until(pilot, lambda expected=expected: session_of(app).shown == expected)
+            await until(pilot, lambda expected=expected: session_of(app).playback.shown == expected)
         session = session_of(app)
         assert session.trace is not None
         assert session.state == "paused"
@@ -103,19 +103,19 @@ async def test_a_step_shows_exactly_one_example_more(app: HadamardApp):
 async def test_stopping_keeps_the_curves_and_the_place(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
-        await until(pilot, lambda: session_of(app).shown >= 1)
+        await until(pilot, lambda: session_of(app).playback.shown >= 1)
         await pilot.press("h")
-        shown = session_of(app).shown
+        shown = session_of(app).playback.shown
         await pilot.pause(0.3)
         assert session_of(app).state == "stopped"
-        assert session_of(app).shown == shown
+        assert session_of(app).playback.shown == shown
         assert "stopped" in status_of(app)
 
 
 async def test_reset_forgets_the_run_and_keeps_the_set_up(app: HadamardApp, editable: EditableExperiment):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
-        await until(pilot, lambda: session_of(app).shown >= 1)
+        await until(pilot, lambda: session_of(app).playback.shown >= 1)
         await pilot.press("R")
         await pilot.pause(0.1)
         assert app.laboratory.session is None
@@ -124,6 +124,7 @@ async def test_reset_forgets_the_run_and_keeps_the_set_up(app: HadamardApp, edit
 
 
 @pytest.mark.set_up("filled")
+@pytest.mark.slow
 async def test_changing_a_value_mid_run_says_that_a_restart_is_pending_and_does_not_restart(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
@@ -223,7 +224,7 @@ async def test_the_table_shows_loss_bound_and_ratio_at_the_place_that_is_shown(a
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
         for _ in range(4):
             await pilot.press("n")
-        await until(pilot, lambda: session_of(app).shown == 4)
+        await until(pilot, lambda: session_of(app).playback.shown == 4)
         await pilot.pause(0.1)
         cells = [str(cell) for cell in app.laboratory.query_one(Scoreboard).get_row_at(0)]
         assert cells[1:5] == ["GD", "0.75000", "0.75000", "1.000"]
@@ -238,7 +239,7 @@ async def test_a_step_is_not_lost_when_the_one_before_is_computed_and_not_yet_sh
         while session.trace is not None and session.trace.frontier < 1:
             time.sleep(0.01)  # and not a frame is drawn meanwhile
         session.step()
-        await until(pilot, lambda: session.shown == 2)
+        await until(pilot, lambda: session.playback.shown == 2)
 
 
 async def test_steps_still_to_be_shown_end_when_the_run_goes_on(app: HadamardApp):
@@ -254,7 +255,7 @@ async def test_steps_still_to_be_shown_end_when_the_run_goes_on(app: HadamardApp
         session.toggle()
         await until(pilot, lambda: session.state == "paused")
         await pilot.pause(0.3)
-        assert session.shown == 0
+        assert session.playback.shown == 0
 
 
 async def test_a_run_paused_while_the_engine_loads_stands_at_the_start(
@@ -268,7 +269,7 @@ async def test_a_run_paused_while_the_engine_loads_stands_at_the_start(
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
         await until(pilot, lambda: session_of(app).state == "paused")
         await pilot.press("n")
-        await until(pilot, lambda: session_of(app).shown == 1)
+        await until(pilot, lambda: session_of(app).playback.shown == 1)
 
 
 async def test_the_playback_rate_is_chosen_before_a_run_and_outlives_it(app: HadamardApp):
@@ -285,7 +286,7 @@ async def test_the_playback_rate_is_chosen_before_a_run_and_outlives_it(app: Had
 async def test_a_stopped_run_says_that_it_cannot_go_on(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
-        await until(pilot, lambda: session_of(app).shown >= 1)
+        await until(pilot, lambda: session_of(app).playback.shown >= 1)
         await pilot.press("h", "n")
         await until(pilot, lambda: any("cannot go on" in one.message for one in app._notifications))
 
@@ -295,11 +296,11 @@ async def test_the_speed_does_not_fall_while_nothing_is_computed(app: HadamardAp
         await pilot.press("n")
         await until(pilot, lambda: session_of(app).trace is not None)
         await pilot.press("n", "n")
-        await until(pilot, lambda: session_of(app).shown == 2)
+        await until(pilot, lambda: session_of(app).playback.shown == 2)
         await pilot.pause(0.1)
-        speed = session_of(app).speed
+        seconds = session_of(app).engine_time.seconds
         await pilot.pause(0.2)
-        assert session_of(app).speed == speed > 0
+        assert session_of(app).engine_time.seconds == seconds > 0
 
 
 async def test_weights_are_drawn_when_a_small_screen_becomes_large(app: HadamardApp):
@@ -402,6 +403,6 @@ def test_a_learner_that_diverges_alone_leaves_no_others_to_go_on():
     alone = msgspec.structs.replace(together, learners=together.learners[:1])
     event = Diverged("GD", 8.0, 4, 4)
     for experiment, others in ((together, "; the others go on"), (alone, "")):
-        session: Any = SimpleNamespace(experiment=experiment, where="eta = 0.3")
+        session: Any = SimpleNamespace(experiment=experiment, point=SimpleNamespace(label="eta = 0.3"))
         told = f"GD diverged in all 4 replicas, in the last at k = 8, eta = 0.3{others}."
         assert divergence_message(event, session) == told

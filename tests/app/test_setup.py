@@ -63,6 +63,7 @@ def wanted(place: str, kind: str) -> set[str]:
     return {f"{place}.{name}" for name in ("kind", *inner)}
 
 
+@pytest.mark.slow
 async def test_choosing_a_kind_shows_the_fields_of_its_struct(app: HadamardApp):
     async with opened(app, (120, 60)) as pilot:
         for place, family in PARTS.items():
@@ -158,6 +159,7 @@ async def test_a_file_is_read_beside_the_screen(
         assert threading.main_thread() not in threads
 
 
+@pytest.mark.slow
 async def test_keys_in_a_closed_list_change_no_learners(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         before = copy.deepcopy(app.laboratory.editable.raw)
@@ -223,6 +225,7 @@ async def test_a_choice_tells_of_what_is_chosen_and_not_of_what_it_was_made_with
     assert told == ["a", "b"]
 
 
+@pytest.mark.slow
 async def test_fields_that_are_put_up_tell_of_no_edit(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
     told: list[str] = []
     listen = Edited.__init__
@@ -244,6 +247,7 @@ async def test_fields_that_are_put_up_tell_of_no_edit(app: HadamardApp, monkeypa
         assert told == ["run.seed"]
 
 
+@pytest.mark.slow
 async def test_fields_say_what_they_are_and_what_is_wrong_with_them(app: HadamardApp):
     """Fact by fact on one app: opening it with all of its fields takes longer than any of them."""
     async with opened(app, WIDE) as pilot:
@@ -334,6 +338,7 @@ async def a_file_without_a_path_is_asked_for_by_the_field(app: HadamardApp, pilo
     await until(pilot, lambda: composed(app, "problem.matrix.path"))
 
 
+@pytest.mark.slow
 async def test_the_list_of_learners_and_their_fields_go_together(app: HadamardApp):
     """Fact by fact on one app."""
     async with opened(app, WIDE) as pilot:
@@ -388,6 +393,7 @@ async def test_choosing_a_preset_loads_all_of_it(app: HadamardApp):
             await until(pilot, lambda: composed(app, "run.replicas"))
 
 
+@pytest.mark.slow
 async def test_learners_are_made_solvers_copied_renamed_and_removed_but_never_the_last(app: HadamardApp):
     async with opened(app, (120, 60)) as pilot:
         editable = app.laboratory._editable
@@ -414,6 +420,7 @@ async def test_learners_are_made_solvers_copied_renamed_and_removed_but_never_th
 
 
 @pytest.mark.set_up("empty")
+@pytest.mark.slow
 async def test_on_a_small_screen_the_set_up_is_a_drawer(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         setup = app.laboratory.query_one(SetupPane)
@@ -445,6 +452,7 @@ async def test_a_value_that_is_put_back_brings_the_claims_back():
     assert editable.experiment.claims
 
 
+@pytest.mark.slow
 async def test_keys_find_the_set_up_whole_or_wait_while_another_is_put_up(app: HadamardApp):
     async with opened(app, WIDE):
         setup = app.laboratory.query_one(SetupPane)
@@ -471,6 +479,7 @@ async def test_what_is_typed_about_a_learner_that_is_being_removed_goes_to_no_ot
             assert "another name" not in [values["name"] for values in setup.editable.learners]
 
 
+@pytest.mark.slow
 async def test_what_many_keys_at_once_change_is_shown_once(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
     made: list[str] = []
 
@@ -535,6 +544,7 @@ async def test_learners_are_added_copied_switched_and_removed_with_keys(app: Had
         assert "GD 2" not in [learner.name for learner in editable.experiment.learners]
 
 
+@pytest.mark.slow
 async def test_the_last_learner_that_runs_is_neither_removed_nor_switched_off(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         editable = app.laboratory.editable
@@ -548,6 +558,7 @@ async def test_the_last_learner_that_runs_is_neither_removed_nor_switched_off(ap
         assert len(editable.learners) == 5
 
 
+@pytest.mark.slow
 async def test_learners_that_are_off_come_back_with_the_set_up(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("right_square_bracket", "o", "q")
@@ -559,6 +570,7 @@ async def test_learners_that_are_off_come_back_with_the_set_up(app: HadamardApp)
     assert again.experiment.learners[1].name == "least squares"
 
 
+@pytest.mark.slow
 async def test_a_preset_that_was_changed_says_so_and_can_be_chosen_again_with_its_expressions():
     app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, WIDE) as pilot:
@@ -639,6 +651,7 @@ def lines_of(app: HadamardApp, part: str) -> list[str]:
     return [str(option.prompt) for option in lines.options]
 
 
+@pytest.mark.slow
 async def test_an_axis_is_opened_renamed_and_given_other_values_in_its_form():
     app = HadamardApp(EditableExperiment.of("edge-of-stability"))
     async with opened(app, (120, 100)) as pilot:
@@ -667,6 +680,7 @@ async def test_an_axis_is_opened_renamed_and_given_other_values_in_its_form():
         await until(pilot, lambda: any(line.startswith("▲ left out: ") for line in lines_of(app, "claims")))
 
 
+@pytest.mark.slow
 async def test_a_picture_is_added_edited_and_removed_in_its_list(app: HadamardApp):
     async with opened(app, (120, 120)) as pilot:
         editable, setup = app.laboratory.editable, app.laboratory.query_one(SetupPane)
@@ -720,6 +734,7 @@ async def test_a_preset_chosen_while_the_fields_of_another_are_made_is_the_one_s
         assert row_of(app, "problem.matrix.d").query_one(Input).value == str(other.value("problem.matrix.d"))
 
 
+@pytest.mark.slow
 async def test_what_few_learners_set_is_made_when_its_line_is_opened_and_stays_in_sight_once_set():
     app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, (120, 90)) as pilot:

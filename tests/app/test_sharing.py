@@ -80,6 +80,7 @@ async def test_the_export_page_writes_the_file(app: HadamardApp, tmp_path: Path)
             await until(pilot, lambda told=told: any(told in note.message for note in app._notifications))
 
 
+@pytest.mark.slow
 async def test_a_picture_with_missing_letters_is_written_and_they_are_named(
     app: HadamardApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -109,6 +110,7 @@ async def test_what_is_exported_does_not_grow_with_the_run(app: HadamardApp):
         assert shown.trace.frontier == before
 
 
+@pytest.mark.slow
 async def test_no_file_is_replaced_unless_it_is_named(app: HadamardApp, tmp_path: Path):
     async with opened(app, WIDE) as pilot:
         for name in ("hadamard-128.toml", "hadamard-128-2.toml", "hadamard-128-3.toml"):
@@ -185,6 +187,7 @@ async def test_a_chart_with_a_pinned_run_is_written_with_its_line_style_and_name
 
 
 @pytest.mark.set_up("filled")
+@pytest.mark.slow
 async def test_a_preset_is_saved_without_its_suffix_and_is_in_the_list_then_and_at_the_next_start(
     app: HadamardApp, tmp_path: Path
 ):

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, PANELS
-from hadamard_tui.running.session import Session
+from hadamard_tui.running.engine_time import EngineTime
 from hadamard_tui.state.config import Config
 from hadamard_tui.terminal.fps import Frames
 from hadamard_tui.widgets import stage
@@ -36,7 +36,7 @@ def _no_experimental_panels(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """What depends on how fast this machine is stands still."""
-    monkeypatch.setattr(Session, "speed", 1000.0)
+    monkeypatch.setattr(EngineTime, "speed", lambda self, x: 1000.0)
     monkeypatch.setattr(Frames, "count", lambda self, seconds: None)
 
 
@@ -61,7 +61,14 @@ def finished(app: HadamardApp) -> Callable[[Pilot[None]], Awaitable[None]]:
     return run
 
 
-@pytest.mark.parametrize("size", [SMALL, WIDE, (200, 60)], ids=["80x24", "120x40", "200x60"])
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param(SMALL, marks=pytest.mark.slow, id="80x24"),
+        pytest.param(WIDE, id="120x40"),
+        pytest.param((200, 60), marks=pytest.mark.slow, id="200x60"),
+    ],
+)
 def test_a_run_that_has_ended(
     snap_compare: Compare, editable: EditableExperiment, size: tuple[int, int]
 ) -> None:
@@ -69,6 +76,7 @@ def test_a_run_that_has_ended(
     assert snap_compare(app, terminal_size=size, run_before=finished(app))
 
 
+@pytest.mark.slow
 def test_without_colour(
     snap_compare: Compare, editable: EditableExperiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,6 +91,7 @@ def test_in_ascii(snap_compare: Compare, editable: EditableExperiment) -> None:
 
 
 @pytest.mark.drawn
+@pytest.mark.slow
 def test_jump_mode(snap_compare: Compare, editable: EditableExperiment) -> None:
     app = HadamardApp(editable)
 

@@ -108,7 +108,7 @@ async def test_the_status_names_what_is_lowest_and_says_who_shares_the_best(app:
         line = status_text(laboratory.session, laboratory.editable, Pace(), 20.0, 110).plain
         assert "at k = 8:  best 0.4254 EGU  bound (0.5000)  ratio 0.851" in line
         await pilot.press("home")
-        await until(pilot, lambda: laboratory.session is not None and laboratory.session.place == 0)
+        await until(pilot, lambda: laboratory.session is not None and laboratory.session.playback.place == 0)
         line = status_text(laboratory.session, laboratory.editable, Pace(), 20.0, 110).plain
         assert re.search(r"best 0\.9375 EGU and 1 more  bound \(1\.0000\)  ratio 0\.938", line), line
 

@@ -110,6 +110,7 @@ async def test_a_step_runs_at_once_and_the_run_before_stays_faint(editable: Edit
         await until(pilot, lambda: session_of(app) is not first and app.laboratory.ghost is None)
 
 
+@pytest.mark.slow
 async def test_the_run_before_is_drawn_once_where_it_is_pinned(editable: EditableExperiment):
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
@@ -134,6 +135,7 @@ async def test_the_run_before_is_drawn_once_where_it_is_pinned(editable: Editabl
         assert "less" not in chart.shown[1].title
 
 
+@pytest.mark.slow
 async def test_a_sign_is_typed_once_a_person_types_and_steps_again_after_enter(editable: EditableExperiment):
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
@@ -155,6 +157,7 @@ async def test_a_sign_is_typed_once_a_person_types_and_steps_again_after_enter(e
         await until(pilot, lambda: rate.value == "0.125")
 
 
+@pytest.mark.slow
 async def test_what_is_typed_after_steps_is_another_change(editable: EditableExperiment):
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
@@ -182,6 +185,7 @@ async def test_where_no_number_fits_the_value_stays_and_the_reason_is_told(edita
         assert app.laboratory.session is None
 
 
+@pytest.mark.slow
 async def test_a_step_lays_nothing_out_anew_and_the_end_of_its_run_waits_for_no_frame(
     editable: EditableExperiment, monkeypatch: pytest.MonkeyPatch
 ):

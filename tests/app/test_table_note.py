@@ -28,6 +28,7 @@ async def test_brackets_ratio_and_place_are_explained_where_they_stand(app: Hada
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE], ids=["80x24", "120x40"])
+@pytest.mark.slow
 async def test_the_line_is_there_with_the_table_alone(app: HadamardApp, size: tuple[int, int]):
     async with opened(app, size) as pilot:
         await finished(app, pilot)
@@ -40,6 +41,7 @@ async def test_the_line_is_there_with_the_table_alone(app: HadamardApp, size: tu
         await until(pilot, lambda: stage.chosen == "table" and note.display)
 
 
+@pytest.mark.slow
 async def test_where_no_line_is_compared_it_takes_no_room_and_no_panel_without_weights_opens():
     app = HadamardApp(EditableExperiment.of("sine-kernel"))
     async with opened(app, WIDE) as pilot:

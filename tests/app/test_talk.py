@@ -87,6 +87,7 @@ def test_what_is_wrong_with_a_talk_is_one_line(written: Path, old: str, new: str
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.whole else [SMALL])
+@pytest.mark.slow
 async def test_a_talk_says_the_line_and_the_time_and_finds_back_from_what_if(
     written: Path, size: tuple[int, int]
 ):
@@ -110,6 +111,7 @@ async def test_a_talk_says_the_line_and_the_time_and_finds_back_from_what_if(
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
+@pytest.mark.slow
 async def test_the_words_of_every_stop_stand_whole_beside_the_numbers_over_a_big_chart(size: tuple[int, int]):
     stops = talk.stops_of("alt2021")
     assert stops is not None

@@ -54,8 +54,8 @@ async def test_the_playhead_moves_by_keys_and_everything_shows_the_values_at_its
             (["right", "right", "right", "right"], 4),
         ):
             await pilot.press(*keys)
-            assert session_of(app).place == place, keys
-        assert session_of(app).shown == 16
+            assert session_of(app).playback.place == place, keys
+        assert session_of(app).playback.shown == 16
         await until(pilot, lambda: cells(app)["loss"] == "0.75000")
         assert cells(app)["bound"] == "0.75000"
         assert f"k {4}/16" in status_of(app)
@@ -64,7 +64,7 @@ async def test_the_playhead_moves_by_keys_and_everything_shows_the_values_at_its
         await until(pilot, lambda: "at 4" in screen_text(app) and "loss − " in screen_text(app))
         await pilot.press("end")
         await until(pilot, lambda: "┊" not in screen_text(app))
-        assert session_of(app).place == 16
+        assert session_of(app).playback.place == 16
 
 
 async def test_curves_beyond_the_playhead_are_faint_and_their_letters_stand_at_it(app: HadamardApp):
@@ -83,32 +83,33 @@ async def test_curves_beyond_the_playhead_are_faint_and_their_letters_stand_at_i
 async def test_a_run_goes_on_while_a_person_looks_back(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
-        await until(pilot, lambda: session_of(app).shown >= 3)
+        await until(pilot, lambda: session_of(app).playback.shown >= 3)
         await pilot.press("left")
-        place, shown = session_of(app).place, session_of(app).shown
-        await until(pilot, lambda: session_of(app).shown > shown + 1)
-        assert session_of(app).place == place
+        place, shown = session_of(app).playback.place, session_of(app).playback.shown
+        await until(pilot, lambda: session_of(app).playback.shown > shown + 1)
+        assert session_of(app).playback.place == place
         assert "running" in status_of(app)
         await pilot.press("end")
-        assert session_of(app).place == session_of(app).shown
+        assert session_of(app).playback.place == session_of(app).playback.shown
 
 
+@pytest.mark.slow
 async def test_space_replays_from_the_playhead_and_holds_it(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         app.laboratory._pace.unlimited = False
         await pilot.press("space")
-        await until(pilot, lambda: 1 <= session_of(app).place < 16)
+        await until(pilot, lambda: 1 <= session_of(app).playback.place < 16)
         await until(pilot, lambda: "replaying" in status_of(app))
         await pilot.press("space")
-        place = session_of(app).place
+        place = session_of(app).playback.place
         await pilot.pause(0.4)
-        assert session_of(app).place == place
+        assert session_of(app).playback.place == place
         assert "finished" in status_of(app)
         for _ in range(8):
             await pilot.press("plus")
         await pilot.press("space")
-        await until(pilot, lambda: session_of(app).place == 16)
+        await until(pilot, lambda: session_of(app).playback.place == 16)
         assert session_of(app).state == "finished"
 
 
@@ -128,12 +129,12 @@ async def test_the_outcomes_of_claims_are_told_no_sooner_than_the_run_is_shown(a
 async def test_a_held_run_that_is_played_from_before_goes_on(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
-        await until(pilot, lambda: session_of(app).trace is not None and session_of(app).shown >= 6)
+        await until(pilot, lambda: session_of(app).trace is not None and session_of(app).playback.shown >= 6)
         await pilot.press("space")
-        held = session_of(app).shown
+        held = session_of(app).playback.shown
         assert held < 16
         await pilot.press("left", "left", "left")
-        assert session_of(app).place == held - 3
+        assert session_of(app).playback.place == held - 3
         assert session_of(app).state == "paused"
         await pilot.press("space")
         await until(pilot, lambda: session_of(app).state == "finished")
@@ -143,26 +144,27 @@ async def test_a_step_while_looking_back_moves_the_playhead(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         await pilot.press("home", "n")
-        assert session_of(app).place == 1
+        assert session_of(app).playback.place == 1
 
 
 @pytest.mark.slow
 async def test_a_stopped_run_can_be_looked_back_at(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
-        await until(pilot, lambda: session_of(app).shown >= 3)
+        await until(pilot, lambda: session_of(app).playback.shown >= 3)
         await pilot.press("h")
         await until(pilot, lambda: cells(app)["state"] == "stopped")
         await pilot.press("home")
-        assert session_of(app).place == 0
+        assert session_of(app).playback.place == 0
         await pilot.pause(0.2)  # some frames
         assert cells(app)["state"] == session_of(app).state == "stopped"
         await pilot.press("space")
-        await until(pilot, lambda: session_of(app).place >= 2)
-        assert session_of(app).shown < 16
+        await until(pilot, lambda: session_of(app).playback.place >= 2)
+        assert session_of(app).playback.shown < 16
 
 
 @pytest.mark.drawn
+@pytest.mark.slow
 async def test_the_mouse_puts_the_playhead_and_drags_it(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
@@ -170,15 +172,15 @@ async def test_the_mouse_puts_the_playhead_and_drags_it(app: HadamardApp):
         area = chart._area
         middle, quarter = area.start + len(area) // 2, area.start + len(area) // 4
         await pilot.mouse_down(chart, offset=(middle, 5))
-        await until(pilot, lambda: session_of(app).place == 8)
+        await until(pilot, lambda: session_of(app).playback.place == 8)
         await pilot.hover(chart, offset=(quarter, 5))
-        await until(pilot, lambda: session_of(app).place == 4)
+        await until(pilot, lambda: session_of(app).playback.place == 4)
         await pilot.mouse_up(chart, offset=(quarter, 5))
         await pilot.hover(chart, offset=(middle, 5))
         await pilot.pause(0.1)
-        assert session_of(app).place == 4
+        assert session_of(app).playback.place == 4
         await pilot.mouse_down(chart, offset=(area.stop, 5))
-        await until(pilot, lambda: session_of(app).place == 16)
+        await until(pilot, lambda: session_of(app).playback.place == 16)
         await pilot.mouse_up(chart, offset=(area.stop, 5))
 
 
@@ -232,14 +234,14 @@ def test_the_playhead_goes_from_record_to_record_of_every_protocol_and_is_told_o
     for record, x in enumerate(xs):
         if record > 0:
             session.step()
-            wait(lambda: session.tick(0.0) or session.shown == record)  # type: ignore[func-returns-value] # noqa: B023
-        assert (session.place, session.x_at(session.place)) == (record, x)
+            wait(lambda: session.tick(0.0) or session.playback.shown == record)  # type: ignore[func-returns-value] # noqa: B023
+        assert (session.playback.place, session.point.x_at(session.playback.place)) == (record, x)
         told = status_text(session, editable, Pace(), 20.0, 200).plain
         assert (f"  {clock} {x}/{xs[-1]}  " in told) == (len(xs) > 1), "a single record has no clock to tell"
     for record in reversed(range(len(xs) - 1)):
-        session.move(-1)
-        assert session.place == record
-    session.go(len(xs))
+        session.playback.move(-1)
+        assert session.playback.place == record
+    session.playback.seek(len(xs))
     assert not session.playback.looking_back
     assert session.end(10)
 
@@ -248,11 +250,11 @@ def test_a_point_between_two_records_is_nearest_to_one_by_factors_on_a_logarithm
     session, _ = held(PROTOCOLS["steps"][0])
     session.playback.pace.unlimited = True
     session.toggle()
-    wait(lambda: session.tick(1.0) or session.shown == 4)  # type: ignore[func-returns-value]
-    session.seek(40.0)
-    assert session.place == 2
-    session.seek(40.0, log=True)
-    assert session.place == 3
+    wait(lambda: session.tick(1.0) or session.playback.shown == 4)  # type: ignore[func-returns-value]
+    session.playback.seek(session.point.record_at(40.0))
+    assert session.playback.place == 2
+    session.playback.seek(session.point.record_at(40.0, log=True))
+    assert session.playback.place == 3
     assert session.end(10)
 
 
@@ -265,9 +267,9 @@ async def test_the_playhead_stops_at_records_only(app: HadamardApp):
         await finished(app, pilot)
         for place in (3, 2, 1, 0):
             await pilot.press("left")
-            assert session_of(app).place == place
-        session_of(app).seek(11.0)
-        assert session_of(app).place == 2
+            assert session_of(app).playback.place == place
+        session_of(app).playback.seek(session_of(app).point.record_at(11.0))
+        assert session_of(app).playback.place == 2
 
 
 async def test_the_playhead_moves_while_the_table_has_the_focus(app: HadamardApp):
@@ -276,6 +278,6 @@ async def test_the_playhead_moves_while_the_table_has_the_focus(app: HadamardApp
         app.laboratory.query_one(Scoreboard).focus()
         await pilot.press("down", "left")
         assert app.laboratory.query_one(Scoreboard).cursor_row == 1
-        assert session_of(app).place == 15
+        assert session_of(app).playback.place == 15
         await pilot.press("home")
-        assert session_of(app).place == 0
+        assert session_of(app).playback.place == 0

@@ -77,6 +77,7 @@ def test_a_story_is_told_in_whole_sentences_that_fit(width: int, stop: str) -> N
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.whole else [SMALL])
+@pytest.mark.slow
 async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(size: tuple[int, int]):
     tour = Tour(BOTH)
     app = HadamardApp(tour.editable, tour=tour)
@@ -103,6 +104,7 @@ async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(siz
         assert "< Back" in screen_text(app)
 
 
+@pytest.mark.slow
 async def test_on_a_tour_pages_that_are_open_scroll_and_panels_say_the_key_that_reads_on():
     tour = Tour(BOTH)
     app = HadamardApp(tour.editable, tour=tour)
@@ -180,7 +182,7 @@ async def test_the_numbers_of_the_banner_are_those_of_the_frame_and_not_of_the_o
         await until(pilot, lambda: session_of(app).state == "finished")
         seen, session = app.laboratory.query_one("#seen Digits", Digits), session_of(app)
         for record in (64, 16, 128, 0):
-            session.go(record)
+            session.playback.seek(record)
             app.laboratory._tick()
             assert seen.value == str(record)
         session.playback.replay()
@@ -190,6 +192,7 @@ async def test_the_numbers_of_the_banner_are_those_of_the_frame_and_not_of_the_o
         assert seen.value == f"{app.laboratory.look.x:g}" != "0"
 
 
+@pytest.mark.slow
 async def test_a_tour_that_runs_alone_goes_on_and_begins_again(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(guide, "REST", 0.1)
     small = ("problem.matrix.d=16", "learners.GD.update.lr=0.03125", "claims=[]")
@@ -230,6 +233,7 @@ async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_cho
 
 
 @pytest.mark.drawn
+@pytest.mark.slow
 async def test_on_the_first_start_the_keys_in_the_footer_act(editable: EditableExperiment):
     app = HadamardApp(editable, first=True)
     async with app.run_test(size=SMALL) as pilot:

@@ -119,6 +119,7 @@ async def test_u_takes_changes_back_also_where_the_set_up_is_hidden(editable: Ed
         assert told(app)[-1] == "Done again: GD 2 added"
 
 
+@pytest.mark.slow
 async def test_fields_show_what_was_taken_back(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         setup = app.laboratory.query_one(SetupPane)

@@ -92,6 +92,7 @@ def test_the_schema_knows_every_kind(call: Call) -> None:
     assert kinds == schedules | {kind for family in chosen for kind in catalogue.members(family)}
 
 
+@pytest.mark.slow
 def test_the_schema_takes_text_where_a_preset_may_have_it(call: Call) -> None:
     _, out, _ = call("schema")
     schema = json.loads(out)

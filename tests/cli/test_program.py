@@ -176,6 +176,7 @@ LIGHT = [
 """What is done one after the other, and what need not be loaded by then."""
 
 
+@pytest.mark.slow
 def test_what_is_light_loads_nothing_heavy() -> None:
     program = "; ".join(f"{code}; import sys; print('loaded', *sys.modules, 'end')" for code, _ in LIGHT)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

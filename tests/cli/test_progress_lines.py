@@ -131,6 +131,7 @@ sys.exit(main(["run", "small.toml", "--json"]))
 
 
 @pytest.mark.parametrize("stderr", ["a full disk", "nobody"])
+@pytest.mark.slow
 def test_a_run_whose_progress_cannot_be_printed_goes_on(stderr: str, small: Path) -> None:
     reader, pipe = os.pipe()
     os.close(reader)

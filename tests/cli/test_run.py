@@ -338,6 +338,7 @@ def test_an_export_that_cannot_be_is_refused_before_the_run(small: Path, call: C
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_flow_that_lost_accuracy_is_told_with_the_reason_and_exit_1(call: Call, tmp_path: Path) -> None:
     preset = tmp_path / "left.toml"
     preset.write_text("""

@@ -24,6 +24,7 @@ import psutil
 import pytest
 from PIL import Image
 
+from engine.learners.kind_place import KindPlace
 from hadamard_tui.looks import palette
 from hadamard_tui.serving.server import listen
 
@@ -85,6 +86,7 @@ async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
         await asyncio.sleep(0.05)
 
 
+@pytest.mark.slow
 async def test_files_of_viewers_go_to_their_browser_and_their_app_ends_with_a_killed_server(served: Served):
     async with asyncio.timeout(MOST), aiohttp.ClientSession() as session:
         origin = served.address[: served.address.index("/", 8)]
@@ -171,13 +173,13 @@ async def test_a_browser_shows_the_app_which_has_the_focus_and_says_why_it_ended
                 await shows(
                     page,
                     palette.DARK.ground,
-                    [palette.DARK.learners.cold[1], *palette.DARK.learners.warm[2:5]],
+                    [palette.DARK.of(KindPlace(kind)) for kind in ("exact", "sparse")],
                 )
                 await page.press("t")
                 await shows(
                     page,
                     palette.LIGHT.ground,
-                    [palette.LIGHT.learners.cold[1], *palette.LIGHT.learners.warm[2:5]],
+                    [palette.LIGHT.of(KindPlace(kind)) for kind in ("exact", "sparse")],
                 )
                 await page.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
                 await page.press("P")

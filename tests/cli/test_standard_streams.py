@@ -46,6 +46,7 @@ def test_a_full_stdout_is_one_line(command: str) -> None:
     assert shell(f"{PROGRAM} {command} > /dev/full") == (2, "", full)
 
 
+@pytest.mark.slow
 def test_a_reader_that_is_gone_before_anything_is_printed_is_no_error() -> None:
     assert shell(f"set -o pipefail; {PROGRAM} list updates | sleep 0") == (0, "", "")
 
@@ -170,10 +171,12 @@ def test_a_stream_that_lacks_letters_is_drawn_to_in_ascii(command: str, encoding
         assert ("±".encode("latin-1") in drawn) == (encoding == "latin-1"), "what a stream has stays"
 
 
+@pytest.mark.slow
 def test_ascii_is_drawn_where_it_is_wished_for() -> None:
     assert printed(f"run {SMALL} --ascii", "utf-8").isascii()
 
 
+@pytest.mark.slow
 def test_json_is_the_same_whatever_the_encoding_of_the_stream() -> None:
     schema, in_ascii = (printed("schema", encoding) for encoding in ("utf-8", "ascii"))
     assert schema == in_ascii

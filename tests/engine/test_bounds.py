@@ -724,6 +724,7 @@ def every_problem():
 
 
 @looped("kind", catalogue.members("theory"))
+@pytest.mark.slow
 def test_findings_are_sentences_and_rotation_invariant_bounds_follow_the_verdict(kind):
     for learner, described in every_learner():
         finding = bound(kind).binds(learner, described)

@@ -417,6 +417,7 @@ def test_doubled_targets_are_all_features_and_their_negatives(kind):
 
 @each_pair
 @looped("repeat", [None, 1])
+@pytest.mark.slow
 def test_values_are_what_matrices_and_targets_say_of_them(kind, target, repeat):
     if target["kind"] == "classes" and repeat:
         with pytest.raises(BadInput, match="has no class"):

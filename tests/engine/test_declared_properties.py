@@ -124,7 +124,7 @@ def test_features_start_alike_where_that_is_declared():
                 declared.add(kind)
                 start = made.start(Streams(range(3))("init"), D)
                 for name in made.layers:
-                    assert made.shapes(D)[name] == (D,), made
+                    assert made.layout(D).shapes[name] == (D,), made
                     np.testing.assert_array_equal(start[name], start[name][:1, :1].repeat(D, 1).repeat(3, 0))
     assert declared >= {"linear", "neuron", "spindly", "two-weight"}
 
@@ -361,7 +361,7 @@ def test_replacing_anything_that_a_net_is_made_of_takes_back_what_is_declared_of
     assert judged.group == TRIVIAL
     assert made.kind in judged.reason
     structure = made.structure()
-    assert (structure.signals, structure.hidden_layers, made.linear_layers(D)) == (None,) * 3
+    assert (structure.signals, structure.hidden_layers, made.structure_at(D).linear_layers) == (None,) * 3
     assert not structure.trains_weights
     assert not structure.starts_at_zero
 
@@ -505,7 +505,7 @@ def test_what_parts_declare_of_methods_is_not_said_of_those_that_replace_them():
     signed = Signed().structure()
     assert (signed.along_gradients, signed.stable_up_to) == (False, None)
     assert Doubling().exponentiated_rate(Linear()) is None
-    assert (Axis().linear_layers(D), Axis().structure().starts_at_zero) == (None, False)
+    assert (Axis().structure_at(D).linear_layers, Axis().structure().starts_at_zero) == (None, False)
     assert not Chosen().structure().linear_in_labels
     assert not Cubic().is_square
     assert (Cubic().constant, Square().constant) == (None, 1.0)

@@ -89,7 +89,9 @@ def rules():
 def moves_of_second_layer(rule, of_first):
     """Where the second layer is after steps that differ in the gradients of the first layer alone."""
     rng = np.random.default_rng(3)
-    params = {name: torch.from_numpy(rng.normal(size=(1, *shape))) for name, shape in DENSE.shapes(4).items()}
+    params = {
+        name: torch.from_numpy(rng.normal(size=(1, *shape))) for name, shape in DENSE.layout(4).shapes.items()
+    }
     after, state = rule.start(params)
     for _ in range(4):
         gradients = {name: torch.from_numpy(rng.normal(size=w.shape)) for name, w in params.items()}

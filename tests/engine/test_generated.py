@@ -57,6 +57,7 @@ def refusals(outcomes):
     return len(refused)
 
 
+@pytest.mark.slow
 def test_an_experiment_made_from_the_catalogue_is_read_or_refused_in_one_line(files):
     outcomes = [outcome(generate(seed, files=files)) for seed in range(GENERATED)]
     assert GENERATED / 5 < refusals(outcomes) < GENERATED * 4 / 5, "there are many of both"

@@ -89,6 +89,7 @@ def test_torch_is_loaded_with_large_pages_unless_the_environment_says_otherwise(
     assert python(f"import os; os.environ['THP_MEM_ALLOC_ENABLE'] = '0'\n{program}") == ["0"]
 
 
+@pytest.mark.slow
 def test_the_engine_runs_without_any_terminal_library():
     program = (
         "import sys\n"

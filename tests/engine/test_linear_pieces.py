@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from building import beginning, gd, raw
 
-from engine.core.parts import BadInput
+from engine.core.parts import MOST, BadInput
 from engine.formulas.linear_pieces import of_one_layer, pieces
 from engine.runtime.run import run
 from engine.spec.reading import parse
@@ -55,6 +55,7 @@ def test_a_tent_composed_has_two_to_its_power_pieces(times):
 
 
 @pytest.mark.parametrize("slopes", [RELU, (1.0, 0.01), (math.sqrt(2), 0.0)])
+@pytest.mark.slow
 def test_pieces_are_those_along_a_fine_grid(slopes):
     for seed, widths in enumerate([(5,), (4, 4), (3, 3, 3)]):
         layers = drawn(seed, *widths)
@@ -125,7 +126,8 @@ def test_of_instances_with_more_entries_the_line_goes_through_the_first_two():
     words["run"]["measures"] = ["pieces", {"kind": "pieces", "along": "line"}]
     fit, data = beginning(parse(words))
     curve = run(parse(words)).curve("net")
-    layers = [(w.numpy(), b.numpy()) for w, b in fit.architecture.affine_layers(fit.tensors)]
+    edges = fit.architecture.edges(fit.tensors, slice(None), MOST)
+    layers = [(layer.weights.numpy(), layer.offsets.numpy()) for layer in edges]
     for replica, (first, second, _) in enumerate(data.instances.rows.numpy()):
         (weights, biases), *above = [(w[replica], b[replica]) for w, b in layers]
         along = [(weights @ (second - first)[:, None], biases + weights @ first), *above]

@@ -73,6 +73,7 @@ def net(**words):
     {"width": 200, "activation": "tanh", "cw": 1.5, "cb": 0.2},
     {"width": 16, "activation": "identity", "cw": (1.0, 2.0, 0.5, 3.0), "parametrisation": "ntk"},
 ])  # fmt: skip
+@pytest.mark.slow
 def test_layers_at_the_start_have_these_variances(words):
     described = net(**words)
     (learner,) = described.learners

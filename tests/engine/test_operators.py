@@ -168,6 +168,7 @@ def test_axes_are_the_instances_times_an_orthogonal_matrix():
 @looped("lr", [0.05, [0.01, 0.3]], ids=["one rate", "two rates"])
 @looped("matrix", ["hadamard", "rademacher", {"kind": "hadamard", "repeat": 1}])
 @looped("rule", ["egu", "egu-pm", "winnow", "private-rates"])
+@pytest.mark.slow
 def test_two_factors_for_a_signed_example_are_the_exponentials_of_its_gradient(rule, matrix, lr, monkeypatch):
     words = {
         "learners": {"it": {"update": {"kind": rule, "lr": lr}}},
@@ -187,6 +188,7 @@ def test_two_factors_for_a_signed_example_are_the_exponentials_of_its_gradient(r
     assert bool(asked) == (rule != "private-rates")
 
 
+@pytest.mark.slow
 def test_a_million_features_make_no_matrix(monkeypatch):
     d, rows = 1 << 20, Walsh.rows
 

@@ -50,7 +50,7 @@ def objective(tensors, x, labels, loss, activation=torch.tanh):
 def by_hand(made, replica, lr, loss):
     """The objective and its gradient of one replica after 0 … 3 steps, and the tensors at the end."""
     hypothesis, data = beginning(made)
-    rates = hypothesis.architecture.rate_factors(4)
+    rates = hypothesis.architecture.layout(4).rate_factors
     labels = data.labels.view(2, 3, -1)[replica]
     tensors = {name: tensor[replica].clone() for name, tensor in hypothesis.tensors.items()}
     found = []
@@ -344,6 +344,6 @@ def test_one_net_for_all_targets_needs_the_memory_of_one():
 def test_every_start_has_a_row_of_the_last_layer_for_every_output(init):
     made = catalogue.make("architectures", "dense", widths=[6], init=init, outputs=4)
     start = made.start(Streams([0, 1])("init"), 5)
-    assert {name: value.shape[1:] for name, value in start.items()} == made.shapes(5)
-    assert made.shapes(5)["W2"] == (4, 6)
-    assert made.size(5) == 5 * 6 + 6 * 4
+    assert {name: value.shape[1:] for name, value in start.items()} == made.layout(5).shapes
+    assert made.layout(5).shapes["W2"] == (4, 6)
+    assert made.layout(5).size == 5 * 6 + 6 * 4

@@ -75,8 +75,8 @@ def test_biases_are_trained_after_the_weights_of_their_layer_where_they_are_aske
     for words in ({"biases": True}, {"cb": 0.1}, {"cb": [0.0, 0.1]}):
         net = made(widths=[5], **words)
         assert net.layers == ("W1", "b1", "W2", "b2")
-        assert net.shapes(8) == {"W1": (5, 8), "b1": (5, 1), "W2": (1, 5), "b2": (1, 1)}
-        assert net.units == 5
+        assert net.layout(8).shapes == {"W1": (5, 8), "b1": (5, 1), "W2": (1, 5), "b2": (1, 1)}
+        assert net.layout(8).units == 5
         assert net.weights({}) is None
     assert made(widths=[5]).layers == ("W1", "W2")
 
@@ -161,7 +161,7 @@ def trained(net, weights, X, y, steps, until=0.0):
     params = {name: torch.from_numpy(value)[None] for name, value in weights.items()}
     fixed = net.start(Streams([0])("init"), X.shape[1])
     params |= {name: torch.from_numpy(fixed[name]) for name in fixed.keys() - params.keys()}
-    rates = net.rate_factors(X.shape[1])
+    rates = net.layout(X.shape[1]).rate_factors
     for step in range(steps):
         if (net.predict(params, rows) - labels).square().mean() < until:
             return params, step
@@ -174,6 +174,7 @@ def trained(net, weights, X, y, steps, until=0.0):
     ("parametrisation", "steps", "moved"),
     [("mean-field", (65.4, 0.2), (0.975, 0.003)), ("ntk", (254, 2), (0.0387, 0.0009))],
 )
+@pytest.mark.slow
 def test_two_layer_nets_move_as_far_as_was_measured(parametrisation, steps, moved):
     """Steps to a loss of 10⁻³, and ‖W − W₀‖/‖W₀‖ there, with standard errors over 5 starts, of which two.
 

@@ -7,7 +7,7 @@ import pytest
 from building import beginning, raw
 from scipy.optimize import linprog
 
-from engine.core.parts import BadInput
+from engine.core.parts import MOST, BadInput
 from engine.formulas.plane_cells import cells, of_one_layer
 from engine.results.results import of_one
 from engine.results.views import view
@@ -44,6 +44,7 @@ def feasible(layers, slopes, pattern):
 
 @pytest.mark.parametrize("slopes", [RELU, LEAKY])
 @pytest.mark.parametrize("widths", [(4,), (3, 3), (2, 2, 2)])
+@pytest.mark.slow
 def test_cells_are_the_patterns_that_a_linear_program_finds(widths, slopes):
     for seed in range(2):
         layers = drawn(seed, *widths)
@@ -84,7 +85,8 @@ def test_the_map_has_s_along_x_and_t_up():
     measure = {"kind": "cells", "points": 5, "reach": 1.5}
     it = described({"x": "s", "y": "2*t", "measure": measure, "summary": "first"})
     fit, _ = beginning(it)
-    layers = [(w[0].numpy(), b[0].numpy()) for w, b in fit.architecture.affine_layers(fit.tensors)]
+    edges = fit.architecture.edges(fit.tensors, slice(None), MOST)
+    layers = [(layer.weights[0].numpy(), layer.offsets[0].numpy()) for layer in edges]
     (heat,) = view(it.pictures[0], of_one(it, run(it))).heats
     np.testing.assert_allclose(heat.x, np.linspace(-1.5, 1.5, 5))
     np.testing.assert_allclose(heat.y, 2 * np.linspace(-1.5, 1.5, 5))
@@ -107,7 +109,8 @@ def test_a_map_over_two_indices_has_the_mean_of_replicas_and_its_error():
 def test_the_count_of_a_run_is_that_of_its_nets():
     it = described({"x": "step", "measure": "regions"})
     fit, _ = beginning(it)
-    parts = [(w.numpy(), b.numpy()) for w, b in fit.architecture.affine_layers(fit.tensors)]
+    edges = fit.architecture.edges(fit.tensors, slice(None), MOST)
+    parts = [(layer.weights.numpy(), layer.offsets.numpy()) for layer in edges]
     expected = [cells([(w[r], b[r]) for w, b in parts], RELU) for r in range(3)]
     np.testing.assert_array_equal(run(it).curve("net").values("regions")[0], expected)
 

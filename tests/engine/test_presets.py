@@ -61,6 +61,7 @@ planned = cache(lambda name: sweep_of(presets.document(name)))
 
 
 @looped("name", NAMES)
+@pytest.mark.slow
 def test_a_preset_says_what_it_shows_and_where_it_comes_from(name):
     described = presets.load(name)
     for text in (described.title, described.story, described.source):
@@ -84,6 +85,7 @@ def test_a_preset_claims_something_of_every_learner_and_says_it_in_different_wor
     assert len(set(texts)) == len(texts)
 
 
+@pytest.mark.slow
 def test_every_claim_of_the_page_of_statements_is_one_of_its_preset():
     headings = PAGE.count("| statement | source | preset | claim |\n|---|---|---|---|\n")
     assert len(STATEMENTS) + 2 * headings == len(re.findall(r"^\|", PAGE, re.MULTILINE))

@@ -83,6 +83,7 @@ def test_ridge_with_a_small_penalty_is_least_squares():
 
 @by_shape
 @looped("eps", [1e-6, 0.3, 20.0])
+@pytest.mark.slow
 def test_vaw(X, eps):
     Y, rows = random(8, len(X), 2), random(9, 5, X.shape[1])
     for asked in (None, rows):
@@ -176,6 +177,7 @@ def of_kernel(settings):
 @by_shape
 @looped("lam", [0.0, 0.1])
 @looped("settings", KERNELS, ids=str)
+@pytest.mark.slow
 def test_kernel(X, lam, settings):
     X = X / np.sqrt(X.shape[1])
     Y, rows = random(10, len(X), 2), random(11, 5, X.shape[1])
@@ -255,6 +257,7 @@ def test_a_kernel_fits_examples_that_come_again_by_least_squares(kernel):
 
 
 @by_shape
+@pytest.mark.slow
 def test_basis_pursuit_is_consistent_and_has_the_least_norm(X):
     Y = X @ random(23, X.shape[1], 2)
     data = as_data(X, Y)
@@ -323,6 +326,7 @@ ALIKE = np.sign(random(60, 40, 12))[:, [*range(12), 3, 3, 5, 0]] * [*[1] * 13, -
 
 @pytest.mark.parametrize("X", [random(61, 60, 30), np.sign(random(62, 60, 30)), ALIKE], ids=len)
 @pytest.mark.parametrize("lam", [1e-6, 0.01, 0.2])
+@pytest.mark.slow
 def test_every_lasso_on_the_way_has_slopes_of_the_penalty_where_it_has_weights_and_no_steeper_ones(X, lam):
     y = X[:, 0] - X[:, 3] / 2 + random(63, len(X))
     data = as_data(X, y[:, None])

@@ -126,6 +126,7 @@ def test_weights_that_take_much_are_left_out_and_the_curve_says_how_much(tmp_pat
     [([16, 128, 4096, 16384], 1), pytest.param([2**k for k in range(4, 21)], 50, marks=pytest.mark.slow)],
     ids=["four sizes", "all of hadamard-d"],
 )
+@pytest.mark.slow
 def test_a_sweep_with_many_features_takes_few_megabytes_and_says_the_same_again(sizes, megabytes, tmp_path):
     raw = presets.document("hadamard-d", ["run.device=cpu"])
     raw["axes"] = [{"name": "size", "values": sizes}]

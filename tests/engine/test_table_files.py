@@ -673,6 +673,7 @@ def test_a_column_has_one_use(
     spoilt=st.one_of(st.binary(max_size=3), st.text("0,;\t\n\"'#:.- \rx", max_size=4).map(str.encode)),
     is_target=st.booleans(),
 )
+@pytest.mark.slow
 def test_a_spoilt_file_is_read_or_refused_in_one_line(
     case: str, place: float, length: int, spoilt: bytes, is_target: bool, tmp_path_factory: Any
 ) -> None:
@@ -696,6 +697,7 @@ def test_a_spoilt_file_is_read_or_refused_in_one_line(
     signs=st.sampled_from([",.", ";.", ";,", "\t.", "\t,", "|.", " ."]),
     seed=st.integers(0, 2**32),
 )
+@pytest.mark.slow
 def test_tables_of_pandas_are_read_back_or_refused_with_a_setting(
     kind: str, shape: tuple[int, int], header: str, index: bool, signs: str, seed: int, tmp_path_factory: Any
 ) -> None:

@@ -48,6 +48,7 @@ def runs(results):
         READ | {"first_below": 0.02, "of": "replica", "between": "linear"},
     ],
 )
+@pytest.mark.slow
 def test_readings_and_their_errors_are_those_of_all_points_from_fewer_runs(read):
     whole, short = run_sweep(sweep_of(document(read, until=None))), run_sweep(sweep_of(document(read)))
     (picture,) = whole.sweep.experiment.pictures

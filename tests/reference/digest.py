@@ -83,6 +83,11 @@ MEASURES = ("loss", "stderr", "error", "train", "unseen")
 DIGITS = {"float32": 8, "float64": 13}
 """More than rounding leaves of the numbers of either dtype."""
 
+MEASURED = {**ROUNDING, "float64": 1e-8}
+"""How far the number that a claim measures may move. In float64 some are slopes of logarithms: the least
+value on such a line is 3e-8 (kernel-limit, a difference of vectors of length 1), whose logarithm moves by
+7e-9 with one rounding."""
+
 Numbers = Sequence[float | None]
 
 
@@ -146,9 +151,13 @@ def _without(whole: dict[str, Any], arbitrary: Sequence[str]) -> dict[str, Any]:
 def differences(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
     """The places at which two digests differ by more than rounding, with both values.
 
-    Words, whole numbers and outcomes are compared exactly, other numbers up to ROUNDING of the dtype.
+    Words, whole numbers and outcomes are compared exactly, what claims measure up to MEASURED of the dtype,
+    and other numbers up to ROUNDING.
     """
-    return list(_differences("", expected, found, ROUNDING[expected["dtype"]]))
+    dtype = expected["dtype"]
+    claims = _differences(".claims", expected["claims"], found["claims"], MEASURED[dtype])
+    others = ({key: value for key, value in whole.items() if key != "claims"} for whole in (expected, found))
+    return [*_differences("", *others, ROUNDING[dtype]), *claims]
 
 
 def _differences(place: str, expected: Any, found: Any, within: float) -> Iterator[str]:

@@ -23,8 +23,11 @@ CONTENT = "785836ae1d08729c85bda64cb55199acc9c5806dc056167ee033ed480df4a71c"
 """The names and contents of all files in a few letters."""
 
 
-COMPILED = ("adaptive-128",)
-"""Those that wait ten seconds for code that is compiled."""
+QUICK = (
+    "alignment-sphere", "disguises-128", "doubled-128", "eg-128", "hadamard-128-weights", "kernel-limit",
+    "single-target-128", "vaw-128", "winnow-128",
+)  # fmt: skip
+"""The presets that take less than a quarter of a second each."""
 
 
 def numbers(name: str) -> dict[str, Any]:
@@ -60,7 +63,7 @@ def test_a_preset_is_read_at_all_points_of_its_axes(file: Path):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow] if name in COMPILED else [])
+        pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow])
         for name in sorted(file.stem for file in NUMBERS.glob("*.json"))
     ],
 )

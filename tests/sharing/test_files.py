@@ -22,6 +22,7 @@ from looping import looped
 from pyarrow import parquet
 
 from engine.core.parts import BadInput
+from engine.learners.kind_place import KindPlace
 from engine.results.headlines import headline
 from engine.results.results import of_one
 from engine.results.trace import Trace
@@ -319,8 +320,8 @@ def test_the_figure_has_the_colours_of_paper_whatever_the_screen_has(
     finally:
         palette.use(before)
     text = (tmp_path / "chart.svg").read_text()
-    tints = palette.LIGHT.learners
-    for colour in (*tints.cold[:2], *tints.warm[2:5], palette.LIGHT.theory):
+    shades = [palette.LIGHT.of(KindPlace(kind)) for kind in ("gradient", "exact", "sparse")]
+    for colour in (*shades, palette.LIGHT.theory):
         assert colour in text
 
 
@@ -333,6 +334,7 @@ def test_the_other_figures_are_what_their_names_say(
 
 
 @pytest.mark.parametrize("kind", ["pdf", "png"])
+@pytest.mark.slow
 def test_letters_that_the_font_lacks_are_no_warning(kind: str) -> None:
     x, axes = np.array([0.0, 1.0]), Axes("", "x", "y", (0.0, 1.0), (0.0, 1.0))
     series = [Series("学習", x, x, palette.LIGHT.theory, mark="A")]

@@ -182,6 +182,7 @@ def test_the_text_of_a_heat_map_has_every_letter_that_is_drawn(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("suffix", [".png", ".pdf", ".gif"])
+@pytest.mark.slow
 def test_an_export_names_missing_letters_on_standard_error_and_is_written(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
