@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.parts import Part, Verdict
+from engine.core.parts import LearnerKind, Part, Verdict
 from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
@@ -52,6 +52,9 @@ class HiddenLayers(NamedTuple):
 
 class ArchitectureStructure(NamedTuple):
     """What an architecture declares of itself. With the defaults no theorem binds a learner."""
+
+    learner_kind: LearnerKind | Literal["by-rule"] = "other"
+    """Kind of the learners that are trained on it; `by-rule` if their update rule says it."""
 
     by_inner_products: bool = False
     """Whether all that it sees of an instance are inner products with others: no rotation changes these,

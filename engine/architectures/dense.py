@@ -251,6 +251,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def structure(self) -> ArchitectureStructure:
         declared = super().structure()
         return declared._replace(
+            learner_kind="by-rule",
             fixed_input_start=self.init in ("zero", "identity"),
             signals=self._signals_at_start,
             hidden_layers=HiddenLayers(self.activation, tuple(size**2 for size in self._sizes()[1:])),

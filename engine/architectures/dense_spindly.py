@@ -39,7 +39,7 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
     w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/h, signed 1/(2h)")] = None
 
     def structure(self) -> ArchitectureStructure:
-        return super().structure()._replace(fixed_input_start=self.init == "identity")
+        return super().structure()._replace(learner_kind="sparse", fixed_input_start=self.init == "identity")
 
     @property
     def layers(self) -> tuple[str, ...]:

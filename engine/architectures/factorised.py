@@ -60,6 +60,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         square = self.factors is None or self.factors[0] == self.factors[1]
         declared = super().structure()
         return declared._replace(
+            learner_kind="by-rule",
             keeps_determinant=self.init == "identity" and self.width is None and square,
             fixed_input_start=self.init != "gaussian",
         )

@@ -38,6 +38,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
         layers = self.depth + 1
         declared = super().structure()
         return declared._replace(
+            learner_kind="by-rule",
             by_inner_products=True,
             signals=Signals(
                 self.activation,

@@ -31,6 +31,7 @@ class Linear(Architecture, frozen=True, tag="linear"):
     def structure(self) -> ArchitectureStructure:
         declared = super().structure()
         return declared._replace(
+            learner_kind="by-rule",
             trains_weights=True,
             starts_at_zero=True,
             starts_alike=True,

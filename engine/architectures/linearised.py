@@ -28,7 +28,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
 
     def structure(self) -> ArchitectureStructure:
         return Architecture.structure(self)._replace(
-            fixed_input_start=super().structure().fixed_input_start, layered=True
+            learner_kind="by-rule", fixed_input_start=super().structure().fixed_input_start, layered=True
         )
 
     @property

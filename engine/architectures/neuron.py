@@ -38,7 +38,11 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
 
     def structure(self) -> ArchitectureStructure:
         zero = self.init == "zero"
-        return super().structure()._replace(starts_at_zero=zero, starts_alike=zero, fixed_input_start=zero)
+        return (
+            super()
+            .structure()
+            ._replace(learner_kind="by-rule", starts_at_zero=zero, starts_alike=zero, fixed_input_start=zero)
+        )
 
     def structure_at(self, d: int) -> StructureAt:
         return super().structure_at(d)._replace(linear_layers=1 if self.activation == "identity" else None)

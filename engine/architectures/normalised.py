@@ -41,7 +41,9 @@ class Normalised(Dense, frozen=True, tag="normalised"):
     def structure(self) -> ArchitectureStructure:
         dense = super().structure()
         return Architecture.structure(self)._replace(
-            fixed_input_start=dense.fixed_input_start, hidden_layers=dense.hidden_layers
+            learner_kind="by-rule",
+            fixed_input_start=dense.fixed_input_start,
+            hidden_layers=dense.hidden_layers,
         )
 
     @property

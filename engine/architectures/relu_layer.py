@@ -37,7 +37,7 @@ class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
     ] = 0.0
 
     def structure(self) -> ArchitectureStructure:
-        return super().structure()._replace(is_relu_layer=True)
+        return super().structure()._replace(learner_kind="by-rule", is_relu_layer=True)
 
     @property
     def layers(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, Edges, Layout, Start, StructureAt
+from engine.architectures import Architecture, ArchitectureStructure, Edges, Layout, Start, StructureAt
 from engine.core.activations import Activation, transfer
 from engine.core.lazy import torch
 from engine.core.params import Params
@@ -35,6 +35,9 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
 
     def _full(self, d: int) -> bool:
         return self.connectivity >= d
+
+    def structure(self) -> ArchitectureStructure:
+        return super().structure()._replace(learner_kind="sparse")
 
     @property
     def layers(self) -> tuple[str, ...]:

@@ -46,6 +46,7 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
     def structure(self) -> ArchitectureStructure:
         declared = super().structure()
         return declared._replace(
+            learner_kind="sparse",
             rate_of_weights=4.0 if self.depth == 2 and not self.signed and self.w0 is None else None,
             power=self.depth,
             starts_alike=True,

@@ -44,7 +44,11 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         return ("W1", "W2")
 
     def structure(self) -> ArchitectureStructure:
-        return super().structure()._replace(fixed_input_start=True, by_inner_products=True)
+        return (
+            super()
+            .structure()
+            ._replace(learner_kind="by-rule", fixed_input_start=True, by_inner_products=True)
+        )
 
     def structure_at(self, d: int) -> StructureAt:
         return super().structure_at(d)._replace(layers_on_features=2)

@@ -32,7 +32,7 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
     w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/(2d), equal 1/d")] = None
 
     def structure(self) -> ArchitectureStructure:
-        return super().structure()._replace(starts_alike=True, fixed_input_start=True)
+        return super().structure()._replace(learner_kind="sparse", starts_alike=True, fixed_input_start=True)
 
     @property
     def layers(self) -> tuple[str, ...]:

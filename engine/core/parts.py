@@ -39,6 +39,12 @@ Values = Literal["any", "signs", "bits"]
 """What numbers are known to be: any real number, −1 or +1, or 0 or 1."""
 
 
+LearnerKind = Literal["gradient", "exact", "multiplicative", "sparse", "coordinate", "spectral", "other"]
+"""Kinds of learners, which charts distinguish by hue: plain gradient rules on dense nets; exact solvers and
+kernels; multiplicative rules; spindly and sparse nets; coordinate-wise and sign rules; spectral and
+second-order rules; any other."""
+
+
 class BadInput(ValueError):
     """Input that cannot be used. Its text is one line: where, what is wrong, what would be right.
 

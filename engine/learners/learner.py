@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from engine.core import catalogue
-from engine.core.parts import LARGEST, MOST_LAYERS, SELDOM, BadField
+from engine.core.parts import LARGEST, MOST_LAYERS, SELDOM, BadField, LearnerKind
 from engine.core.texts import listed
 from engine.learners.schedule import AnySchedule
 from engine.learners.step_options import Clip, Decay, Noise
@@ -106,6 +106,17 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[str, Meta(min_length=1, max_length=200)] | None,
         Meta(title="where", description="only where this holds, as in size <= 128", extra=SELDOM),
     ] = None
+
+    @property
+    def learner_kind(self) -> LearnerKind:
+        """Kind of learner, as its parts declare it: the solver, or the architecture before the rule."""
+        if self.solver is not None:
+            return self.solver.structure().learner_kind
+        assert self.architecture is not None, "a learner without a solver has one"
+        of_net = self.architecture.structure().learner_kind
+        if of_net != "by-rule":
+            return of_net
+        return "other" if self.update is None else self.update.structure().learner_kind
 
     @property
     def plain_steps(self) -> bool:

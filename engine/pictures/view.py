@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from engine.learners.kind_place import KindPlace
 
 if TYPE_CHECKING:
     from engine.core.groups import Group
@@ -17,32 +19,6 @@ if TYPE_CHECKING:
 
 FROM_BELOW = ("lower", "conjecture")
 """The directions of lines that are bounds from below, proved or not."""
-
-BoundClass = Literal["bound", "free", "undecided"]
-"""Whether a proved lower bound binds a learner, no bound does, or that is not decided."""
-
-
-def bound_class(
-    holding: Collection[str], binding: Collection[str], verdict: Verdict | None
-) -> BoundClass | None:
-    """The class of a learner; None where no bound from below holds of the problem.
-
-    It is not decided where a conjecture alone binds the learner. Where no bound does, it is not decided if
-    the learner is rotation invariant on this data only, or its structure does not decide that.
-
-    Args:
-        holding: the directions of the lines that hold of the problem.
-        binding: the directions of those among them that bind the learner.
-    """
-    if not any(direction in holding for direction in FROM_BELOW):
-        return None
-    if "lower" in binding:
-        return "bound"
-    if "conjecture" in binding:
-        return "undecided"
-    unknown = verdict is not None and (verdict.undecided or verdict.invariant == "on this data")
-    return "undecided" if unknown else "free"
-
 
 DIVERGED, LOST_ACCURACY = "diverged", "lost accuracy"
 
@@ -117,8 +93,8 @@ class Training(msgspec.Struct, frozen=True, eq=False):
     verdict: Verdict | None = None
     """Whether the learner is rotation invariant."""
 
-    bound_class: BoundClass | None = None
-    """Whether proved lower bounds bind the learner; None where no bound from below holds of the problem."""
+    is_bound: bool = False
+    """Whether a proved lower bound binds the learner."""
 
     backend: str | None = None
     """Name of the backend; None where several computed the curve."""
@@ -179,6 +155,9 @@ class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Which of all curves it is, counted from 0; curves that come later do not change it."""
 
     learner: str
+    kind_place: KindPlace | None = KindPlace()
+    """Kind of its learner, and its place among the curves of this kind; None for a reference."""
+
     apart: Apart = ()
     chosen: bool = True
     """Whether it stands for its learner: of several rates the best so far does."""
@@ -243,6 +222,8 @@ class HeatView(msgspec.Struct, frozen=True, eq=False):
     """Its standard error; None for a single replica."""
 
     contours: tuple[ContourView, ...] = ()
+    kind_place: KindPlace | None = KindPlace()
+    """Kind of the learner, and its place among those of this kind; None for a reference."""
 
     def contour(self, kind: str) -> ContourView:
         """The contour of this name, or of the line of this kind. Raises: KeyError."""

@@ -10,7 +10,6 @@ from engine.core.parts import Verdict
 from engine.core.sizes import Sizes
 from engine.learners.learner import Learner
 from engine.measures import Measure
-from engine.pictures.view import BoundClass, bound_class
 from engine.planning.lines import PlannedLine, SideRuns, lines_on, side_runs
 from engine.planning.measures import RecordedMeasures, recorded_measures
 from engine.spec.experiment import Experiment
@@ -165,18 +164,3 @@ def sizes_of(learner: Learner, experiment: Setup) -> Sizes:
         parameters=layout.size,
         units=layout.units,
     )
-
-
-def bound_classes(experiment: Experiment) -> dict[str, BoundClass | None]:
-    """The class of every learner, by name, as its run is going to have it."""
-    plan = plan_run(experiment)
-    holding = [planned for planned in plan.lines if planned.on_problem.holds]
-    directions = [planned.line.structure().direction for planned in holding]
-    return {
-        learner.learner.name: bound_class(
-            directions,
-            [planned.line.structure().direction for planned in holding if planned.binds(learner.learner)],
-            learner.verdict,
-        )
-        for learner in plan.learners
-    }

@@ -8,11 +8,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from engine.learners.kind_place import KindPlace
 from engine.pictures import reductions
 from engine.pictures.picture import Picture
 from engine.pictures.view import Apart, CurveView, Ends, Places, Training, summaries_agree
+from engine.results.kinds import CurveKey, kinds_in
 from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import PictureSteps
@@ -57,6 +60,9 @@ class Gathered(NamedTuple):
     """The number of every curve that there may be, those without records among them: at the same values of
     the axes that curves are split by in the order of the list of learners, wherever each of them begins."""
 
+    kinds: dict[CurveKey, KindPlace]
+    """The kind of the learner of every curve, and its place among the curves of this kind."""
+
     to_come: dict[Key, CurveView]
     """Curves along records that have none yet."""
 
@@ -65,6 +71,11 @@ class Gathered(NamedTuple):
 
     unmeasured: dict[str, str]
     """The learners of whom the picture's measure is nowhere taken though they have begun, and where it is."""
+
+    def kind_place(self, curve: Curve, point: Point, apart: Apart) -> KindPlace | None:
+        """Return the kind and place of a curve of a run; None for a reference."""
+        keys = (curve.learner, apart, _rate_of(curve, point).number), (curve.learner, apart, 0)
+        return next((self.kinds[key] for key in keys if key in self.kinds), None)
 
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
         """What a curve or line of a picture is divided by: the curve of a learner, or a line of the theory.
@@ -121,7 +132,16 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
 
     Along axes a run that goes on has no number yet: its last record so far is not that of the whole run.
     """
-    found = Gathered(defaultdict(list), defaultdict(list), {}, {}, {}, defaultdict(list), {})
+    found = Gathered(
+        defaultdict(list),
+        defaultdict(list),
+        {},
+        {},
+        kinds_in(picture, results.sweep),
+        {},
+        defaultdict(list),
+        {},
+    )
     found.numbers.update(_numbers(picture, results, steps))
     for number, trace in sorted(results.traces.items()):
         point = results.sweep.points[number]
@@ -138,7 +158,9 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
             samples = of_curve(curve, picture.measure, trace, steps.measured, steps.until)
             if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
                 name = results.sweep.name(name, picture, apart)
-                found.to_come[key] = _to_come(name, found.numbers[key], apart, (number, point), curve, trace)
+                place = found.kind_place(curve, point, apart)
+                curve_to_come = _to_come(name, found.numbers[key], apart, (number, point), curve, trace)
+                found.to_come[key] = replace(curve_to_come, kind_place=place)
             if samples is None and curve.length and not is_reference(curve, point):
                 found.unmeasured.update(_unmeasured(curve, picture, point))
             if samples is None or not steps.measured <= samples.clocks.keys():
@@ -302,7 +324,7 @@ def _to_come(
         places=Places(curve.capacity, NOTHING, is_ordered=True),
         training=Training(
             curve.verdict,
-            trace.bound_class(curve),
+            trace.is_bound(curve),
             rate=curve.rate,
             oracle_tuned=curve.oracle_tuned,
             point=at[0],

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from engine.core.groups import Group
 from engine.core.parts import Finding, Verdict
 from engine.measures import Measure
-from engine.pictures.view import BoundClass, bound_class, fate
+from engine.pictures.view import fate
 from engine.results.series import Arrays, MeasureSeries, replicas_kept
 from engine.training.training_inputs import kept_records
 
@@ -492,11 +492,12 @@ class Trace:
         """What theory says of a measure, whether it holds here or not."""
         return [line for line in self.lines if line.statement.measure == measure]
 
-    def bound_class(self, curve: Curve) -> BoundClass | None:
-        """Whether proved lower bounds bind the learner of a curve, by the lines that there are."""
-        holding = [line for line in self.lines if line.on_problem.holds]
-        binding = [line.statement.direction for line in holding if curve.learner in line.applies_to]
-        return bound_class([line.statement.direction for line in holding], binding, curve.verdict)
+    def is_bound(self, curve: Curve) -> bool:
+        """Whether a proved lower bound binds the learner of a curve, by the lines that there are."""
+        return any(
+            line.on_problem.holds and line.statement.direction == "lower" and curve.learner in line.applies_to
+            for line in self.lines
+        )
 
     def curve(self, name: str) -> Curve:
         """The curve of this name, or the best one so far of the learner of this name. Raises: KeyError."""

@@ -70,9 +70,7 @@ def view(picture: Picture, results: Results) -> View:
         y_of=lambda number: steps.height(sweep.points[number]),
     )
     if picture.y is not None:
-        found.heats.extend(
-            _heat(results, steps, key[0], there.curves[key]) for key in there.numbers if key in there.curves
-        )
+        found.heats.extend(_heat(results, steps, there, key) for key in there.numbers if key in there.curves)
         return found
     best = _best_curves(there)
     for key, number in there.numbers.items():
@@ -239,12 +237,14 @@ def _is_logarithmic(text: str, sweep: Sweep) -> bool:
     return by_clock or any(axis.log for axis in sweep.axes if axis.name in named)
 
 
-def _heat(results: Results, steps: PictureSteps, learner: str, taken: list[Stretch]) -> HeatView:
+def _heat(results: Results, steps: PictureSteps, there: Gathered, key: Key) -> HeatView:
     """A learner over x and y: every point of the axes is a row of the map or a cell of it, or the map."""
+    (learner, apart), taken = key, there.curves[key]
     drawn = partial(_contours, results, steps.picture, taken)
+    place = there.kind_place(taken[0].curve, taken[0].point, apart)
     if (recorded := _as_recorded(steps, taken)) is not None:
         x, y, z = recorded
-        return HeatView(learner, x, y, z, None, drawn(x, y))
+        return HeatView(learner, x, y, z, None, drawn(x, y), place)
     parts = steps.parts([(one.point, one.samples) for one in taken])
     if (share := steps.picture.share) is not None:
         parts = [part._replace(values=reductions.holds(share, part.values)) for part in parts]
@@ -255,7 +255,7 @@ def _heat(results: Results, steps: PictureSteps, learner: str, taken: list[Stret
     stderr = None
     if all(reductions.has_error(summary, len(part.values)) for part in parts):
         stderr = _over(x, y, parts, partial(_error, summary))
-    return HeatView(learner, x, y, z, stderr, drawn(x, y))
+    return HeatView(learner, x, y, z, stderr, drawn(x, y), place)
 
 
 def _as_recorded(steps: PictureSteps, taken: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
@@ -332,6 +332,7 @@ class _Reduction:
         self._key, self._taken = key, there.curves[key]
         self._samples = Replicas(steps, [(one.point, one.samples) for one in self._taken])
         self._divisor = Replicas(steps, there.divisor_of(picture, key))
+        self._kind_place = there.kind_place(self._taken[0].curve, self._taken[0].point, key[1])
         self._replicas = min(
             one.curve.replicas if picture.measure.is_number else len(one.samples.values)
             for one in self._taken
@@ -352,6 +353,7 @@ class _Reduction:
             name=self._results.sweep.name(name, self._picture, apart),
             number=number,
             learner=first.curve.learner,
+            kind_place=self._kind_place,
             apart=apart,
             chosen=any(one.curve in best for one in self._taken if one.trace is first.trace),
             x=x,
@@ -381,7 +383,7 @@ class _Reduction:
         curve = first.curve
         return Training(
             verdict=curve.verdict,
-            bound_class=first.trace.bound_class(curve),
+            is_bound=first.trace.is_bound(curve),
             backend=curve.backend if len({one.curve.backend for one in self._taken}) == 1 else None,
             rate=curve.rate if is_single else None,
             grid=curve.grid if is_single else {},

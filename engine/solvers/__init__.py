@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.core.lazy import torch
 from engine.core.linear_algebra import one_thread
-from engine.core.parts import Part, Values, Verdict
+from engine.core.parts import LearnerKind, Part, Values, Verdict
 from engine.core.sizes import DERIVED, Sizes
 from engine.core.stopping import aside, go_on
 from engine.core.streams import Streams
@@ -26,7 +26,10 @@ QUICK = 1 << 12
 
 
 class SolverStructure(NamedTuple):
-    """What a solver declares of its solutions, for theorems and backends."""
+    """What a solver declares of its solutions, for theorems, backends and charts."""
+
+    learner_kind: LearnerKind = "other"
+    """Kind of learner that it is."""
 
     labels: Values = "any"
     """What labels must be."""

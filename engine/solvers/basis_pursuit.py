@@ -25,7 +25,7 @@ class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
     """
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(names_norm=True)
+        return SolverStructure(learner_kind="exact", names_norm=True)
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         return length(weights, "1")

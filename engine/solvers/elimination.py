@@ -46,7 +46,7 @@ class Elimination(Solver, frozen=True, tag="elimination"):
     ] = False
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(linear_in_instance=False, labels="signs")
+        return SolverStructure(learner_kind="exact", linear_in_instance=False, labels="signs")
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Equations(data, self.batch, self.of == "population", self.abstain)

@@ -74,7 +74,11 @@ class Kernel(Solver, frozen=True, tag="kernel"):
 
     def structure(self) -> SolverStructure:
         return SolverStructure(
-            linear_in_instance=False, linear_in_labels=True, of_kernel=True, prior_noise=self.lam or None
+            learner_kind="exact",
+            linear_in_instance=False,
+            linear_in_labels=True,
+            of_kernel=True,
+            prior_noise=self.lam or None,
         )
 
     def refuses(self, d: int) -> str | None:

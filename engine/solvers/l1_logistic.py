@@ -36,7 +36,7 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
     most: Annotated[Strength, Meta(title="most C", description="the weakest penalty tried")] = 30.0
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(labels="signs")
+        return SolverStructure(learner_kind="exact", labels="signs")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -46,7 +46,7 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
     most: Annotated[Strength, Meta(title="most C", description="the weakest penalty tried")] = 100.0
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(labels="signs")
+        return SolverStructure(learner_kind="exact", labels="signs")
 
     def __post_init__(self) -> None:
         super().__post_init__()

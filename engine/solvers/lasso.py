@@ -18,7 +18,7 @@ from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.solvers import Floats, Solved, Solver
+from engine.solvers import Floats, Solved, Solver, SolverStructure
 
 DEPENDENT = 1e-10
 """A feature depends on the active ones if the share of its square length outside their span is below this."""
@@ -43,6 +43,9 @@ class Lasso(Solver, frozen=True, tag="lasso"):
     """
 
     lam: Annotated[float, Meta(gt=0, title="penalty λ", description="weight of ‖w‖₁")] = 0.1
+
+    def structure(self) -> SolverStructure:
+        return SolverStructure(learner_kind="exact")
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Fit(data, self.lam)

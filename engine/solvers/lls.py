@@ -25,7 +25,9 @@ class LLS(Solver, frozen=True, tag="lls"):
     """
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(projects=True, linear_in_labels=True, from_start=True, names_norm=True)
+        return SolverStructure(
+            learner_kind="exact", projects=True, linear_in_labels=True, from_start=True, names_norm=True
+        )
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         return length(weights, "2")

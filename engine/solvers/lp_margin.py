@@ -57,7 +57,7 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
     ] = "1"
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(labels="signs", of_margins=True, names_norm=True)
+        return SolverStructure(learner_kind="exact", labels="signs", of_margins=True, names_norm=True)
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         return length(weights, self.q)

@@ -29,7 +29,7 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
     """
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(labels="signs", of_margins=True, names_norm=True)
+        return SolverStructure(learner_kind="exact", labels="signs", of_margins=True, names_norm=True)
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         return length(weights, "2")

@@ -48,7 +48,7 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
     ] = None
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(names_norm=self.potential == "p-norm")
+        return SolverStructure(learner_kind="exact", names_norm=self.potential == "p-norm")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -24,7 +24,7 @@ class MinInfinity(Solver, frozen=True, tag="min-infinity"):
     """
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(names_norm=True)
+        return SolverStructure(learner_kind="exact", names_norm=True)
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         return length(weights, "max")

@@ -13,7 +13,7 @@ from engine.core.stopping import go_on
 from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.solvers import Floats, Refit, Solver
+from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 RESIDUAL = 1e-10
 """The solution fits every label of size 1, in coordinates where the instances are orthonormal, this well."""
@@ -57,6 +57,9 @@ class MinQ(Solver, frozen=True, tag="min-q"):
         float, Meta(ge=1e-6, le=1e3, title="scale α", description="of the start; small: rich, large: kernel")
     ] = 0.01
     depth: Annotated[int, Meta(ge=2, le=8, title="depth D", description="of the diagonal net")] = 2
+
+    def structure(self) -> SolverStructure:
+        return SolverStructure(learner_kind="exact")
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         paths: list[Path] = data.memo.setdefault((self.kind, self.depth), [])

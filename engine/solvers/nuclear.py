@@ -42,7 +42,7 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
     factors: Pair = None
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(names_norm=True)
+        return SolverStructure(learner_kind="exact", names_norm=True)
 
     def refuses(self, d: int) -> str | None:
         return no_pair(self.factors, d)

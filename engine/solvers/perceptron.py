@@ -29,7 +29,7 @@ class Perceptron(Solver, frozen=True, tag="perceptron"):
     passes: Annotated[Count, Meta(title="passes", description="at most so many through the examples")] = 1000
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(labels="signs")
+        return SolverStructure(learner_kind="gradient", labels="signs")
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Refit(data, partial(consistent, passes=self.passes))

@@ -33,7 +33,9 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
     width: Annotated[Positive | None, Meta(title="width s", description="of the rbf kernel; none: √d")] = None
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(linear_in_instance=False, linear_in_labels=True, of_kernel=True)
+        return SolverStructure(
+            learner_kind="exact", linear_in_instance=False, linear_in_labels=True, of_kernel=True
+        )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         """With the features of seeds 0, 1, …, where nobody says whose they are."""

@@ -27,7 +27,7 @@ class Ridge(Solver, frozen=True, tag="ridge"):
     lam: Annotated[float, Meta(ge=1e-12, title="penalty λ", description="for λ = 0 there is lls")] = 1.0
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(linear_in_labels=True)
+        return SolverStructure(learner_kind="exact", linear_in_labels=True)
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Fit(data, self.lam)

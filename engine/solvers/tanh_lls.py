@@ -25,7 +25,7 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
     """
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(linear_in_instance=False, labels="signs")
+        return SolverStructure(learner_kind="exact", linear_in_instance=False, labels="signs")
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return TanhFit(data)

@@ -46,7 +46,7 @@ class VAW(Solver, frozen=True, tag="vaw"):
     eps: Annotated[float, Meta(ge=1e-12, title="ε", description="A starts at εI")] = 1.0
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(linear_in_instance=False, linear_in_labels=True)
+        return SolverStructure(learner_kind="exact", linear_in_instance=False, linear_in_labels=True)
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Forecast(data, self.eps)

@@ -14,7 +14,7 @@ from engine.architectures import Architecture, LayerSignals
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params, per_member
-from engine.core.parts import BadField, Part, Positive, Verdict
+from engine.core.parts import BadField, LearnerKind, Part, Positive, Verdict
 from engine.losses import Loss
 from engine.problems.matrices import Matrix
 
@@ -58,6 +58,9 @@ Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: 
 
 class UpdateStructure(NamedTuple):
     """What a rule declares of its steps. With the defaults no theorem speaks of it."""
+
+    learner_kind: LearnerKind = "other"
+    """Kind of the learners that it trains, unless their architecture makes them another kind."""
 
     continuous: bool = True
     """Whether a step changes little where gradients do; signs jump, and rounding with them."""
@@ -224,7 +227,13 @@ class Plain(Update, frozen=True):
     """A rule that goes against the gradient by nothing but its rate: w ← w − η g."""
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(columnwise=True, layerwise=True, entries_alike=True, plain=True)
+        return (
+            super()
+            .structure()
+            ._replace(
+                learner_kind="gradient", columnwise=True, layerwise=True, entries_alike=True, plain=True
+            )
+        )
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         return descended(params, gradients, rates), state
@@ -248,7 +257,7 @@ class Multiplicative(Update, frozen=True):
     """
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(by_factors=True)
+        return super().structure()._replace(learner_kind="multiplicative", by_factors=True)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         factors = {name: torch.exp_(g * -rates[name]) for name, g in gradients.items()}
@@ -267,6 +276,9 @@ class Diagonal(Update, frozen=True):
     shared: Annotated[
         bool, Meta(title="shared rates", description="one rate for all inputs of a first-layer unit")
     ] = False
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(learner_kind="gradient" if self.shared else "coordinate")
 
     def squares(self, gradients: Params) -> Params:
         """The squares g² that rates are made of, shaped like the gradients or one for all that share them."""

@@ -25,7 +25,13 @@ class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
     eps: Annotated[float, Meta(gt=0, title="ε", description="A starts at ε I")] = 0.01
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(own_start=False, matrices=5, layerwise=True, along_gradients=True)
+        return (
+            super()
+            .structure()
+            ._replace(
+                learner_kind="spectral", own_start=False, matrices=5, layerwise=True, along_gradients=True
+            )
+        )
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"A": identities(params, self.eps)}

@@ -29,7 +29,7 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(own_start=False, layerwise=True)
+        return super().structure()._replace(learner_kind="coordinate", own_start=False, layerwise=True)
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {

@@ -62,7 +62,11 @@ class AGD(Automatic, frozen=True, tag="agd"):
 
     def structure(self) -> UpdateStructure:
         declared = super().structure()
-        return declared._replace(automatic=None if self.l2_penalty else self.loss_scale, along_gradients=True)
+        return declared._replace(
+            learner_kind="gradient",
+            automatic=None if self.l2_penalty else self.loss_scale,
+            along_gradients=True,
+        )
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         sizes = {name: self.loss_scale * ratio(g) * frobenius(g) for name, g in gradients.items()}

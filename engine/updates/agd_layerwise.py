@@ -17,7 +17,7 @@ class AGDLayerwise(Automatic, frozen=True, tag="agd-layerwise"):
     """
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(layerwise=True, along_gradients=True)
+        return super().structure()._replace(learner_kind="gradient", layerwise=True, along_gradients=True)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         new = {}

@@ -23,7 +23,7 @@ class AGDMomentum(Automatic, frozen=True, tag="agd-momentum"):
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of V kept")] = 0.9
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(own_start=False, along_gradients=True)
+        return super().structure()._replace(learner_kind="gradient", own_start=False, along_gradients=True)
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"V": zeros(params)}

@@ -24,7 +24,7 @@ class Coordinate(Update, frozen=True, tag="coordinate"):
     lr: Rate = 0.03125
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(continuous=False)
+        return super().structure()._replace(learner_kind="coordinate", continuous=False)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         whole = flat(gradients.values())

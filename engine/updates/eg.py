@@ -37,7 +37,9 @@ class EG(Update, frozen=True, tag="eg"):
     total: Annotated[float, Meta(gt=0, title="total U", description="the sum of the weights")] = 1.0
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(weights_of_state=True, layerwise=True)
+        return (
+            super().structure()._replace(learner_kind="multiplicative", weights_of_state=True, layerwise=True)
+        )
 
     def refuses(self, architecture: Architecture) -> str | None:
         return only_linear(self, architecture)

@@ -26,7 +26,9 @@ class EGPM(Update, frozen=True, tag="eg-pm"):
     total: Annotated[float, Meta(gt=0, title="total U", description="the sum of all halves")] = 1.0
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(weights_of_state=True, layerwise=True)
+        return (
+            super().structure()._replace(learner_kind="multiplicative", weights_of_state=True, layerwise=True)
+        )
 
     def refuses(self, architecture: Architecture) -> str | None:
         return only_linear(self, architecture)

@@ -27,7 +27,13 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
 
     def structure(self) -> UpdateStructure:
         declared = super().structure()
-        return declared._replace(own_start=False, weights_of_state=True, layerwise=True, entries_alike=True)
+        return declared._replace(
+            learner_kind="multiplicative",
+            own_start=False,
+            weights_of_state=True,
+            layerwise=True,
+            entries_alike=True,
+        )
 
     def _beta(self, w: torch.Tensor) -> float:
         return self.beta or 1 / w.shape[-1]

@@ -30,6 +30,7 @@ class KFAC(Update, frozen=True, tag="kfac"):
     def structure(self) -> UpdateStructure:
         declared = super().structure()
         return declared._replace(
+            learner_kind="spectral",
             own_start=False,
             observes="slopes",
             matrices=4,

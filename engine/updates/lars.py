@@ -35,7 +35,11 @@ class LARS(Update, frozen=True, tag="lars"):
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of M kept")] = 0.9
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(own_start=False, layerwise=True, along_gradients=True)
+        return (
+            super()
+            .structure()
+            ._replace(learner_kind="gradient", own_start=False, layerwise=True, along_gradients=True)
+        )
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"M": zeros(params)}

@@ -27,7 +27,9 @@ class Lion(Update, frozen=True, tag="lion"):
 
     def structure(self) -> UpdateStructure:
         declared = super().structure()
-        return declared._replace(own_start=False, continuous=False, layerwise=True, entries_alike=True)
+        return declared._replace(
+            learner_kind="coordinate", own_start=False, continuous=False, layerwise=True, entries_alike=True
+        )
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"m": zeros(params)}

@@ -26,6 +26,7 @@ class Momentum(Update, frozen=True, tag="momentum"):
     def structure(self) -> UpdateStructure:
         declared = super().structure()
         return declared._replace(
+            learner_kind="gradient",
             own_start=False,
             columnwise=True,
             layerwise=True,

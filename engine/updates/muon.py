@@ -53,6 +53,7 @@ class Muon(Update, frozen=True, tag="muon"):
     def structure(self) -> UpdateStructure:
         declared = super().structure()
         return declared._replace(
+            learner_kind="spectral",
             invariance_of_vectors=self._of_vectors(),
             own_start=False,
             layerwise=True,

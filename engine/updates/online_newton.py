@@ -25,7 +25,13 @@ class OnlineNewton(Update, frozen=True, tag="online-newton"):
     eps: Annotated[float, Meta(gt=0, title="ε", description="A starts at ε I")] = 1.0
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(own_start=False, matrices=3, layerwise=True, along_gradients=True)
+        return (
+            super()
+            .structure()
+            ._replace(
+                learner_kind="spectral", own_start=False, matrices=3, layerwise=True, along_gradients=True
+            )
+        )
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"inverse": identities(params, 1 / self.eps)}

@@ -32,7 +32,11 @@ class PNorm(Update, frozen=True, tag="p-norm"):
     def structure(self) -> UpdateStructure:
         declared = super().structure()
         return declared._replace(
-            own_start=False, weights_of_state=True, layerwise=True, along_gradients=self.p == 2
+            learner_kind="gradient" if self.p == 2 else "other",
+            own_start=False,
+            weights_of_state=True,
+            layerwise=True,
+            along_gradients=self.p == 2,
         )
 
     def start(self, params: Params) -> tuple[Params, State]:

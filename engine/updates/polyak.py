@@ -20,7 +20,7 @@ class Polyak(Update, frozen=True, tag="polyak"):
     lr: Rate = 0.03125
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(entries_alike=True, along_gradients=True)
+        return super().structure()._replace(learner_kind="gradient", entries_alike=True, along_gradients=True)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         square = flat(gradients.values()).square().sum(1)

@@ -33,7 +33,7 @@ class PrivateRates(Update, frozen=True, tag="private-rates"):
     w0: Weight = None
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(by_operators=True, layerwise=True)
+        return super().structure()._replace(learner_kind="multiplicative", by_operators=True, layerwise=True)
 
     def refuses(self, architecture: Architecture) -> str | None:
         return only_linear(self, architecture)

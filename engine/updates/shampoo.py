@@ -40,6 +40,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
     def structure(self) -> UpdateStructure:
         declared = super().structure()
         return declared._replace(
+            learner_kind="spectral",
             columns=self.block,
             own_start=False,
             matrices=5,

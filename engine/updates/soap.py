@@ -41,7 +41,11 @@ class SOAP(Update, frozen=True, tag="soap"):
     ] = None
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(own_start=False, matrices=6, output_matrices=6, layerwise=True)
+        return (
+            super()
+            .structure()
+            ._replace(learner_kind="spectral", own_start=False, matrices=6, output_matrices=6, layerwise=True)
+        )
 
     def start(self, params: Params) -> tuple[Params, State]:
         matrices = {name: as_matrix(w).double() for name, w in params.items()}

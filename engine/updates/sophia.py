@@ -33,7 +33,11 @@ class Sophia(Update, frozen=True, tag="sophia"):
     delta: Annotated[float, Meta(gt=0, title="δ", description="the least that M is divided by")] = 1e-12
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(own_start=False, observes="curvature", layerwise=True)
+        return (
+            super()
+            .structure()
+            ._replace(learner_kind="coordinate", own_start=False, observes="curvature", layerwise=True)
+        )
 
     def refuses(self, architecture: Architecture) -> str | None:
         if architecture.outputs > 1:

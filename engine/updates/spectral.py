@@ -34,7 +34,11 @@ class Spectral(Update, frozen=True, tag="spectral"):
     factors: Pair = None
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(own_start=False, weights_of_state=True, layerwise=True)
+        return (
+            super()
+            .structure()
+            ._replace(learner_kind="spectral", own_start=False, weights_of_state=True, layerwise=True)
+        )
 
     def refuses(self, architecture: Architecture) -> str | None:
         if architecture.structure().trains_weights:

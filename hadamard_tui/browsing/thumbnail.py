@@ -1,14 +1,14 @@
 """A chart or a heat map in a few lines of characters, as the list of presets shows it beside a preset.
 
-Inks are kept as letters, so that a thumbnail is drawn in the colours of every theme. In a chart, small
-letters are the colours of the palette in their order, capitals the same colours faded; in a heat map, letters
-and digits are the steps of its colour map.
+Inks are kept as letters, so that a thumbnail is drawn in the colours of every theme. In a chart, letters are
+the colours of the palette in their order, and those with an accent are the same colours faded; in a heat map,
+letters and digits are the steps of its colour map.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from string import ascii_letters, ascii_lowercase, digits
+from string import ascii_letters, digits
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -40,7 +40,9 @@ FRAME, BARE, OVER = ".", " ", "#"
 """The letters of what is around a picture, of the ground, and of what is drawn over a heat map."""
 
 STEP_LETTERS = f"{digits}{ascii_letters}+/"
-TO_CAPITAL = ord("A") - ord("a")
+FADED = 1 << 7
+"""Added to the code point of a letter, makes one of Latin-1 that stands for the faded colour."""
+
 BLANK = ord(" ")
 
 
@@ -79,7 +81,7 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
         surround.top : surround.top + surround.rows, surround.left : surround.left + surround.columns
     ]
     glyphs[area] = picture.glyphs
-    inks[area] = plain[picture.colours] + TO_CAPITAL * picture.faint
+    inks[area] = plain[picture.colours] + FADED * picture.faint
     for row, column, one in names:
         text = elided(f"{one.mark} {one.name}", WIDTH)
         if (span := write(glyphs, rows + row, column, text)) is not None:
@@ -104,7 +106,7 @@ def _legend(series: Sequence[Series]) -> Iterator[tuple[int, int, Series]]:
 
 def _letter(one: Series) -> int:
     """The letter of the colour of a series."""
-    return ord(ascii_lowercase[_tints().index(one.colour)])
+    return ord(ascii_letters[_tints().index(one.colour)])
 
 
 def of_heat_map(heat: HeatMap) -> dict[str, tuple[str, ...]]:
@@ -141,8 +143,9 @@ def shown(thumbnail: Thumbnail, coloured: bool = True) -> Text:
 def _of_chart(ink: str, ground: str) -> Style:
     if ink == FRAME:
         return Style(dim=True)
-    colour = _tints()[ascii_lowercase.index(ink.lower())]
-    return Style(color=parse(faded(colour) if ink.isupper() else colour))
+    is_faded = ord(ink) >= FADED
+    colour = _tints()[ascii_letters.index(chr(ord(ink) - FADED * is_faded))]
+    return Style(color=parse(faded(colour) if is_faded else colour))
 
 
 def _of_heat_map(ink: str, ground: str) -> Style:
@@ -164,7 +167,7 @@ def _hex(colour: np.ndarray) -> str:
 def _tints() -> tuple[str, ...]:
     """The colours that a chart of one run may have."""
     colours = palette.current()
-    return (*colours.learners.every, colours.theory, colours.unproved, colours.others)
+    return (*colours.of_learners, colours.theory, colours.unproved, colours.others)
 
 
 def _in_tenths(character: str, ink: str, ground: str) -> str:

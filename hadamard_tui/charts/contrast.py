@@ -1,4 +1,4 @@
-"""How far colours stand out from their ground, and fainter ones that still do."""
+"""How far colours stand out from their ground; fainter ones that still do, and those for text."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from hadamard_tui.looks import palette
 
 LEAST = 3.0
 """Lines stand out from their ground by so much. Source: WCAG 2.2, 1.4.11."""
+
+LEGIBLE = 5.1
+"""Text stands out from the ground by so much, and from panels, which are closer to it, by 4.5.
+
+Source: WCAG 2.2, 1.4.3."""
 
 _STEPS, _MOST = 20, 0.5
 
@@ -40,6 +45,17 @@ def _faded(colour: str, ground: str) -> str:
         if contrast(fainter, ground) >= LEAST:
             return fainter
     return colour
+
+
+def legible(colour: str) -> str:
+    """The colour for text: as it is, or away from the ground until it is legible."""
+    return _legible(colour, palette.current().ground, palette.current().theory)
+
+
+@lru_cache(maxsize=256)
+def _legible(colour: str, ground: str, far: str) -> str:
+    shades = (mixed(colour, far, step / _STEPS) for step in range(_STEPS + 1))
+    return next(shade for shade in shades if contrast(shade, ground) >= LEGIBLE)
 
 
 def mixed(colour: str, ground: str, share: float) -> str:

@@ -28,7 +28,7 @@ SAMPLES: dict[LineStyle, str] = {
     "pairs": "·· ",
     "points": " • ",
 }
-SAME, NEARLY = "= ", "≈ "
+SAME, NEARLY = "≡ ", "≈ "
 """What stands before a series that runs along the first of its group: equal to it, or only near."""
 
 READABLE = 2

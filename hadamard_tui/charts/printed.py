@@ -11,12 +11,13 @@ from rich.cells import cell_len
 
 from hadamard_tui.charts.coincidence import alike, coincident, repeated
 from hadamard_tui.charts.colour import triplet
-from hadamard_tui.charts.contrast import faded
+from hadamard_tui.charts.contrast import faded, legible
 from hadamard_tui.charts.frame import Layer, Layout, arrange, draw, uncoloured
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.legend import Piece, legend
 from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
+from hadamard_tui.charts.series_builder import BOUND_STYLE
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, LineStyle, Series
@@ -27,6 +28,7 @@ _SPARSE_MARKER = "·"
 # In these styles only one column in so many shows, mostly as a dot, at times as the curve's own marker.
 _SPARSE: dict[LineStyle, int] = {"dashed": 2, "dotted": 4, "dash-dot": 3, "sparse": 6, "long": 5, "pairs": 8}
 _OWN_MARKER_EVERY = 16
+_GAP_EVERY = 8  # columns, in a curve whose own marker is in all others
 _LEGEND_LINES = 6
 _TURN = 2  # columns of each of the curves that run along each other
 _SHADE = 4, 2  # columns and rows from one cell to the next that shows a region
@@ -111,8 +113,9 @@ def _layer(
     one: Series, marker: str, top: np.ndarray, bottom: np.ndarray, seen: np.ndarray, rows: int
 ) -> Layer:
     """The cells of one curve in the columns where it is seen, from the runs of these."""
-    every = _SPARSE.get(one.style, 1)
-    shown = np.flatnonzero(seen)
+    shown, every = np.flatnonzero(seen), _SPARSE.get(one.style, 1)
+    if one.mark and one.style == BOUND_STYLE:
+        shown, every = shown[shown % _GAP_EVERY > 0], 1
     cells: list[tuple[int, int, str]] = []
     for column in shown.tolist():
         own = every == 1 or column % _OWN_MARKER_EVERY == 0 or column == shown[-1]
@@ -140,5 +143,5 @@ def _line(pieces: Sequence[Piece], series: Sequence[Series]) -> str:
 def _painted(piece: Piece, series: Sequence[Series]) -> str:
     if piece.index < 0:
         return piece.text
-    red, green, blue = triplet(series[piece.index].colour)
+    red, green, blue = triplet(legible(series[piece.index].colour))
     return f"\x1b[38;2;{red};{green};{blue}m{piece.text}\x1b[0m"

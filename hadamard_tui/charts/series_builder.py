@@ -18,18 +18,17 @@ from hadamard_tui.charts.thinning import thinned
 from hadamard_tui.looks import palette
 
 if TYPE_CHECKING:
-    from engine.pictures.view import BoundClass, CurveView, View
+    from engine.learners.kind_place import KindPlace
+    from engine.pictures.view import CurveView, View
 
 RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None: "yellow"}
 """The style of the words that a bound is respected, broken, or not decided."""
 
-PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse", "long", "pairs")
+BOUND_STYLE: LineStyle = "long"
+"""Line style of learners that a proved lower bound binds, and of references; other curves are solid."""
+
+PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse", "pairs")
 """Line styles of pinned runs; those of bounds are dashed and dotted."""
-
-STYLES: tuple[LineStyle, ...] = ("solid", "long", "dash-dot")
-"""Line styles of learners, for the first of those with the same colour, the second, ….
-
-Beyond the last of them letters alone distinguish curves."""
 
 LETTERS = ascii_uppercase + "ΓΔΘΛΞΠΣΦΨΩБЖИЛЦЧШЭЮЯ"
 """Those of learners, in the order of their numbers."""
@@ -82,7 +81,7 @@ class Pen(msgspec.Struct, frozen=True):
         at, under = x[picked], ground(x[picked])
         raw = y[picked] - under
         shown, band, lines = raw, None, []
-        tint, style = colour_of(curve, self.number > 0), self._style(curve)
+        tint, style = colour_of(curve), self._style(curve)
         if options.smooth and length and curve.places.clock is not None:
             shown = smoothed(y, picked, _reach(curve)) - under
             lines.append(Series("", at, raw, tint, faint=True))
@@ -142,11 +141,9 @@ def number_of(mark: str) -> int:
     return LETTERS.find(mark.upper())
 
 
-def colour(number: int, bound_class: BoundClass | None, pinned: bool = False) -> str:
-    """The colour of learner `number`: cold where proved bounds bind it, warm where none does."""
-    tints = palette.current().pinned if pinned else palette.current().learners
-    colours = tints.of(bound_class)
-    return colours[number % len(colours)]
+def colour(place: KindPlace | None) -> str:
+    """The colour of a curve: hue by the kind of its learner, lightness by its place among these."""
+    return theory() if place is None else palette.current().of(place)
 
 
 def letter_of(curve: CurveView) -> str:
@@ -159,19 +156,14 @@ def letters(view: View) -> dict[str, str]:
     return {curve.name: letter_of(curve) for curve in view.curves if not curve.training.is_reference}
 
 
-def colour_of(curve: CurveView, pinned: bool = False) -> str:
-    """The colour of a curve, or of one of a pinned run."""
-    return (
-        theory() if curve.training.is_reference else colour(curve.number, curve.training.bound_class, pinned)
-    )
+def colour_of(curve: CurveView) -> str:
+    """The colour of a curve; a reference has that of the theory."""
+    return colour(curve.kind_place)
 
 
 def style_of(curve: CurveView) -> LineStyle:
-    """The line style of a curve; of those with the same colour each has another."""
-    if curve.training.is_reference:
-        return "long"
-    turn = curve.number // len(palette.current().learners.of(curve.training.bound_class))
-    return STYLES[turn % len(STYLES)]
+    """The line style of a curve, which says whether a proved bound binds its learner."""
+    return BOUND_STYLE if curve.training.is_reference or curve.training.is_bound else "solid"
 
 
 def theory(proved: bool = True) -> str:

@@ -14,9 +14,11 @@ from engine.core.notation import number
 from engine.pictures.bounds import line_for
 from engine.pictures.view import ZERO, negligible
 from engine.pictures.view_names import curve_name, line_in_brief
-from hadamard_tui.charts.series_builder import colour, colour_of, letter_of, mark
+from hadamard_tui.charts.contrast import legible
+from hadamard_tui.charts.series_builder import colour, letter_of, mark
 
 if TYPE_CHECKING:
+    from engine.learners.kind_place import KindPlace
     from engine.pictures.view import CurveView, HeatView, LineView, View
     from hadamard_tui.charts.look import Look
 
@@ -31,8 +33,8 @@ class Value(msgspec.Struct, frozen=True):
     """Its letter in the chart; a blank where it has none."""
 
     name: str
-    number: int
-    """Of its learner."""
+    kind_place: KindPlace | None
+    """Kind of the learner, and place among the curves of this kind; None for a reference."""
 
     learner: str
     state: str
@@ -62,8 +64,6 @@ class Value(msgspec.Struct, frozen=True):
     curve: CurveView | None = None
     """What it is a value of; None for a heat map."""
 
-    is_pinned: bool = False
-
     which: str = ""
     """What the line is called."""
 
@@ -72,8 +72,8 @@ class Value(msgspec.Struct, frozen=True):
 
     @property
     def tint(self) -> str:
-        """The colour of its curve in the theme of the moment, which a value outlives."""
-        return colour(self.number, None) if self.curve is None else colour_of(self.curve, self.is_pinned)
+        """The colour of its name in the theme of the moment, which a value outlives."""
+        return legible(colour(self.kind_place))
 
     @property
     def ratio(self) -> float | None:
@@ -158,13 +158,12 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str 
     found = Value(
         mark=letter.lower() if run else letter,
         name=f"{curve_name(view, curve)} · {name}" if run else curve_name(view, curve),
-        number=curve.number,
+        kind_place=curve.kind_place,
         learner=curve.learner,
         state=_without_value(look, curve, run > 0),
         rounding=look.rounding,
         is_count=_is_count(view),
         curve=curve,
-        is_pinned=run > 0,
     )
     number = look.number_at(curve, pinned=run > 0)
     if number is None:
@@ -248,7 +247,7 @@ def _of_heat(look: Look, number: int, heat: HeatView) -> Value:
     return Value(
         mark=mark(number),
         name=heat.learner,
-        number=number,
+        kind_place=heat.kind_place,
         learner=heat.learner,
         state="done" if there or not np.isnan(heat.z).any() else "waiting",
         value=value if there else None,

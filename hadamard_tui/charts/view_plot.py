@@ -157,9 +157,8 @@ def _picked(line: LineView, look: Look) -> np.ndarray:
 
 def _pinned(name: str, view: View, pen: Pen) -> list[Series]:
     """The curves of a pinned run, with small letters, and its name for the legend."""
-    nothing, first = np.empty(0), next(iter(view.curves), None)
-    tint = others() if first is None else colour_of(first, pinned=True)
-    title = Series(f"{name}{SMALL_LETTERS}", nothing, nothing, tint, style=pinned_style(pen.number))
+    nothing = np.empty(0)
+    title = Series(f"{name}{SMALL_LETTERS}", nothing, nothing, others(), style=pinned_style(pen.number))
     return [title, *(one for curve in view.curves for one in pen.draw(curve))]
 
 

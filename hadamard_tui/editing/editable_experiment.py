@@ -15,6 +15,7 @@ import msgspec
 from engine.core import catalogue
 from engine.core.filled_text import has_braces, plain
 from engine.core.parts import BadInput
+from engine.learners.kind_place import KindPlace, kind_places
 from engine.spec import documents, presets, reading
 from engine.spec.changes import unjudged
 from engine.spec.fields import UNTAGGED
@@ -26,7 +27,6 @@ from hadamard_tui.editing.fitting_claims import Fitting, LeftOut, fitting
 from hadamard_tui.editing.names import Names
 
 if TYPE_CHECKING:
-    from engine.pictures.view import BoundClass
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
     from engine.spec.sweep import Sweep
@@ -60,7 +60,6 @@ class EditableExperiment:
         self.preset = preset
         self.off = dict(off or {})
         self._names = Names()
-        self._classes: tuple[Experiment, Mapping[str, BoundClass | None]] | None = None
         self._origin_document = _document_of(preset) or document
         as_it_was = self._origin_document == document
         self._origin = experiment if as_it_was else documents.first(self._origin_document)
@@ -91,7 +90,7 @@ class EditableExperiment:
     def give_letters(self) -> None:
         """Call the learners A, B, … in their order, whatever they were called."""
         self.letters = list(range(len(self.learners)))
-        """The number of every learner for its letter and colour, which it keeps."""
+        """The number of every learner for its letter, which it keeps."""
         self.next_letter = len(self.letters)
 
     def call(self, letters: Mapping[str, int]) -> None:
@@ -108,13 +107,11 @@ class EditableExperiment:
         return {str(self.learners[place]["name"]): self.letters[place] for place in running}
 
     @property
-    def classes(self) -> Mapping[str, BoundClass | None]:
-        """Whether proved bounds are going to bind the learners that run, by name."""
-        from engine.planning.run_plan import bound_classes  # which imports all of the theory
-
-        if self._classes is None or self._classes[0] is not self.experiment:
-            self._classes = self.experiment, bound_classes(self.experiment)
-        return self._classes[1]
+    def kind_places(self) -> dict[str, KindPlace]:
+        """The kinds of the learners that run and their places among those, by name, without references."""
+        learners = [one for one in self.experiment.learners if one.role == "learner"]
+        places = kind_places([one.learner_kind for one in learners])
+        return {learner.name: place for learner, place in zip(learners, places, strict=True)}
 
     def _accept(self, experiment: Experiment, given: Raw, claims: Fitting) -> None:
         """Take what `given` describes, with the words that are true of it, and the claims that fit it."""

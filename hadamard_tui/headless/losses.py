@@ -22,6 +22,7 @@ from engine.pictures.view_names import line_in_brief
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.spec.pictures import of_run
+from hadamard_tui.charts.contrast import legible
 from hadamard_tui.charts.series_builder import colour_of, letter_of
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def table(run: Mapping[str, View], where: Sequence[float], width: int) -> Paddin
         grid.add_column(heading, justify=justify, no_wrap=True)
     for curve in losses.curves:
         name = f"{letter_of(curve)} {curve.name}".strip()
-        learner = Text(f"{name}{_rate(losses, curve)}", colour_of(curve))
+        learner = Text(f"{name}{_rate(losses, curve)}", legible(colour_of(curve)))
         lines = [_line(run, curve, x) for x in where]
         cells = {column: "\n".join(line[column] for line in lines) for column in shown if column in lines[0]}
         cells["invariant"] = NOTHING if curve.training.verdict is None else curve.training.verdict.answer

@@ -23,6 +23,7 @@ from engine.results.views import view
 from engine.spec.pictures import drawn
 from hadamard_tui.charts.code_points import runs
 from hadamard_tui.charts.colour_map import colour_map
+from hadamard_tui.charts.contrast import legible
 from hadamard_tui.charts.different_lines import different
 from hadamard_tui.charts.half_blocks import BLACK, GROUND, INKS, WHITE
 from hadamard_tui.charts.heat_sheet import compose
@@ -135,7 +136,7 @@ def table(found: View, width: int) -> Table:
     lines = different(found.lines)
     ones: list[CurveView | LineView] = [*found.curves, *lines]
     names = [
-        Text(f"{letter_of(curve)} {curve_name(found, curve)}".strip(), colour_of(curve))
+        Text(f"{letter_of(curve)} {curve_name(found, curve)}".strip(), legible(colour_of(curve)))
         for curve in found.curves
     ]
     names += [Text(f"{line_name(found, line)}\n{_direction(line)}", "dim") for line in lines]

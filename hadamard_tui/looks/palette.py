@@ -1,93 +1,88 @@
-"""The colours of curves: one palette per ground, each distinct for colour-blind people, too.
+"""The colours of curves, by the kind of learner: one palette for each ground.
 
-Learners that theory binds are cold, others warm. Found by a search for the largest least distance in OKLab
-between any two, as seen with normal sight, protanopia, deuteranopia and tritanopia (Machado, Oliveira,
-Fernandes 2009), among colours that are legible as text (WCAG 2.2, 1.4.3: 4.5 : 1).
+The hue says which kind: dense gradient rules are blue, exact solvers and kernels teal, multiplicative rules
+red to orange, spindly and sparse nets magenta, coordinate-wise and sign rules yellow, spectral and
+second-order rules violet, all others grey-green. The lightness says which curve of its kind. A search found
+these shades: the least distance in OKLab between two curves that a shipped picture of at most six curves has
+is as large as possible, with normal sight, protanopia, deuteranopia and tritanopia (Machado, Oliveira,
+Fernandes 2009), among colours that stand out from the ground as lines have to (WCAG 2.2, 1.4.11: 3 : 1).
+`tests/charts/test_colours.py` measures that distance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from engine.core.parts import LearnerKind
+    from engine.learners.kind_place import KindPlace
 
 ThemeName = Literal["dark", "light", "contrast"]
 """The themes, each with its ground and its palette."""
 
+SHADES = 6
+"""Shades of each hue; more curves of one kind share them, and letters distinguish these."""
 
-class Tints(NamedTuple):
-    """Colours of learners by their class."""
-
-    cold: tuple[str, ...]
-    """Of those that a proved bound binds."""
-
-    warm: tuple[str, ...]
-    """Of those that no bound binds."""
-
-    neutral: tuple[str, ...]
-    """Of those of which that is not decided."""
-
-    def of(self, bound_class: Literal["bound", "free", "undecided"] | None) -> tuple[str, ...]:
-        """The colours of a class of learners; cold and warm by turns where there is no bound at all."""
-        match bound_class:
-            case "bound":
-                return self.cold
-            case "free":
-                return self.warm
-            case "undecided":
-                return self.neutral
-        return tuple(one for pair in zip(self.cold, self.warm, strict=True) for one in pair)
-
-    @property
-    def every(self) -> tuple[str, ...]:
-        """All colours that a learner may have."""
-        return (*self.cold, *self.warm, *self.neutral)
+ALONE = 3
+"""The shade of the only curve of its kind."""
 
 
 class Palette(NamedTuple):
-    """Colours of the learners, of those of pinned runs, of theory, and of what is only context.
+    """Colours of learners, of theory, and of what is only context.
 
     `unproved` are lines of the theory that are less than proved. `dark_is_more`: in heat maps little looks
     like the ground, much stands out from it.
     """
 
     ground: str
-    learners: Tints
-    pinned: Tints
+    kinds: dict[LearnerKind, tuple[str, ...]]
+    """The shades of every kind of learner, away from the ground."""
+
     theory: str
     unproved: str
     others: str
     dark_is_more: bool = False
 
+    def of(self, place: KindPlace) -> str:
+        """The colour of a curve: the curves of a kind spread over its shades in their order."""
+        last = place.total - 1
+        shade = ((SHADES - 1) * place.place + (last // 2)) // last if last else ALONE
+        return self.kinds[place.kind][shade]
+
+    @property
+    def of_learners(self) -> tuple[str, ...]:
+        """All colours that a learner may have."""
+        return tuple(shade for shades in self.kinds.values() for shade in shades)
+
 
 DARK = Palette(
     "#121212",
-    Tints(
-        cold=("#12e9eb", "#1b8ecf", "#8c87fd", "#22d1d6", "#a2acff", "#30b8cb"),
-        warm=("#d56168", "#e9cf54", "#fd3b1f", "#f8ec45", "#f7a532", "#f17767"),
-        neutral=("#a1f7a5", "#b970a7", "#b4c89b"),
-    ),
-    Tints(
-        cold=("#6ec8ba", "#51a0cf", "#a2a2e6", "#73a3b7", "#b4c2f7", "#768eba"),
-        warm=("#a58389", "#a6811f", "#c27e4c", "#dac170", "#ddc8b9", "#de8d85"),
-        neutral=("#cdfec2", "#81a773", "#c6dba5"),
-    ),
+    {
+        "gradient": ("#6f95e0", "#73a4ff", "#8bb7ff", "#a4c8ff", "#bed9ff", "#d9e9ff"),
+        "exact": ("#008d8f", "#00a2a4", "#00b6ba", "#00ccd1", "#00e2e7", "#35f6fd"),
+        "multiplicative": ("#b14442", "#ce5847", "#ec6e4a", "#ff8c5b", "#ffb48a", "#ffd7bb"),
+        "sparse": ("#924a87", "#a75c98", "#bb6ea9", "#d080b9", "#e593cb", "#faa6dc"),
+        "coordinate": ("#9e8300", "#b49500", "#cba800", "#e1bc2c", "#f5d052", "#ffe799"),
+        "spectral": ("#7e4eaa", "#8c5ac6", "#9a68e2", "#a776ff", "#ae91ff", "#b9aaff"),
+        "other": ("#5a705a", "#6b826a", "#7d947a", "#8fa68b", "#a2b99c", "#b5cdae"),
+    },
     theory="#f2f2f2",
     unproved="#a0a0a0",
     others="#8f99a3",
 )
 LIGHT = Palette(
     "#f4f4f4",
-    Tints(
-        cold=("#1656f9", "#2f0c7d", "#694ecc", "#1d0aa4", "#3b08eb", "#4c4090"),
-        warm=("#a23a40", "#551306", "#c13001", "#8d1a40", "#633903", "#6f0c32"),
-        neutral=("#914a8d", "#411d56", "#6c4068"),
-    ),
-    Tints(
-        cold=("#4b63b3", "#220868", "#353267", "#021638", "#346477", "#052a47"),
-        warm=("#7f4728", "#5c240d", "#805d04", "#712f2d", "#704305", "#341d1f"),
-        neutral=("#524751", "#291428", "#273025"),
-    ),
+    {
+        "gradient": ("#4d8dd3", "#3579ca", "#1d66c1", "#0151b8", "#003da5", "#002895"),
+        "exact": ("#00979d", "#00848a", "#007277", "#006064", "#004f52", "#003e41"),
+        "multiplicative": ("#c06235", "#b44c1f", "#a73403", "#942300", "#801000", "#6a0002"),
+        "sparse": ("#d755cb", "#c542ba", "#b22ca9", "#a00f98", "#890083", "#72006d"),
+        "coordinate": ("#9c8c45", "#8f7d26", "#826f00", "#726200", "#635400", "#544700"),
+        "spectral": ("#ac67ff", "#984ef8", "#823ae6", "#6d24d5", "#5900c2", "#4400a2"),
+        "other": ("#788e70", "#667d61", "#546c52", "#435c43", "#324c36", "#223d28"),
+    },
     theory="#000000",
     unproved="#606060",
     others="#5f6871",

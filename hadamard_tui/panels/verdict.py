@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
+from hadamard_tui.charts.contrast import legible
 from hadamard_tui.charts.series_builder import RESPECT_STYLES, colour_of, letter_of
 from hadamard_tui.panels.panel import Panel
 
@@ -26,7 +27,7 @@ def show(context: PanelContext) -> Text:
 def _learner(context: PanelContext, curve: Curve) -> Text:
     drawn, certificates = context.loss.view.curve(curve.name), context.retraining.certificates
     name = f"{letter_of(drawn)} {curve.name}".strip()
-    text = Text.assemble((name, f"bold {colour_of(drawn)}"), "\n")
+    text = Text.assemble((name, f"bold {legible(colour_of(drawn))}"), "\n")
     text.append("  structure  ", "dim").append(f"{curve.verdict.sentence}\n")
     text.append("  measured   ", "dim").append_text(_measured(certificates, curve.learner)).append("\n")
     bounds = [line for line in context.loss.view.lines if not line.curve and curve.learner in line.applies_to]

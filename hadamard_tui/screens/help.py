@@ -49,9 +49,17 @@ def questions() -> tuple[tuple[str, str], ...]:
         (
             "What are the dashed lines?",
             "What theory proves. No learner that a lower bound binds can stay below it on average: the "
-            "shaded region is closed to all of them. Dotted lines are conjectures. Learners in cold colours "
-            "are bound, those in warm colours are not. In the table, a bound in parentheses does not bind "
-            "that learner: it is the line to beat. The ratio is loss / bound.",
+            "shaded region is closed to all of them, and their curves have long dashes. Dotted lines are "
+            "conjectures. In the table, a bound in parentheses does not bind that learner: it is the line to "
+            "beat. The ratio is loss / bound.",
+        ),
+        (
+            "What do the colours say?",
+            "Which kind of learner it is, everywhere the same: blue are dense gradient rules, teal exact "
+            "solvers and kernels, red to orange multiplicative rules, magenta spindly and sparse nets, "
+            "yellow coordinate-wise and sign rules, violet spectral and second-order rules, grey-green all "
+            "others. "
+            "The lightness distinguishes learners of one kind; of many curves the letters do.",
         ),
         (
             "Why does one learner follow the line while another falls below it?",

@@ -96,7 +96,6 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         super().__init__(editable, Pace(left.pace, left.unlimited))
         self._rate = rate or FrameRate(Config().fps)
         self._autorun, self._left, self.chart_options = autorun, left, left.chart
-        self._painted = False
         self._frames = Frames(self._rate.most)
         self._next_frame: asyncio.TimerHandle | None = None
         self._frames_due = STILL
@@ -132,15 +131,8 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         self._pick(min(self._left.learner, len(self._editable.learners) - 1))
         self._forget()
         self._frame()
-        self.call_after_refresh(self._colour_learners)
         if self._autorun:
             self.call_after_refresh(self.action_run)
-
-    def _colour_learners(self) -> None:
-        """Show in the empty table what bounds say of the learners: the first paint does not wait for it."""
-        self._painted = True
-        if self.session is None:
-            self.show_set_up()
 
     def on_resize(self, event: events.Resize) -> None:
         width, height = event.size
@@ -385,8 +377,8 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         experiment = self._editable.experiment
         title, error = experiment.title or "Your own experiment", self._editable.error
         refused = "" if error is None else f"The set-up was changed and cannot run: {error}"
-        letters, classes = self._editable.running_letters, self._editable.classes if self._painted else {}
-        self.query_one(Stage).clear(title, letters, classes, drawn(experiment), refused)
+        letters, kinds = self._editable.running_letters, self._editable.kind_places
+        self.query_one(Stage).clear(title, letters, kinds, drawn(experiment), refused)
         self.query_one(Story).show(None, experiment, list(self._editable.left_out.values()))
         self._list_runs()
         self.call_after_refresh(self._dim_panels)  # for which the first paint does not wait

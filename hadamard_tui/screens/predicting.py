@@ -83,8 +83,8 @@ class Predicting(Looking):
 
     def _mark(self, guesses: Guesses, name: str) -> Series:
         place = guesses.x(name)
-        letters, classes = self._editable.running_letters, self._editable.classes
-        tint, letter = colour(letters[name], classes.get(name)), mark(letters[name])
+        letter = mark(self._editable.running_letters[name])
+        tint = colour(self._editable.kind_places.get(name))
         at = np.full(2, guesses.places[-1] if place is None else place)
         return Series(
             f"{letter} {name}: {in_words(place)}", at, np.array([0.0, LEVEL]), tint, "pairs", mark=letter

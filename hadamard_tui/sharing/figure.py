@@ -40,7 +40,7 @@ STYLES: dict[LineStyle, Any] = {
     "dotted": (0, (1, 1.5)),
     "dash-dot": (0, (6, 1.5, 1, 1.5)),
     "sparse": (0, (1, 4)),
-    "long": (0, (10, 3)),
+    "long": (0, (6, 2.5)),
     "pairs": (0, (1, 1.5, 1, 5)),
     "points": "",
 }
@@ -234,7 +234,7 @@ def _foot(sheet: Any, caption: str, handles: Sequence[Any] = (), names: Sequence
     sheet.text(0.02, foot, "\n".join(lines), va="bottom", fontsize=CAPTION_SIZE)
     if names:
         where = {"loc": "lower center", "bbox_to_anchor": (0.5, below), "ncols": per_line}
-        legend = sheet.legend(handles, names, frameon=False, fontsize=8, **where)
+        legend = sheet.legend(handles, names, frameon=False, fontsize=8, handlelength=3, **where)
         below += foot + legend.get_window_extent().height / sheet.bbox.height
     sheet.get_layout_engine().set(rect=(0, below, 1, 1 - below))
 

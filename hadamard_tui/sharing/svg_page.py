@@ -44,7 +44,7 @@ DASHES: dict[LineStyle, str] = {
     "dotted": "1.5 3.5",
     "dash-dot": "9 3 1.5 3",
     "sparse": "2 7",
-    "long": "16 5",
+    "long": "10 4",
     "pairs": "1.5 3 1.5 8",
 }
 """Of the line styles that are not solid: pixels drawn and left out by turns."""

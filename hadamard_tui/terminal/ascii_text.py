@@ -40,8 +40,8 @@ _WORDS = {
     "τ": "t", "φ": "f", "χ": "x", "ψ": "y", "ω": "w", "ᾱ": "a", "ø": "o", "µ": "m",
 }  # fmt: skip
 
-EITHER = "±"
-"""Takes the place of a space that follows it, as one ASCII character cannot say it."""
+EITHER, SAME = "±", "≡"
+"""Take the place of a space that follows them, as one ASCII character cannot say them."""
 
 WHATEVER = "(…)"
 """Stands for anything in parentheses; everywhere else an ellipsis is where a text is cut."""
@@ -52,7 +52,9 @@ def to_ascii(text: str) -> str:
     """Text of the same width in ASCII alone."""
     if text.isascii():
         return text
-    return "".join(map(_letter, text.replace(f"{EITHER} ", "+-").replace(WHATEVER, "( )")))
+    for sign, in_ascii in ((f"{EITHER} ", "+-"), (f"{SAME} ", "=="), (WHATEVER, "( )")):
+        text = text.replace(sign, in_ascii)
+    return "".join(map(_letter, text))
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,7 @@ from textual import events
 from textual.message import Message
 
 from hadamard_tui.charts.colour import parse
-from hadamard_tui.charts.contrast import faded
+from hadamard_tui.charts.contrast import faded, legible
 from hadamard_tui.charts.frame import Frame, frame
 from hadamard_tui.charts.legend import Piece, legend
 from hadamard_tui.charts.raster import DOTS_ACROSS, PLAYHEAD, Raster, paint
@@ -134,7 +134,7 @@ class ChartView(CellView):
         self._place(glyphs, inks, surround, picture)
         for row, pieces in enumerate(names, start=height - self._legend_lines):
             for piece in pieces:
-                ink = self._ink("note") if piece.index < 0 else self._series_ink(piece.index, faint=False)
+                ink = self._ink("note") if piece.index < 0 else self._text_ink(piece.index)
                 self._write(glyphs, inks, row, piece.column, piece.text, ink)
         return glyphs, inks
 
@@ -176,8 +176,13 @@ class ChartView(CellView):
         inks[area][picture.glyphs == PLAYHEAD] = self._ink("playhead")
 
     def _series_ink(self, index: int, faint: bool) -> int:
-        key = self._series[index].colour, faint
-        if key not in self._ink_of:
-            colour = faded(key[0]) if faint else key[0]
-            self._add(key, self._ground + Style(color=parse(colour)))
-        return self._ink_of[key]
+        colour = self._series[index].colour
+        return self._coloured(faded(colour) if faint else colour)
+
+    def _text_ink(self, index: int) -> int:
+        return self._coloured(legible(self._series[index].colour))
+
+    def _coloured(self, colour: str) -> int:
+        if colour not in self._ink_of:
+            self._add(colour, self._ground + Style(color=parse(colour)))
+        return self._ink_of[colour]

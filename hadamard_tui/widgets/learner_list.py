@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 from textual.widgets import OptionList
 
+from hadamard_tui.charts.contrast import legible
 from hadamard_tui.charts.series_builder import colour, mark
 from hadamard_tui.widgets.lines import Lines
 
@@ -41,9 +42,8 @@ def line(editable: EditableExperiment, number: int) -> Text:
     elif place is None:
         sign, style = "○", "dim"
     else:
-        letter = editable.letters[number]
-        of = editable.classes.get(str(values["name"]))
-        sign, style = mark(letter), f"bold {colour(letter, of)}"
+        kind_place = editable.kind_places.get(str(values["name"]))
+        sign, style = mark(editable.letters[number]), f"bold {legible(colour(kind_place))}"
     off = "off, " if place is None else ""
     return Text.assemble((f"{sign} ", style), str(values["name"]), (f"  {off}{method(values)}", "dim"))
 

@@ -12,9 +12,10 @@ from textual.binding import BindingType
 from textual.widgets import DataTable
 
 from engine.core.notation import written
-from engine.pictures.view import DIVERGED, FROM_BELOW, LOST_ACCURACY, BoundClass, CurveView, View
+from engine.pictures.view import DIVERGED, FROM_BELOW, LOST_ACCURACY, CurveView, View
 from hadamard_tui.charts import digits
 from hadamard_tui.charts.abbreviations import within
+from hadamard_tui.charts.contrast import legible
 from hadamard_tui.charts.digits import decimals
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.series_builder import colour, mark
@@ -22,6 +23,7 @@ from hadamard_tui.charts.values import Value, values
 from hadamard_tui.keyboard.motions import motions
 
 if TYPE_CHECKING:
+    from engine.learners.kind_place import KindPlace
     from hadamard_tui.charts.look import Look
 
 WIDTHS = {
@@ -170,14 +172,11 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
             self._width, self.shape = width, {}
             self._lay_out()
 
-    def name_learners(self, numbers: Mapping[str, int], classes: Mapping[str, BoundClass | None]) -> None:
-        """Start with one empty row per learner, by the names and numbers of all.
-
-        `classes` are theirs as far as they are known.
-        """
+    def name_learners(self, numbers: Mapping[str, int], kind_places: Mapping[str, KindPlace]) -> None:
+        """Start with one empty row per learner, by the names and numbers of all, and their kinds."""
         self._texts.clear()
         self.shape, self.learners = {}, list(numbers)
-        tints = {name: colour(number, classes.get(name, "undecided")) for name, number in numbers.items()}
+        tints = {name: legible(colour(kind_places.get(name))) for name in numbers}
         self._rows([(mark(number), name, tints[name]) for name, number in numbers.items()], Heads())
 
     def show(self, look: Look) -> None:

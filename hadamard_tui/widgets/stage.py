@@ -36,8 +36,8 @@ from hadamard_tui.widgets.tabs import Tabs
 
 if TYPE_CHECKING:
     from engine.captions.room import Room
+    from engine.learners.kind_place import KindPlace
     from engine.pictures.picture import Picture
-    from engine.pictures.view import BoundClass
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.look import Look
     from hadamard_tui.panels.context import PanelContext
@@ -328,13 +328,13 @@ class Stage(Vertical):
         self,
         title: str,
         learners: Mapping[str, int],
-        classes: Mapping[str, BoundClass | None],
+        kind_places: Mapping[str, KindPlace],
         pictures: Sequence[Picture] = (),
         refused: str = "",
     ) -> None:
         """Show what a run would show, or why there cannot be one.
 
-        `learners` are their numbers by name, for letters and colours, `classes` what is known of bounds.
+        `learners` are their numbers by name, for letters, `kind_places` their kinds, for colours.
         """
         self._drawn = None
         self.offer_pictures(pictures)
@@ -345,7 +345,7 @@ class Stage(Vertical):
         chart.clear()
         self.query_one(Caption).say("")
         self.query_one(TableNote).say("")
-        self.query_one(Scoreboard).name_learners(learners, classes)
+        self.query_one(Scoreboard).name_learners(learners, kind_places)
         self.announce()
 
     def announce(self) -> None:

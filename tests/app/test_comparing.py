@@ -7,10 +7,8 @@ from types import SimpleNamespace
 import pytest
 from textual.widgets import Input, OptionList
 
-from engine.pictures.view import BoundClass
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.series_builder import colour
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running import runs as runs_module
@@ -55,13 +53,11 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
         chart = app.laboratory.query_one("#loss", ChartView)
         await until(pilot, lambda: any(one.mark == "a" for one in chart.shown[0]))
         shown = {one.mark: one for one in chart.shown[0] if one.mark}
-        classes: list[BoundClass] = ["bound", "bound", "free", "free", "free"]
         for learner, letter in enumerate("ABCDE"):
             now, pinned = shown[letter], shown[letter.lower()]
-            assert pinned.style != now.style == "solid"
-            assert [pinned.colour, now.colour] == [
-                colour(learner, classes[learner], pinned) for pinned in (True, False)
-            ]
+            assert pinned.style == "dash-dot"
+            assert now.style == ("long" if letter in "AB" else "solid"), "bounds bind A and B"
+            assert pinned.colour == now.colour
             assert (pinned.y == first.trace.curves[learner].mean("loss")).all()
         assert any(one.name.startswith("run 1") for one in chart.shown[0])
         await until(pilot, lambda: "EGU update.lr 0.15 → 0.05" in told(app)[-1])

@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Button
 
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.charts.contrast import contrast
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.looks.themes import LOOKS
 from hadamard_tui.panels import ABOUT
@@ -27,7 +28,6 @@ from hadamard_tui.widgets.tabs import Tabs
 
 from .conftest import SMALL, WIDE, opened, settled, until
 from .test_actions import RUN, prepare
-from .test_looks import contrast
 from .test_runs import screen_text, session_of
 
 pytestmark = pytest.mark.set_up("empty")

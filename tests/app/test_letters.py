@@ -1,4 +1,4 @@
-"""A learner keeps its letter and its colour, in the set-up, in the run on the screen and in pinned ones."""
+"""A learner keeps its letter and its hue, in the set-up, in the run on the screen and in pinned ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.series_builder import colour
 from hadamard_tui.charts.view_plot import view_series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.looks import palette
 from hadamard_tui.widgets.setup import SetupPane
 
 from .conftest import WIDE, opened, until
@@ -32,25 +31,24 @@ def test_letters_stay_when_learners_come_and_go_and_none_is_used_again():
     assert editable.letters == [0, 1, 2, 3, 4]
 
 
-def test_a_learner_keeps_its_colour_while_others_come_and_go_until_its_class_is_another():
+def test_a_learner_keeps_its_hue_while_others_come_and_go_and_bounds_change():
     editable = EditableExperiment.of("hadamard-128")
-
-    def colours() -> dict[str, str]:
-        letters = editable.running_letters
-        return {name: colour(letters[name], editable.classes[name]) for name in letters}
-
-    first = colours()
-    tints = palette.current().learners
-    assert [*first.values()] == [*tints.cold[:2], *tints.warm[2:5]]
+    kinds = {"GD": "gradient", "least squares": "exact", "EGU": "multiplicative", "EGU±": "multiplicative"}
+    kinds["spindly"] = "sparse"
+    assert {name: place.kind for name, place in editable.kind_places.items()} == kinds
     editable.copy_learner(0)
-    editable.remove_learner(0)
-    editable.switch_learner(0)
-    assert all(first[name] == tint for name, tint in colours().items())
-    assert len(colours()) == 4
+    editable.remove_learner(2)
+    editable.switch_learner(1)
     editable.put("problem.matrix.row_signs", False)
     editable.put("problem.matrix.permute", False)
-    assert editable.classes["least squares"] is None
-    assert colours()["least squares"] != first["least squares"], "no bound holds of this matrix"
+    shown = {name: place.kind for name, place in editable.kind_places.items()}
+    assert shown == {name: kinds.get(name, "gradient") for name in shown}
+
+
+def test_a_reference_is_of_no_kind():
+    editable = EditableExperiment.of("hadamard-128")
+    editable.put("learners[0].role", "reference")
+    assert "GD" not in editable.kind_places
 
 
 def table(app: HadamardApp) -> dict[str, str]:
@@ -87,13 +85,10 @@ async def test_the_list_the_table_and_the_chart_mean_the_same_learner_by_a_lette
         assert "A" not in table(app).values()
         context = app.laboratory.context
         assert context is not None
-        classes = {curve.name: curve.training.bound_class for curve in context.loss.view.curves}
         drawn = view_series(context.loss)
         marked = {one.name: (one.mark, one.colour) for one in drawn if one.mark}
-        assert marked == {
-            name: (letter, colour(ord(letter) - ord("A"), classes[name]))
-            for name, letter in table(app).items()
-        }
+        places = app.laboratory.editable.kind_places
+        assert marked == {name: (letter, colour(places[name])) for name, letter in table(app).items()}
         await pilot.press("R")
         await until(pilot, lambda: list(table(app).values()) == ["B", "C", "D", "E"])
         await until(pilot, lambda: letters(app) == table(app))

@@ -145,7 +145,7 @@ def test_what_panels_draw_has_colours_that_stand_out_from_the_ground(look: str, 
     assert {"rank", "svd", "weights"} <= plots.keys()
     for name, shown in plots.items():
         for one in shown:
-            assert contrast(one.colour, colours.ground) >= 4.5, name  # WCAG 1.4.3, text, as names are
+            assert contrast(one.colour, colours.ground) >= 3, name  # WCAG 1.4.11, graphical objects
 
 
 def test_every_panel_has_a_number_and_says_what_it_shows():

@@ -10,6 +10,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from engine.learners.kind_place import KindPlace
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.looks import palette
 from hadamard_tui.panels import ABOUT
@@ -175,7 +176,7 @@ async def test_a_new_theme_is_painted_on_all_of_a_finished_run(app: HadamardApp)
             }
 
         dark = painted()
-        assert dark >= {*palette.DARK.learners.cold[:2], *palette.DARK.learners.warm[2:4]}
+        assert dark >= {palette.DARK.of(KindPlace(kind)) for kind in ("gradient", "exact", "sparse")}
         await pilot.press("t")
         await rests(pilot, "the finished run in another theme")
         assert painted().isdisjoint(dark)

@@ -67,8 +67,8 @@ def test_no_learner_of_a_printed_chart_is_hidden_under_the_bound_that_it_follows
         lines = printed(series, axes(), 80, 24, colour=False).split("\n")
         chart = "".join(line for line in lines if line.endswith("│"))
         assert all(chart.count(one.mark or "") >= 5 for one in others)
-        said = " = ".join(f"{one.mark} ─── {one.name}" for one in others if one is not EGU)
-        assert f"{said} = " in "".join(lines)
+        said = " ≡ ".join(f"{one.mark} ─── {one.name}" for one in others if one is not EGU)
+        assert f"{said} ≡ " in "".join(lines)
         assert "╌╌╌ bound" in "".join(lines)
 
 
@@ -80,7 +80,7 @@ def test_a_legend_says_equal_only_of_what_is_and_near_of_what_no_chart_could_tel
     assert not are_equal(GD, near)
     assert not are_equal(GD, curve([1.0], [30.0]))
     text = printed([GD, near, BOUND], axes(), 80, 24, colour=False)
-    assert "A ─── GD = o ╌╌╌ bound ≈ D ─── near" in text, "the equal ones first: a sign is about the first"
+    assert "A ─── GD ≡ o ╌╌╌ bound ≈ D ─── near" in text, "the equal ones first: a sign is about the first"
 
 
 def alike_on(on: Axes, *series: Series) -> list[tuple[int, ...]]:

@@ -6,7 +6,8 @@ from rich.cells import cell_len
 
 from engine.planning.run_plan import plan_run
 from engine.spec import presets
-from hadamard_tui.charts.legend import legend
+from hadamard_tui.charts.legend import SAME, legend
+from hadamard_tui.terminal.ascii_text import to_ascii
 
 from .pictures import curve
 from .preset_names import series_of
@@ -109,7 +110,7 @@ def test_a_line_that_is_equal_for_several_learners_is_named_once_without_them():
     other = curve([5, 7], name="bound of net", style="dashed"), curve([9], name="net", mark="C")
     bounds = [curve([1, 2], name=f"bound of {one.name}", style="dashed") for one in curves]
     rows = legend([*curves, *bounds, *other], 90, 2, groups=[(2, 3)])
-    assert {"╌╌╌ bound of GD", "= ╌╌╌ bound of EGU"} <= {piece.text for row in rows for piece in row}
+    assert {"╌╌╌ bound of GD", "≡ ╌╌╌ bound of EGU"} <= {piece.text for row in rows for piece in row}
 
 
 def test_of_a_note_whole_remarks_are_left_out_before_one_is_cut():
@@ -182,11 +183,11 @@ def test_then_names_that_stand_in_the_picture_and_then_there_are_more_lines():
 
 def test_series_that_run_along_each_other_are_one_entry():
     series = [PROVED, curve([0], name="GD", mark="A"), curve([0], name="EGU", mark="C")]
-    assert lines(series, 60, 1, groups=[(1, 0)]) == ["0:A ─── GD;9:= ╌╌╌ ri-signed c(1 − k/d);38:C ─── EGU;"]
-    assert lines(series, 24, 3, groups=[(1, 0)]) == ["0:A ─── GD;9:= ╌╌╌ ri-signed;", "0:C ─── EGU;"]
+    assert lines(series, 60, 1, groups=[(1, 0)]) == ["0:A ─── GD;9:≡ ╌╌╌ ri-signed c(1 − k/d);38:C ─── EGU;"]
+    assert lines(series, 24, 3, groups=[(1, 0)]) == ["0:A ─── GD;9:≡ ╌╌╌ ri-signed;", "0:C ─── EGU;"]
     assert lines(series, 17, 3, groups=[(1, 0)], named={0}) == [
         "0:A ─── GD;",
-        "0:= ╌╌╌ ri-signed;",
+        "0:≡ ╌╌╌ ri-signed;",
         "0:C ─── EGU;",
     ], "what a learner follows is said, wherever else its name stands"
 
@@ -214,7 +215,7 @@ def test_the_own_line_of_a_curve_that_follows_it_does_not_repeat_its_name():
     ]
     (row,) = legend(series, 120, 1, groups=[(0, 1, 2), (3,)])
     assert [piece.text for piece in row] == [
-        "A ─── net, cw = 1", "= ╌╌╌ recursion", "= ╌╌╌ limit", "╌╌╌ recursion of other, cw = 1"
+        "A ─── net, cw = 1", "≡ ╌╌╌ recursion", "≡ ╌╌╌ limit", "╌╌╌ recursion of other, cw = 1"
     ]  # fmt: skip
 
 
@@ -227,12 +228,12 @@ def test_lines_that_several_curves_run_along_are_named_once():
     groups = [(0, 4), (1, 5), (2, 3, 6, 7)]
     rows = legend(series, 120, 3, groups=groups)
     assert [[piece.text for piece in row] for row in rows] == [
-        ["A ─── net, cw = 0", "= ╌╌╌ recursion", "B ─── net, cw = 1", "= ╌╌╌ recursion"],
-        ["C ─── net, cw = 2", "≈ D ─── net, cw = 3", "= ╌╌╌ recursion"],
+        ["A ─── net, cw = 0", "≡ ╌╌╌ recursion", "B ─── net, cw = 1", "≡ ╌╌╌ recursion"],
+        ["C ─── net, cw = 2", "≈ D ─── net, cw = 3", "≡ ╌╌╌ recursion"],
     ]
     (row,) = legend(series, 80, 1, groups=groups)
     assert " ".join(piece.text for piece in row) == (
-        "A net, cw = 0 = ╌╌╌ recursion B net, 1 = ╌╌╌ C net, 2 ≈ D net, 3 = ╌╌╌"
+        "A net, cw = 0 ≡ ╌╌╌ recursion B net, 1 ≡ ╌╌╌ C net, 2 ≈ D net, 3 ≡ ╌╌╌"
     )
 
 
@@ -256,7 +257,7 @@ def test_a_line_that_a_curve_runs_along_does_not_say_again_at_which_values():
     ]
     (row,) = legend(series, 120, 1, groups=[(0, 1), (2,)])
     assert [piece.text for piece in row] == [
-        "E ─── elimination, r = 3, side = 16", "= ╌╌╌ ladder", "╌╌╌ ladder, r = 4, side = 16"
+        "E ─── elimination, r = 3, side = 16", "≡ ╌╌╌ ladder", "╌╌╌ ladder, r = 4, side = 16"
     ]  # fmt: skip
 
 
@@ -268,3 +269,8 @@ def test_names_of_curves_stay_before_lines_named_again():
     assert len(rows) == 2
     assert all(f"{mark} net" in told for mark in "ABCDEFG"), told
     assert told.count("┄┄┄ recur") == 1
+
+
+def test_equal_curves_have_another_sign_than_equal_numbers_also_in_ascii():
+    assert SAME == "≡ "
+    assert to_ascii("A ─── GD, r = 1 ≡ B ─── net") == "A --- GD, r = 1 ==B --- net"

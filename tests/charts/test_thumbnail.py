@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from engine.learners.kind_place import KindPlace
 from hadamard_tui.browsing.thumbnail import FRAME, HEIGHT, WIDTH, Thumbnail, of_chart, of_heat_map, shown
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.series import Axes, Series
@@ -21,8 +22,8 @@ def chart() -> Thumbnail:
     x = np.arange(20.0)
     tints = palette.current()
     series = [
-        Series("GD", x, 1 - x / 20, tints.learners.cold[0], mark="A"),
-        Series("EGU", x, np.exp(-x), tints.learners.warm[2], mark="B"),
+        Series("GD", x, 1 - x / 20, tints.of(KindPlace("gradient")), mark="A"),
+        Series("EGU", x, np.exp(-x), tints.of(KindPlace("multiplicative")), mark="B"),
         Series("ri-signed", x, 1 - x / 20, tints.theory, style="dashed"),
     ]
     return made(**of_chart(series, Axes("A title", "examples k", "loss", (0, 20), (0, 1))))
@@ -69,7 +70,7 @@ def test_a_chart_names_its_curves_in_their_colours_and_leaves_the_names_of_lines
             palette.use(DARK)
         place = text.plain.rindex("EGU")
         [style] = [span.style for span in text.spans if span.start <= place < span.end]
-        assert style.color.name == colours.learners.warm[2]
+        assert style.color.name == colours.of(KindPlace("multiplicative"))
     assert thumbnail.inks[-1][name] != FRAME
 
 

@@ -24,6 +24,7 @@ import psutil
 import pytest
 from PIL import Image
 
+from engine.learners.kind_place import KindPlace
 from hadamard_tui.looks import palette
 from hadamard_tui.serving.server import listen
 
@@ -172,13 +173,13 @@ async def test_a_browser_shows_the_app_which_has_the_focus_and_says_why_it_ended
                 await shows(
                     page,
                     palette.DARK.ground,
-                    [palette.DARK.learners.cold[1], *palette.DARK.learners.warm[2:5]],
+                    [palette.DARK.of(KindPlace(kind)) for kind in ("exact", "sparse")],
                 )
                 await page.press("t")
                 await shows(
                     page,
                     palette.LIGHT.ground,
-                    [palette.LIGHT.learners.cold[1], *palette.LIGHT.learners.warm[2:5]],
+                    [palette.LIGHT.of(KindPlace(kind)) for kind in ("exact", "sparse")],
                 )
                 await page.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
                 await page.press("P")

@@ -8,7 +8,6 @@ from building import LLS, experiment, gd
 from engine.core.groups import ROTATIONS, TRIVIAL, UNCHANGED
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.pictures.respect import ENOUGH, respect
-from engine.pictures.view import bound_class
 from engine.results.judgement import Judgement, judgement
 from engine.results.results import of_one
 from engine.results.trace import Curve, Statement, TheoryLine, Trace
@@ -279,8 +278,6 @@ def test_structure_and_measurement_together_say_yes_no_or_undecided(
 
 def test_a_part_that_says_nothing_of_rotations_is_undecided_and_bound_by_nothing():
     assert (UNKNOWN.answer, UNKNOWN.word) == ("undecided", "not known to be rotation invariant")
-    assert bound_class(["lower"], [], UNKNOWN) == "undecided"
-    assert bound_class(["lower"], [], NO) == "free"
 
     class Silent(GD, frozen=True, tag="silent"):
         """A rule that does not say what rotations do to it."""

@@ -23,6 +23,7 @@ from pyarrow import parquet
 
 from engine.captions.caption import caption
 from engine.core.parts import BadInput
+from engine.learners.kind_place import KindPlace
 from engine.results.results import of_one
 from engine.results.trace import Trace
 from engine.results.views import view
@@ -320,8 +321,8 @@ def test_the_figure_has_the_colours_of_paper_whatever_the_screen_has(
     finally:
         palette.use(before)
     text = (tmp_path / "chart.svg").read_text()
-    tints = palette.LIGHT.learners
-    for colour in (*tints.cold[:2], *tints.warm[2:5], palette.LIGHT.theory):
+    shades = [palette.LIGHT.of(KindPlace(kind)) for kind in ("gradient", "exact", "sparse")]
+    for colour in (*shades, palette.LIGHT.theory):
         assert colour in text
 
 
