@@ -34,8 +34,8 @@ def sweep_of(raw: Mapping[str, Any]) -> Sweep:
 
     Raises: BadInput, with the point that it is about where there are several.
     """
-    axes = axes_of(raw)
-    raw = upgraded(raw)
+    raw = reading.current(raw)
+    axes = _axes_of(raw)
     values = [axis.grid for axis in axes]
     if (count := math.prod(map(len, values))) > MOST_POINTS:
         raise BadInput("axes", f"{count} points are too many; take at most {MOST_POINTS}")
@@ -70,8 +70,8 @@ def _with_each_learner(found: Sweep) -> list[Experiment]:
 
 def first(raw: Mapping[str, Any]) -> Experiment:
     """The experiment at the first point that has a learner. Raises: BadInput."""
-    axes = axes_of(raw)
-    raw = upgraded(raw)
+    raw = reading.current(raw)
+    axes = _axes_of(raw)
     for point in _points(raw, axes, [axis.grid for axis in axes]):
         if point is not None:
             if axes:  # else they were checked with all that they speak of
@@ -84,8 +84,8 @@ def first(raw: Mapping[str, Any]) -> Experiment:
 
 def with_words(raw: Mapping[str, Any]) -> reading.Raw:
     """A document with the texts that it has at its first point that has a learner. Raises: BadInput."""
-    axes, document, names = axes_of(raw), None, {}
-    raw = upgraded(raw)
+    raw = reading.current(raw)
+    axes, document, names = _axes_of(raw), None, {}
     for chosen in product(*(axis.grid for axis in axes)):
         pairs = list(zip(axes, chosen, strict=True))
         names = _names_of(pairs)
@@ -106,7 +106,7 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
     Parts of learners that are not at the first point have no defaults of their own.
     """
     raw = upgraded(raw)
-    full = reading.in_full(raw, experiment)
+    full = reading.current_in_full(raw, experiment)
     if raw.get("axes"):
         there = {learner["name"]: learner for learner in full["learners"]}
         written = {learner["name"]: learner for learner in raw["learners"]}
@@ -126,6 +126,11 @@ def _elsewhere(learner: Mapping[str, Any]) -> dict[str, Any]:
 
 def axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
     """The axes of a document. Raises: BadInput."""
+    return _axes_of(reading.current(raw))
+
+
+def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
+    """The axes of a document in the words of today. Raises: BadInput."""
     axes: tuple[Axis, ...] = reading.axes(raw)
     names: set[str] = set()
     for number, axis in enumerate(axes):
@@ -150,7 +155,11 @@ def _points(
         label = ", ".join(axis.label(value) for axis, value in pairs)
         try:
             document = _at(raw, pairs, names)
-            yield None if document is None else Point(place, names, label, reading.parse(document, names))
+            yield (
+                None
+                if document is None
+                else Point(place, names, label, reading.parse_current(document, names))
+            )
         except BadInput as error:
             where = f"{error.where} where {label}" if label else error.where
             raise BadInput(where, error.what) from error
@@ -166,6 +175,7 @@ def _at(
         for axis, value in pairs:
             if axis.set is not None:
                 reading.put(document, axis.set, value)
+        document = dict(reading.current(document))  # values of an axis may be former words
     learners = document.get("learners")
     if isinstance(learners, list):
         here = [one for number, one in enumerate(learners) if _is_there(one, number, document, names)]

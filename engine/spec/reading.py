@@ -191,20 +191,28 @@ def parse(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Expe
 
     Raises: BadInput with the place inside the experiment, such as `learners[1].update.lr`.
     """
+    return parse_current(current(raw), names)
+
+
+def current(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A document in the words of today, of values that documents may have. Raises: BadInput."""
     raw_values.check(raw)
-    raw = upgraded(raw)
+    return upgraded(raw)
+
+
+def parse_current(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Experiment:
+    """The experiment that a `current` document describes, as `parse`."""
     experiment: Experiment = _typed(Experiment, "", resolve(raw, names), raw)
     check(experiment)
     return experiment
 
 
 def axes(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
-    """The axes of a document, whose numbers may be expressions without names. Raises: BadInput."""
-    raw_values.check(raw)
+    """The axes of a `current` document, whose numbers may be expressions without names. Raises: BadInput."""
     if "axes" not in raw:
         return ()
     kind = types_of(Experiment)["axes"]
-    numbers = {**raw, "axes": resolved(kind, upgraded(raw)["axes"], "axes", NO_NAMES)}
+    numbers = {**raw, "axes": resolved(kind, raw["axes"], "axes", NO_NAMES)}
     found: tuple[Axis, ...] = _typed(kind, "axes", numbers, raw)
     return found
 
@@ -214,8 +222,13 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
 
     Expressions of `raw` stay as they are written there; paths of data files are absolute.
     """
+    return current_in_full(upgraded(raw), experiment)
+
+
+def current_in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
+    """The same of a `current` document."""
     resolved: Raw = msgspec.json.decode(msgspec.json.encode(experiment))
-    numbers: Raw = with_expressions(resolved, upgraded(raw))
+    numbers: Raw = with_expressions(resolved, raw)
     for name, part, fields in _data_files(resolved):
         for field in fields:  # as they are written, they mean another file in another folder
             numbers["problem"][name][field] = part[field]

@@ -123,6 +123,15 @@ def test_an_axis_sets_a_place_in_former_words():
 
 
 @pytest.mark.usefixtures("renamed")
+def test_an_axis_takes_former_words_for_values():
+    raw = document(
+        NEW.replace("values = [0.1, 0.2]", 'values = ["steepest", "egu"]').replace("update.lr", "update")
+    )
+    kinds = [point.experiment.learners[0].update.kind for point in documents.sweep_of(raw).points]
+    assert kinds == ["gd", "egu"]
+
+
+@pytest.mark.usefixtures("renamed")
 def test_a_table_with_a_former_key_and_the_new_one_is_refused():
     raw = document(NEW)
     raw["learners"][0]["update"]["step"] = 0.2
