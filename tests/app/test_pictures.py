@@ -366,9 +366,9 @@ def visible(app: HadamardApp, widget: Widget) -> str:
 
 async def test_claims_about_a_picture_whose_marks_name_an_axis_are_about_it() -> None:
     picture = {**CURVES, "marks": [{"name": "d", "y": "size"}], "name": "examples"}
-    claims = [{"kind": "value", "text": "many", "curve": "GD", "at": 8, "above": 2, "picture": "examples"}]
+    claims = [{"kind": "value", "text": "many", "curve": "GD", "at": 8, "above": 8, "picture": "examples"}]
     app = app_of(editable(picture, claims=claims))
     async with opened(app, WIDE) as pilot:
         await over(app, pilot)
         said = app.laboratory.query_one(Caption)
-        await until(pilot, lambda: str(said.render()).startswith("At d = 8, "))
+        await until(pilot, lambda: str(said.render()).startswith("Its claim fails: At size = 8, "))

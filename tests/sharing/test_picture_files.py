@@ -70,7 +70,7 @@ def test_parquet_has_the_same_as_csv(shown: Shown):
     assert table.column_names == list(found[0])
     assert table.num_rows == len(found)
     assert table.schema.metadata[b"end: x"] == b"size"
-    assert b"GD" in table.schema.metadata[b"end: caption"]
+    assert b"At size = 8, average square loss is" in table.schema.metadata[b"end: caption"]
 
 
 def test_json_is_that_of_all_pictures_and_claims(shown: Shown):
