@@ -11,7 +11,7 @@ from textual import events
 from textual.widgets import Static
 
 from engine.core.notation import number, symbol
-from engine.pictures.view import FROM_BELOW, along_records, is_risk
+from engine.pictures.view import FROM_BELOW, along_records
 from hadamard_tui.charts import digits
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.values import Value, compares, equals, looked_at
@@ -159,9 +159,6 @@ def _pending(session: Session | None, editable: EditableExperiment, run: str) ->
     return "", ""
 
 
-NOT_YET = (*2 * ("  best –  bound –  ratio –",), *3 * (" best – bound – ratio –",))
-"""What there is to say of numbers before there are any, from the longest form to the shortest."""
-
 LONGEST_MEASURE = 20
 """Letters of what is measured, at most."""
 
@@ -182,7 +179,7 @@ class _Facts:
     ) -> None:
         experiment = editable.experiment if session is None else session.experiment
         device, speed, x, of, along_axis = experiment.run.device, 0.0, "–", "", False
-        numbers: tuple[str, ...] = NOT_YET
+        numbers: tuple[str, ...] = 5 * ("",)
         self.names_point = False
         clock, last = experiment.protocol.clock, editable.last if session is None else session.point.last
         if session is not None and (trace := session.trace) is not None:
@@ -242,7 +239,7 @@ def _numbers(look: Look, learner: str, where: str) -> tuple[str, ...]:
     """What is to be said of the place that is looked at, in words, from the longest form to the shortest."""
     found = looked_at(look, learner)
     if found is None or found.value is None:
-        return NOT_YET if is_risk(look.view) and along_records(look.view) else 5 * ("",)
+        return 5 * ("",)
     best, name = compares(look.view), found.name
     if best and (more := equals(look, found)):
         name = f"{name} and {more} more"
