@@ -229,6 +229,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     def _scalings(self, d: int) -> list[Scaling]:
         """What the parametrisation makes of every layer."""
+        if self.parametrisation == "standard":
+            return [Scaling()] * len(self._numbers)
         return [
             self._scaling(number, *fans, size)
             for number, fans, size in zip(self._numbers, self._fans(d), self._sizes(), strict=True)
@@ -285,13 +287,6 @@ class Dense(Architecture, frozen=True, tag="dense"):
             f"{letter}{number}" for number in self._numbers for letter in "Wb"[: 1 + (number in biased)]
         )
 
-    def _rate_factors(self, d: int) -> dict[str, float]:
-        """Factors of the rates of all trained tensors."""
-        factors: dict[str, float] = {}
-        for number, scaling in zip(self._numbers, self._scalings(d), strict=True):
-            factors |= {f"W{number}": scaling.rate, f"b{number}": scaling.bias_rate}
-        return {name: factors[name] for name in self.layers}
-
     def start(self, stream: Stream, d: int) -> Start:
         tensors: Start = {}
         for number, fans, size, scaling in zip(
@@ -337,16 +332,19 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     def layout(self, d: int) -> Layout:
         shapes: dict[str, tuple[int, ...]] = {}
+        rate_factors: dict[str, float] = {}
         biased = self._biased
         for number, fans, scaling in zip(self._numbers, self._fans(d), self._scalings(d), strict=True):
             shapes[f"W{number}"] = fans
+            rate_factors[f"W{number}"] = scaling.rate
             if number in biased:
                 shapes[f"b{number}"] = (fans[0], 1)
+                rate_factors[f"b{number}"] = scaling.bias_rate
             if scaling.forward != 1:
                 shapes[f"m{number}"] = (1, 1)
         return Layout(
             shapes,
-            self._rate_factors(d),
+            rate_factors,
             dict.fromkeys(self.layers, self.l2_penalty) if self.l2_penalty else {},
             units=0 if self.is_linear else sum(self.hidden),
         )
