@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from engine.results.outcomes import is_about
 from engine.spec import presets
-from engine.spec.pictures import picture_of, pictures_of
+from engine.spec.pictures import pictures_of
 from hadamard_tui.browsing import preview
 
 FILE = Path(__file__).resolve().parent / "headlines.md"
@@ -27,12 +28,9 @@ def claim_of(name: str) -> str:
     """The claim that the first picture of a preset is about; empty if there is none."""
     experiment = presets.load(name)
     first = pictures_of(experiment)[0]
-    claims = [
-        claim
-        for claim in experiment.claims
-        if picture_of(experiment, claim.picture) == first and claim.measure in (None, first.measure)
-    ]
-    return next((one.text for one in claims if one.headline), claims[0].text if claims else "")
+    claims = [claim for claim in experiment.claims if is_about(claim, first, experiment)]
+    claim = min(claims, key=lambda claim: not claim.headline, default=None)
+    return "" if claim is None else claim.text
 
 
 def page() -> str:

@@ -239,13 +239,12 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         curve = self.of(view)
         name, other = other_at(view, self.to, curve)
         if self.at is not None:
-            own, compared = float(curve.y[place := curve.place(self.at) or 0]), float(other(whole)[place])
-            first = wording.called(view, curve), own
-            return wording.compared(view, float(curve.x[place]), first, [(name, compared)])
+            place = curve.place(self.at) or 0
+            first = wording.called(view, curve), float(curve.y[place])
+            return wording.compared(view, float(curve.x[place]), first, [(name, float(other(whole)[place]))])
         numbers = self.made(curve.y, other(whole))
-        places = curve.x[known := np.isfinite(numbers) & curve.ends.sound]
-        ends = " to ".join(dict.fromkeys(number(float(of(numbers[known]))) for of in (np.min, np.max)))
-        span = wording.span(view, places)
+        usable = np.isfinite(numbers) & curve.ends.sound
+        ends, span = wording.ends(numbers[usable]), wording.span(view, curve.x[usable])
         return f"{span}, {self.phrase.format(curve=wording.called(view, curve), other=name, ends=ends)}"
 
     def judge(self, view: View) -> Outcome:

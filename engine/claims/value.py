@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from engine.claims import Comparing, Outcome, Place, divergence, name_of
-from engine.core.notation import number
 from engine.pictures import wording
 
 if TYPE_CHECKING:
@@ -25,31 +24,30 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         curve = self.of(view)
         if self.below is not None and (groups := self._arrivals(view)):
             return groups
-        others = [one for one in view.curves if one.chosen and one is not curve]
+        others = [other for other in view.curves if other.chosen and other is not curve]
         return wording.compared(view, self.at, *wording.named_values(view, self.at, curve, others))
 
     def _arrivals(self, view: View) -> str:
-        """When curves stay below the number for good, those that do so by the place and the others.
+        """Say when curves stay below the number for good: first those that do by the place, then others.
 
-        Nothing along other axes than a clock, and where the curve itself does not stay below it.
+        Empty along other axes than a clock, and where the curve itself does not stay below the number.
         """
         assert self.below is not None, "it is asked of claims that a curve is below a number"
-        curves = [one for one in view.curves if one.chosen]
-        arrivals = {wording.called(view, one): _arrival(one, self.below) for one in curves}
-        own = arrivals.get(wording.called(view, self.of(view)))
-        if view.picture.x != view.axes.clock or own is None or own > self.at:
+        curves = [curve for curve in view.curves if curve.chosen]
+        arrivals = {wording.called(view, curve): _arrival(curve, self.below) for curve in curves}
+        arrival = arrivals.get(wording.called(view, self.of(view)))
+        if view.picture.x != view.axes.clock or arrival is None or arrival > self.at:
             return ""
         early = {name: x for name, x in arrivals.items() if x is not None and x <= self.at}
         late = {name: x for name, x in arrivals.items() if x is not None and x > self.at}
         never = [name for name, x in arrivals.items() if x is None]
         is_loss = view.picture.measure.name == "loss"
         verb = wording.agree([*early], "stay" if is_loss else "keep")
-        what = "" if is_loss else f"{view.axes.y_label} "
+        subject = "" if is_loss else f"{view.axes.y_label} "
         last = max(early.values())
         when = wording.place(view, last) if last else "throughout"
-        first = f"{wording.listed([*early])} {verb} {what}below {wording.level(view, self.below)} {when}"
-        ends = " to ".join(dict.fromkeys(number(of(late.values())) for of in (min, max))) if late else ""
-        later = f", {wording.listed([*late])} only after {ends}" if late else ""
+        first = f"{wording.listed([*early])} {verb} {subject}below {wording.level(view, self.below)} {when}"
+        later = f", {wording.listed([*late])} only after {wording.ends(late.values())}" if late else ""
         others = f"{', and ' if late else ', '}{wording.listed(never)} never" if never else ""
         return wording.shortened(first, later, others)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -73,6 +74,11 @@ def level(view: View, value: float) -> str:
     return "a tenth" if value == 0.1 and view.picture.measure.name == "loss" else number(value)
 
 
+def ends(numbers: Collection[float], written: Callable[[float], str] = number) -> str:
+    """The least and the greatest number: "0.1 to 0.3", or one of them where both are written alike."""
+    return " to ".join(dict.fromkeys(written(float(end)) for end in (min(numbers), max(numbers))))
+
+
 def value(view: View, y: float) -> str:
     """A value on y in words; 0 for what counts as that in the picture."""
     reading = view.picture.reading
@@ -109,8 +115,7 @@ def enumerated(view: View, first: Named, others: Sequence[Named]) -> str:
         return value(view, first[1])
     named = [(name, value(view, y)) for name, y in others]
     if len(named) > 2:
-        ends = dict.fromkeys(value(view, of(y for _, y in others)) for of in (min, max))
-        named = [("the others", " to ".join(ends))]
+        named = [("the others", ends([y for _, y in others], partial(value, view)))]
     return listed([f"{text} for {name}" for name, text in ((first[0], value(view, first[1])), *named)])
 
 

@@ -37,7 +37,7 @@ def headline_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome])
     It is the one with `headline = true`, else the first about the picture, else that of all claims.
     """
     candidates = about(view.picture, experiment, outcomes)
-    return next((one for one in candidates if one.claim.headline), next(iter(candidates), None))
+    return min(candidates, key=lambda outcome: not outcome.claim.headline, default=None)
 
 
 def ending(view: View) -> str:

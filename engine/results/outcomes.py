@@ -37,13 +37,14 @@ def judge(results: Results) -> list[Outcome]:
 
 def about(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Outcome]:
     """The outcomes of claims about a picture, whatever its title, in its own measure."""
-    found = []
-    for one in outcomes:
-        named = picture_of(experiment, one.claim.picture)
-        same = msgspec.structs.replace(named, title=picture.title) == picture
-        if same and one.claim.measure in (None, picture.measure):
-            found.append(one)
-    return found
+    return [outcome for outcome in outcomes if is_about(outcome.claim, picture, experiment)]
+
+
+def is_about(claim: Claim, picture: Picture, experiment: Experiment) -> bool:
+    """Whether a claim is about a picture, whatever its title, in its own measure."""
+    named = picture_of(experiment, claim.picture)
+    is_same = msgspec.structs.replace(named, title=picture.title) == picture
+    return is_same and claim.measure in (None, picture.measure)
 
 
 class _Views:
