@@ -85,16 +85,14 @@ def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layou
     words = heading(axes, width, height, width // 2)  # how many lines; where the centre is, the ticks decide
     ticked = height >= _TICK_HEIGHT
     rows = height - 2 - len(words.above) - bool(words.below) - ticked
-    most = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK)) if ticked else 0
     up = Scale(axes.y_limits, axes.y_log, rows * dots[1])
-    if axes.y_names:
-        y_ticks = _names(axes, up, dots[1], width)
-    else:
-        y_ticks = ticks(axes.y_limits, axes.y_log, most, axes.y_whole)
+    numbers = ticks_up(axes, rows) if ticked else ()
+    y_ticks = _names(axes, up, dots[1], width) if axes.y_names else numbers
     margin = max((len(label) for _, label in y_ticks), default=0)
     if margin > width // _NO_LABELS_BELOW:
         y_ticks, margin = (), 0
     columns = width - 2 - margin
+    along = Scale(axes.x_limits, axes.x_log, columns * dots[0])
     return Layout(
         width=width,
         height=height,
@@ -104,7 +102,11 @@ def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layou
         rows=rows,
         boxed=True,
         heading=heading(axes, width, height, margin + 1 + columns // 2),
-        x_ticks=_x_ticks(axes, columns, dots[0]) if ticked else (),
+        x_ticks=tuple(
+            (slot // dots[0], label)
+            for value, label in (ticks_along(axes, columns, dots[0]) if ticked else ())
+            if (slot := along.slot(value)) is not None
+        ),
         y_ticks=tuple(
             (rows - 1 - slot // dots[1] if axes.y_down else slot // dots[1], label)
             for value, label in y_ticks
@@ -154,21 +156,27 @@ def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
     return tuple(found)
 
 
-def _x_ticks(axes: Axes, columns: int, dots_across: int) -> tuple[tuple[int, str], ...]:
-    """As many ticks as have room for their labels, with two blanks between."""
+def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
+    """The ticks of the y-axis of a chart with so many rows."""
+    most = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK))
+    return ticks(axes.y_limits, axes.y_log, most, axes.y_whole)
+
+
+def ticks_along(axes: Axes, columns: int, dots_across: int = DOTS_ACROSS) -> tuple[Tick, ...]:
+    """The ticks of the x-axis: as many as have room for their labels, with two blanks between."""
     across = Scale(axes.x_limits, axes.x_log, columns * dots_across)
     for most in range(min(_MOST_X_TICKS, columns // 4), 0, -1):
-        placed = [
-            (slot // dots_across, label)
+        inside = [
+            (slot // dots_across, (value, label))
             for value, label in x_ticks(axes, most)
             if (slot := across.slot(value)) is not None
         ]
-        if _apart(placed, columns):
-            return tuple(placed)
+        if _apart([(column, label) for column, (_, label) in inside], columns):
+            return tuple(tick for _, tick in inside)
     return ()
 
 
-def _apart(placed: Sequence[Tick | tuple[int, str]], columns: int) -> bool:
+def _apart(placed: Sequence[tuple[int, str]], columns: int) -> bool:
     starts = [min(max(place - len(label) // 2, 0), columns - len(label)) for place, label in placed]
     ends = [start + len(label) for start, (_, label) in zip(starts, placed, strict=True)]
     return (

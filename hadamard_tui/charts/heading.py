@@ -24,6 +24,21 @@ class Heading(NamedTuple):
     below: str = ""
 
 
+class Labels(NamedTuple):
+    """What a chart says of itself and of its axes; nothing for a label that would repeat the title."""
+
+    title: str
+    x: str
+    y: str
+
+
+def labels(axes: Axes) -> Labels:
+    """The words around a chart, each on one line."""
+    title, x, y = (" ".join(text.split()) for text in (axes.title, axes.x_label, axes.y_label))
+    x = f"← {x}, falling" if axes.x_falls and x else x
+    return Labels(title, x, "" if y.casefold() == title.casefold() else y)
+
+
 def heading(axes: Axes, width: int, height: int, centre: int) -> Heading:
     """The words around a chart of width × height cells: the title goes before the label of y.
 
@@ -33,16 +48,14 @@ def heading(axes: Axes, width: int, height: int, centre: int) -> Heading:
     Args:
         centre: the column that the title and the label of x stand around, where they can.
     """
-    title, x_label, y_label = (" ".join(text.split()) for text in (axes.title, axes.x_label, axes.y_label))
-    if y_label.casefold() == title.casefold():
-        y_label = ""
+    title, x_label, y_label = labels(axes)
     above: tuple[str, ...] = ()
     if height >= _TITLE_HEIGHT and title:
         above, labelled = _above(title, y_label, width, height, centre)
         y_label = "" if labelled else y_label
     if height < _LABEL_HEIGHT:
         return Heading(above)
-    x_label = elided(f"← {x_label}, falling" if axes.x_falls and x_label else x_label, width)
+    x_label = elided(x_label, width)
     y_label = f"{_UP}{y_label}" if x_label and y_label else y_label
     room = width - (cell_len(x_label) + _APART if x_label else 0)
     y_label = elided(y_label, room) if room >= min(_LEAST, cell_len(y_label)) else ""
