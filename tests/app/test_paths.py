@@ -12,6 +12,7 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.headless.outcome import computed
 from hadamard_tui.tours import talk
 from hadamard_tui.tours.tour import Break, Stop, Tour, broken
+from hadamard_tui.widgets.banner import Banner
 
 from .conftest import SMALL, until
 from .test_runs import session_of
@@ -78,6 +79,7 @@ async def test_a_stop_waits_for_a_guess_runs_says_why_and_is_broken() -> None:
     tour = Tour((stop, Stop("zero-one-128")))
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: app.laboratory.query(Banner))
         await until(pilot, lambda: "1 of 2 · predict" in banner(app) and stop.predict in banner(app))
         assert app.laboratory.session is None, "nothing runs before the guess"
         await pilot.press("f", "g", "end", "left", "enter", "r")
