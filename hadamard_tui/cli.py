@@ -235,8 +235,10 @@ def run_headless(
             echo(done.as_json(by_replica), nl=False)
         else:
             from hadamard_tui.headless import summary
+            from hadamard_tui.tours.onward import onward
 
-            summary.show(done, console.output(), changed=bool(settings), bounds=bounds, notes=notes)
+            steps = onward(preset)
+            summary.show(done, console.output(), bool(settings), bounds, notes, steps)
 
     with Delivery() as delivery:
         delivery.attempt(show)

@@ -24,7 +24,7 @@ STYLES = {True: "bold green", False: "bold red", None: "dim"}
 
 
 def show(context: PanelContext) -> Text:
-    """Story, theorem and claims of a run, with the caption of its loss where it has no other pictures."""
+    """Story, theorem, claims and next stop of a run, and the headline of its loss if it has no picture."""
     of_loss = all(
         picture.measure == context.loss.view.picture.measure for picture in context.experiment.pictures
     )
@@ -36,6 +36,7 @@ def show(context: PanelContext) -> Text:
             *([theorem(context)] if of_loss else []),
             *claims(context.experiment, context.predictions.outcomes),
             *left_out(context.predictions.left_out),
+            *([Text("\n" + "\n".join(context.onward))] if context.onward else []),
         ]
     )
 

@@ -355,6 +355,8 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         session = self.session
         if session is None or (trace := session.trace) is None:
             return None
+        from hadamard_tui.tours.onward import onward
+
         outcomes = session.outcomes if session.over else None
         predictions = PanelPredictions(session.sweep.experiment, outcomes, session.left_out, session.guesses)
         return PanelContext(
@@ -368,6 +370,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             session.retraining,
             session.point.label,
             session.views,
+            onward(session.preset),
         )
 
     def show_set_up(self) -> None:
