@@ -528,13 +528,16 @@ def _load(
 
 def _export(file: Path, done: Done) -> None:
     """Write a finished run to a file. Raises: BadInput."""
+    from hadamard_tui.headless import console
     from hadamard_tui.sharing import exporting
 
     if done.has_pictures:
         shown = exporting.first_picture(done.document, done.results, done.outcomes)
     else:
         shown = exporting.finished(done.experiment, done.trace, done.document, done.outcomes)
-    exporting.export(file, shown, "--export")
+    with console.progress(console.errors()) as show:
+        show(f"writing {file}", 0.0)
+        exporting.export(file, shown, "--export", partial(show, f"writing {file}"))
     if note := exporting.missing_letters(file, shown):
         _print_error(note)
 
