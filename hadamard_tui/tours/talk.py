@@ -18,7 +18,7 @@ from engine.core import files
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.spec import presets, raw_values
-from hadamard_tui.panels import ABOUT
+from hadamard_tui.panels import ABOUT, FORMER
 from hadamard_tui.tours.tour import Break, Stop, broken
 
 MOST_BYTES = 1 << 18
@@ -151,14 +151,15 @@ def _stop(given: str, number: int, place: Place, path: Path) -> Stop:
     """A stop whose preset, panel and break exist. Raises: BadInput."""
     where = f"{given}: stops[{number}]"
     preset = str(path.parent / place.preset) if place.preset.endswith(".toml") else place.preset
+    panel = FORMER.get(place.panel or "", place.panel)
     change = place.break_ or (None if place.set else break_at(preset))
-    stop = Stop(preset, place.panel, place.line, place.set, place.predict, change)
+    stop = Stop(preset, panel, place.line, place.set, place.predict, change)
     try:
         presets.load(preset, place.set)
     except BadInput as error:
         raise BadInput(f"{where}: {error.where}", error.what) from error
-    if place.panel is not None and place.panel not in ABOUT:
-        raise BadInput(f"{where}.panel", f"there is no panel {place.panel!r}; there are {listed(ABOUT)}")
+    if panel is not None and panel not in ABOUT:
+        raise BadInput(f"{where}.panel", f"there is no panel {panel!r}; there are {listed(ABOUT)}")
     if change is not None:
         try:
             broken(stop, change)

@@ -53,7 +53,7 @@ async def test_the_command_line_is_copied_and_written_to_a_file_that_is_named(
 async def test_the_command_line_says_how_the_screen_looks(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
-        await pilot.press("4", "y", "m", "z", "w")
+        await pilot.press("9", "y", "m", "z", "w")
         words = shlex.split(app.clipboard)
         changes = [words[place + 1] for place, word in enumerate(words) if word == "--view"]
         seen = looked_at(KeptView(), changes)
