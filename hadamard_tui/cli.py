@@ -433,6 +433,15 @@ def open_demo(
         typer.Argument(metavar="PATH|TALK|PRESET|FILE.toml", help="Where to go; if not given, list them."),
     ] = None,
     script: Annotated[bool, _flag("--script", help="Let the tour run alone, over and over.")] = False,
+    sheet: Annotated[
+        Path | None,
+        typer.Option(
+            "--sheet",
+            metavar="FILE.html",
+            help="Write a sheet for a class in place of opening the app: questions, and the answers of real "
+            "runs on a page of their own.",
+        ),
+    ] = None,
     theme: Theme = None,
     ascii_only: Ascii = False,
 ) -> int:
@@ -442,12 +451,15 @@ def open_demo(
     or >, moves on; page up, or <, goes back; a full stop blanks the screen. Whatever you change on the way,
     backspace goes back to the tour.
     """
-    if not stops and not script:
+    if not stops and not script and sheet is None:
         from hadamard_tui.headless import console, listing
 
         console.output().print(listing.talks_table())
         return 0
     stops = stops or []
+    if sheet is not None:
+        _write_sheet(stops, sheet)
+        return 0
     _need_terminal(DEFAULT_PRESET)
     from hadamard_tui.state.launch import begin_tour
 
@@ -586,6 +598,18 @@ def _export(file: Path, done: Done) -> None:
         exporting.export(file, shown, "--export", partial(show, f"writing {file}"))
     if note := exporting.missing_letters(file, shown):
         _print_error(note)
+
+
+def _write_sheet(stops: list[str], file: Path) -> None:
+    """Write the sheet of a path, talk or preset. Raises: BadInput."""
+    from engine.core import files
+    from hadamard_tui.headless import console
+    from hadamard_tui.headless.sheet import sheet
+    from hadamard_tui.tours.talk import stops_to, title_of
+
+    files.check(file, "--sheet")
+    found = stops_to(stops)
+    files.write(file, sheet(title_of(stops), found, console.errors()).encode(), "--sheet")
 
 
 def _need_terminal(preset: str) -> None:
