@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -47,8 +48,9 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         last = max(early.values())
         when = wording.place(view, last) if last else "throughout"
         first = f"{wording.listed([*early])} {verb} {subject}below {wording.level(view, self.below)} {when}"
-        later = f", {wording.listed([*late])} only after {wording.ends(late.values())}" if late else ""
-        others = f"{', and ' if late else ', '}{wording.listed(never)} never" if never else ""
+        rest = wording.listed if late and never else _the_others
+        later = f", {rest([*late])} only after {wording.ends(late.values())}" if late else ""
+        others = f"{', and ' if late else ', '}{rest(never)} never" if never else ""
         return wording.shortened(first, later, others)
 
     def judge(self, view: View) -> Outcome:
@@ -64,6 +66,11 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
             return self.fails(nothing)
         stderr = None if curve.stderr is None else float(curve.stderr[place])
         return self.compared(float(curve.y[place]), stderr)
+
+
+def _the_others(names: Sequence[str]) -> str:
+    """Up to two names; more of them are all others."""
+    return wording.listed(names) if len(names) < 3 else "the others"
 
 
 def _arrival(curve: CurveView, level: float) -> float | None:

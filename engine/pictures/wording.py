@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 
 from engine.core.notation import number, symbol
-from engine.pictures.view import CurveView, Floats, View, along_records, negligible
-from engine.pictures.view_names import measure_name, short_name, x_name
+from engine.pictures.view import CurveView, Floats, LineView, View, along_records, negligible
+from engine.pictures.view_names import line_in_brief, measure_name, short_name, x_name
 
 LONGEST = 160
 """Characters of a finding at most."""
@@ -40,6 +40,13 @@ def called(view: View, curve: CurveView) -> str:
     """The name of a curve, quoted where it has a comma."""
     name = short_name(view, curve)
     return f"“{name}”" if "," in name else name
+
+
+def line(view: View, lines: Sequence[LineView]) -> str:
+    """The line of some curves in a sentence, without owner and values where they have different ones."""
+    names = {line_in_brief(view, line) for line in lines}
+    name = names.pop() if len(names) == 1 else lines[0].called
+    return name if name == lines[0].formula else f"the {name}"
 
 
 def agree(names: Sequence[object], verb: str) -> str:
@@ -110,13 +117,18 @@ def compared(view: View, x: float, first: Named, others: Sequence[Named]) -> str
 
 
 def enumerated(view: View, first: Named, others: Sequence[Named]) -> str:
-    """The values of a curve and of two others; of more others the least and the greatest."""
-    if not others and len(view.curves) == 1:
-        return value(view, first[1])
-    named = [(name, value(view, y)) for name, y in others]
-    if len(named) > 2:
-        named = [("the others", ends([y for _, y in others], partial(value, view)))]
-    return listed([f"{text} for {name}" for name, text in ((first[0], value(view, first[1])), *named)])
+    """The values of a curve and of another; of more others the least and the greatest.
+
+    Curves with the same value share it.
+    """
+    named = [(name, value(view, y)) for name, y in (first, *others)]
+    if len(view.curves) == 1 and not others:
+        return named[0][1]
+    if len({text for _, text in named}) == 1:
+        return f"{named[0][1]} for {listed([name for name, _ in named])}"
+    if len(others) > 1:
+        named[1:] = [("the others", ends([y for _, y in others], partial(value, view)))]
+    return listed([f"{text} for {name}" for name, text in named])
 
 
 def quantity(view: View) -> str:
