@@ -34,13 +34,12 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         first = f"{wording.quantity(view)} of {wording.called(view, curve)} {self._law(view, outcome)}"
         places = curve.x[curve.ends.sound & self._usable(curve.x, curve.y)]
         others = [other for other in view.curves if other.chosen and other is not curve]
-        if not others:
-            return f"{wording.span(view, places)}, {first}"
-        last = float(places.max())
-        values = wording.enumerated(view, *wording.named_values(view, last, curve, others))
+        values = wording.enumerated(view, *wording.named_values(view, float(places.max()), curve, others))
         subject = "they are" if wording.verb(view) == "are" else "it is"
         place = f"at the largest {x_name(view)}" if view.picture.x != view.axes.clock else "at the end"
-        return wording.shortened(f"{first[0].upper()}{first[1:]}", f"; {place} {subject} {values}")
+        text = f"{first[0].upper()}{first[1:]}; {place} {subject} {values}"
+        is_short = others and len(text) <= wording.LONGEST
+        return text if is_short else f"{wording.span(view, places)}, {first}"
 
     def _law(self, view: View, outcome: Outcome) -> str:
         """The law with the measured slope, from the verb on: "goes like d^0.98"."""

@@ -21,7 +21,7 @@ MOST_NAMES = 3
 UNITS = {"k": "example", "step": "step", "epoch": "epoch", "evaluations": "evaluation"}
 """What the clocks count."""
 
-PLURAL = re.compile(r"\b(pieces|cells|units)\b|^(examples|steps|epochs|evaluations) for ")
+PLURAL = re.compile(r"\b(pieces|cells|units)\b|^(examples|rows|steps|epochs|evaluations) for ")
 """Quantities that take a plural verb."""
 
 Named = tuple[str, float]
@@ -100,6 +100,13 @@ def value_at(curve: CurveView, x: float) -> float | None:
     return None if at is None or np.isnan(curve.y[at]) else float(curve.y[at])
 
 
+def arrival(curve: CurveView, level: float) -> float:
+    """The first place from which a curve stays below a level to its end; infinite if it does not."""
+    beyond = np.flatnonzero(~(curve.y < level))
+    first = int(beyond[-1]) + 1 if len(beyond) else 0
+    return float(curve.x[first]) if curve.ends.complete and first < len(curve.x) else np.inf
+
+
 def named_values(
     view: View, x: float, curve: CurveView, others: Sequence[CurveView]
 ) -> tuple[Named, list[Named]]:
@@ -113,7 +120,7 @@ def compared(view: View, x: float, first: Named, others: Sequence[Named]) -> str
     """The values of curves at a place, as a sentence."""
     where = place(view, x)
     values = enumerated(view, first, others)
-    return shortened(f"{where[0].upper()}{where[1:]}, {quantity(view)} {verb(view)} {values}")
+    return shortened(f"{where[0].upper()}{where[1:]}, {predicate(view)} {values}")
 
 
 def enumerated(view: View, first: Named, others: Sequence[Named]) -> str:
@@ -143,6 +150,12 @@ def quantity(view: View) -> str:
     unit = UNITS.get(view.axes.clock) if reading.over == "record" else None
     counted = f"{unit}s" if unit else symbol(reading.over, view.axes.words)
     return f"{counted} for {measure_name(view)} {sign} {number(float(threshold or 0.0))}"
+
+
+def predicate(view: View) -> str:
+    """The quantity on y and its verb; a comma ends a quantity that has one."""
+    subject = quantity(view)
+    return f"{subject}{',' if ', ' in subject else ''} {verb(view)}"
 
 
 def verb(view: View) -> str:

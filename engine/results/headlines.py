@@ -46,7 +46,7 @@ def ending(view: View) -> str:
         if not np.isfinite(z).any():
             return ""
         ends = (wording.value(view, float(of(z))) for of in (np.nanmin, np.nanmax))
-        return f"On the map {wording.quantity(view)} {wording.verb(view)} between {' and '.join(ends)}"
+        return f"On the map {wording.predicate(view)} between {' and '.join(ends)}"
     chosen = [one for one in view.curves if one.chosen and np.isfinite(one.y).any()]
     if not chosen:
         return ""
