@@ -32,7 +32,7 @@ def show(context: PanelContext) -> Text:
     return Text("\n").join(
         [
             story_text(context.experiment),
-            *([Text(f"{context.headline(context.loss.view)}\n")] if captioned else []),
+            *([Text(f"{context.headline(context.loss)}\n")] if captioned else []),
             *([theorem(context)] if of_loss else []),
             *claims(context.experiment, context.predictions.outcomes),
             *left_out(context.predictions.left_out),

@@ -309,11 +309,11 @@ class Stage(Vertical):
     def _caption(self, context: PanelContext, look: Look, refused: str) -> str:
         """What a picture shows, or what the run is about, unless that stands on the screen already."""
         if not refused and context.predictions.outcomes is not None:
-            return context.headline(look.view)
+            return context.headline(look)
         title = context.experiment.title
         if self.panel is story.PANEL or any(one.has_title(title) for one in self.screen.query(Banner)):
             return ""
-        return title if refused else context.headline(look.view)
+        return title if refused else context.headline(look)
 
     def is_of_picture(self, chart: ChartView) -> bool:
         """Whether a chart is that of the picture, or of a part of it, and not of a panel."""

@@ -434,7 +434,7 @@ def test_the_story_of_other_pictures_than_of_the_loss_says_nothing_of_the_loss()
     context = context_of("hadamard-128", 'pictures=[{x="k", measure="norm"}]', "claims=[]")
     text = words(story.show(context))
     assert context.experiment.title in text
-    assert context.headline(context.loss.view) not in text
+    assert context.headline(context.loss) not in text
     assert "rotation-invariant bound" not in text
 
 
