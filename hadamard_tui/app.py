@@ -271,7 +271,8 @@ class HadamardApp(FailingApp):
         """Stops are gone to on a tour only, and by pages from the laboratory only: over it they scroll."""
         if action == "stops_on":
             return self._guide is not None and self.screen is self.laboratory
-        return self._guide is not None if action in ("next_stop", "previous_stop", "back_to_stop") else True
+        of_tours = ("next_stop", "previous_stop", "back_to_stop", "break_stop")
+        return self._guide is not None if action in of_tours else True
 
     async def action_stops_on(self, by: int) -> None:
         """Go so many presets of a tour on, back if negative."""
@@ -286,6 +287,11 @@ class HadamardApp(FailingApp):
         """The preset of a tour as it was before a person changed it."""
         if self._guide is not None:
             await self._guide.present()
+
+    async def action_break_stop(self) -> None:
+        """The preset of a path with the change that takes its theorem away."""
+        if self._guide is not None:
+            await self._guide.break_stop()
 
     def action_blank(self) -> None:
         from hadamard_tui.screens.blank import Blank

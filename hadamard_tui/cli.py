@@ -370,17 +370,23 @@ def list_parts(
 def open_demo(
     stops: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PRESET|TALK|FILE.toml", help="Where to go; ten presets if not given."),
+        typer.Argument(metavar="PATH|TALK|PRESET|FILE.toml", help="Where to go; if not given, list them."),
     ] = None,
     script: Annotated[bool, _flag("--script", help="Let the tour run alone, over and over.")] = False,
     theme: Theme = None,
     ascii_only: Ascii = False,
 ) -> int:
-    """Go through presets as a guided tour, for a lecture; alt2021 retells the talk on Hadamard matrices.
+    """Walk a guided path, or give a talk. Without a name it lists the paths and talks.
 
-    Page down, or >, moves on; page up, or <, goes back; a full stop blanks the screen. Whatever you change on
-    the way, backspace goes back to the tour.
+    A path asks for a prediction at each stop, runs it, says why it came out so, and breaks it (B). Page down,
+    or >, moves on; page up, or <, goes back; a full stop blanks the screen. Whatever you change on the way,
+    backspace goes back to the tour.
     """
+    if not stops and not script:
+        from hadamard_tui.headless import console, listing
+
+        console.output().print(listing.talks_table())
+        return 0
     stops = stops or []
     _need_terminal(DEFAULT_PRESET)
     from hadamard_tui.state.launch import begin_tour

@@ -1,4 +1,4 @@
-"""Axes and ticks around the plot area, drawn by plotext, between the words above and below."""
+"""Axes and ticks around the plot area, drawn by plotext, with words on the border and among the ticks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.cells import set_cell_size
 
-from hadamard_tui.charts.heading import Heading, elided, heading
+from hadamard_tui.charts.heading import TickLine, TopLine, elided, tick_line, top_line
 from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.ticks import Tick, ticks, x_ticks
@@ -27,6 +27,7 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _BOX = (10, 4)
 _TICK_HEIGHT = 6
 _ROWS_PER_TICK, _MOST_Y_TICKS, _MOST_X_TICKS = 3, 9, 11
+_LEAST_Y_TICKS, _ROWS_WITH_LEAST = 3, 9  # a chart of so many rows has so many numbers on its y-axis
 _NO_LABELS_BELOW = 3  # y labels may take a third of the width
 _WIDEST_NAME = 6  # names in the place of y labels a sixth
 
@@ -41,8 +42,8 @@ class Layout(msgspec.Struct, frozen=True):
     columns: int
     rows: int
     boxed: bool
-    heading: Heading
-    x_ticks: tuple[tuple[int, str], ...]  # column in the plot area, label
+    top_line: TopLine
+    tick_line: TickLine  # empty where there is no room for ticks
     y_ticks: tuple[tuple[int, str], ...]  # row in the plot area from the bottom, label
 
 
@@ -56,13 +57,17 @@ class Layer(msgspec.Struct, frozen=True):
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """The text around a chart: `height` lines of `width` cells each, blank in the plot area."""
+    """The text around a chart: `height` lines of `width` cells each, blank in the plot area.
+
+    `title` are the cells of the first line that hold the title.
+    """
 
     lines: tuple[str, ...]
     left: int
     top: int
     columns: int
     rows: int
+    title: range
 
 
 @lru_cache(maxsize=16)
@@ -74,37 +79,34 @@ def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACR
     """
     layout = arrange(axes, width, height, dots)
     lines = tuple(set_cell_size(line, width) for line in uncoloured(draw(layout)).split("\n")[:height])
-    return Frame(lines, layout.left, layout.top, layout.columns, layout.rows)
+    title = range(layout.top_line.title.start + layout.left, layout.top_line.title.stop + layout.left)
+    return Frame(lines, layout.left, layout.top, layout.columns, layout.rows, title)
 
 
 def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layout:
     """Choose parts and ticks for a size; `dots` is how many dots a cell has across and down."""
     width, height = max(width, 0), max(height, 0)
     if width < _BOX[0] or height < _BOX[1]:
-        return Layout(width, height, 0, 0, width, height, False, Heading(), (), ())
-    words = heading(axes, width, height, width // 2)  # how many lines; where the centre is, the ticks decide
+        return Layout(width, height, 0, 0, width, height, False, TopLine(), TickLine(), ())
     ticked = height >= _TICK_HEIGHT
-    rows = height - 2 - len(words.above) - bool(words.below) - ticked
-    most = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK)) if ticked else 0
+    rows = height - 2 - ticked
     up = Scale(axes.y_limits, axes.y_log, rows * dots[1])
-    if axes.y_names:
-        y_ticks = _names(axes, up, dots[1], width)
-    else:
-        y_ticks = ticks(axes.y_limits, axes.y_log, most, axes.y_whole)
+    y_ticks = _y_ticks(axes, up, rows, dots[1], width) if ticked else ()
     margin = max((len(label) for _, label in y_ticks), default=0)
     if margin > width // _NO_LABELS_BELOW:
         y_ticks, margin = (), 0
     columns = width - 2 - margin
+    x_ticks = _x_ticks(axes, columns, dots[0])
     return Layout(
         width=width,
         height=height,
         left=margin + 1,
-        top=1 + len(words.above),
+        top=1,
         columns=columns,
         rows=rows,
         boxed=True,
-        heading=heading(axes, width, height, margin + 1 + columns // 2),
-        x_ticks=_x_ticks(axes, columns, dots[0]) if ticked else (),
+        top_line=top_line(axes, columns),
+        tick_line=tick_line(axes, x_ticks, margin + 1, columns) if ticked else TickLine(),
         y_ticks=tuple(
             (rows - 1 - slot // dots[1] if axes.y_down else slot // dots[1], label)
             for value, label in y_ticks
@@ -123,23 +125,40 @@ def draw(layout: Layout, layers: Sequence[Layer] = ()) -> str:
         plt.clear_figure()
         plt.clear_color()
         plt.limit_size(False, False)
-        plt.plot_size(layout.width, layout.height - len(layout.heading.above) - bool(layout.heading.below))
+        plt.plot_size(layout.width, layout.height)
         # In cells rather than data units: plotext's axes stay linear, and ticks agree with the curves.
         plt.xlim(0, max(layout.columns - 1, 1))
         plt.ylim(0, max(layout.rows - 1, 1))
-        plt.xticks([place for place, _ in layout.x_ticks], [label for _, label in layout.x_ticks])
+        plt.xticks(
+            [place for place, _ in layout.tick_line.ticks], [label for _, label in layout.tick_line.ticks]
+        )
         plt.yticks([place for place, _ in layout.y_ticks], [label for _, label in layout.y_ticks])
         plt.scatter([-1], [-1], marker=" ")  # outside; without data plotext draws no ticks
         for layer in layers:
             plt.scatter(list(layer.columns), list(layer.rows), marker=list(layer.markers), color=layer.colour)
         drawn: str = plt.build()
         plt.clear_figure()
-    return "\n".join([*layout.heading.above, drawn.rstrip("\n"), *filter(None, [layout.heading.below])])
+    _, *lines = drawn.rstrip("\n").split("\n")
+    if layout.tick_line.text:
+        lines[-1:] = [layout.tick_line.text] if layout.tick_line.ticks else [lines[-1], layout.tick_line.text]
+    return "\n".join([f"{' ' * (layout.left - 1)}┌{layout.top_line.text}┐", *lines])
 
 
 def uncoloured(text: str) -> str:
     """Text without colour codes."""
     return _ESCAPE.sub("", text)
+
+
+def _y_ticks(axes: Axes, up: Scale, rows: int, dots: int, width: int) -> tuple[Tick, ...]:
+    """Names or numbers on the y-axis; at least three numbers where there are rows enough for them."""
+    if axes.y_names:
+        return _names(axes, up, dots, width)
+    most = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK))
+    least = _LEAST_Y_TICKS if rows >= _ROWS_WITH_LEAST else 0
+    for count in range(most, max(most, rows // 2) + 1):
+        if len(found := ticks(axes.y_limits, axes.y_log, count, axes.y_whole, least)) >= least:
+            return found
+    return ticks(axes.y_limits, axes.y_log, most, axes.y_whole)
 
 
 def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:

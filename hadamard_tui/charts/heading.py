@@ -1,8 +1,8 @@
-"""The words above and below a chart: its title, and what its axes are."""
+"""The words on the frame of a chart: label of y and title on the upper border, label of x among the ticks."""
 
 from __future__ import annotations
 
-from textwrap import wrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -10,76 +10,78 @@ from rich.cells import cell_len, set_cell_size
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes
 
+BORDER = "─"
 _APART = 2
-_TITLE_HEIGHT, _LABEL_HEIGHT = 7, 10  # the least at which each is worth its line
-_ROOMY = 13  # from here on a label may have a line of its own, and a title two
-_LEAST = 10  # a label that is cut has so many cells
-_UP = "↑ "  # before the label of y where that of x stands beside it
+_LEAST = 6  # a word that is cut keeps this many cells
+_ENDS = 4  # a border and a blank at either end of the upper line
 
 
-class Heading(NamedTuple):
-    """Lines above a chart, and the one below it, empty if there is none; none is wider than the chart."""
+class TopLine(NamedTuple):
+    """The upper border between its corners, and which of its cells hold the title."""
 
-    above: tuple[str, ...] = ()
-    below: str = ""
+    text: str = ""
+    title: range = range(0)
 
 
-def heading(axes: Axes, width: int, height: int, centre: int) -> Heading:
-    """The words around a chart of width × height cells: the title goes before the label of y.
+class TickLine(NamedTuple):
+    """The line below a chart, and the ticks whose labels it shows, by column of the plot area."""
 
-    They share a line where both have room there. Else the label has one of its own, or is beside that of x,
-    or is cut. A label that is the title is not repeated.
+    text: str = ""
+    ticks: tuple[tuple[int, str], ...] = ()
 
-    Args:
-        centre: the column that the title and the label of x stand around, where they can.
+
+def top_line(axes: Axes, columns: int) -> TopLine:
+    """The upper border of a chart with so many columns: the label of y at its left, the title at its right.
+
+    A label that is the title is not repeated. Where both do not fit, the title is cut, or left out if less
+    than half of it fits: headline and row of pictures say it too, and nothing else says the unit of y.
     """
-    title, x_label, y_label = (" ".join(text.split()) for text in (axes.title, axes.x_label, axes.y_label))
+    title, y_label = (" ".join(text.split()) for text in (axes.title, axes.y_label))
     if y_label.casefold() == title.casefold():
         y_label = ""
-    above: tuple[str, ...] = ()
-    if height >= _TITLE_HEIGHT and title:
-        above, labelled = _above(title, y_label, width, height, centre)
-        y_label = "" if labelled else y_label
-    if height < _LABEL_HEIGHT:
-        return Heading(above)
-    x_label = elided(f"← {x_label}, falling" if axes.x_falls and x_label else x_label, width)
-    y_label = f"{_UP}{y_label}" if x_label and y_label else y_label
-    room = width - (cell_len(x_label) + _APART if x_label else 0)
-    y_label = elided(y_label, room) if room >= min(_LEAST, cell_len(y_label)) else ""
-    return Heading(above, _line(y_label, x_label, width, centre) or "")
+    room = columns - _ENDS
+    y_label = elided(y_label, room)
+    room -= cell_len(y_label) + (_APART + 1 if y_label else 0)
+    title = elided(title, room) if 2 * room >= cell_len(title) else ""
+    left, right = (f"{BORDER} {word} " if word else "" for word in (y_label, title))
+    if not y_label:
+        text = right.ljust(columns, BORDER)[:columns]
+        return TopLine(text, range(2, 2 + cell_len(title)))
+    filler = BORDER * (columns - cell_len(left) - cell_len(title) - (3 if title else 0))
+    start = columns - 2 - cell_len(title)
+    return TopLine(f"{left}{filler} {title} {BORDER}" if title else left + filler, range(start, columns - 2))
 
 
-def _above(title: str, y_label: str, width: int, height: int, centre: int) -> tuple[tuple[str, ...], bool]:
-    """The lines above a chart, and whether they say what y is."""
-    if (both := _line(y_label, title, width, centre)) is not None:
-        return (both,), True
-    if height >= _ROOMY:
-        first, *more = wrap(title, width)
-        lines = [first, elided(" ".join(more), width)] if more else [first]
-        return (*(_centred(line, width, centre) for line in lines), elided(y_label, width)), True
-    alone = _centred(title, width, centre)
-    room = width - cell_len(title) - _APART
-    if height >= _LABEL_HEIGHT or room < _LEAST:
-        return (alone,), height < _LABEL_HEIGHT
-    return (_line(elided(y_label, room), title, width, centre) or alone,), True
+def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], left: int, columns: int) -> TickLine:
+    """The labels of ticks, and what x is: behind the last of them, or before it in the place of others.
 
-
-def _centred(text: str, width: int, centre: int) -> str:
-    """A text alone on its line."""
-    return _line("", elided(text, width), width, centre) or ""
-
-
-def _line(left: str, text: str, width: int, centre: int) -> str | None:
-    """A text around the centre, moved as far as it must be for what stands at the left; None without room."""
-    least = cell_len(left) + _APART if left else 0
-    start = max(min(centre - cell_len(text) // 2, width - cell_len(text)), least)
-    if start + cell_len(text) > width and text:
-        return None
-    return (set_cell_size(left, start) + text).rstrip() if text else left
+    Args:
+        ticks: columns of the plot area with their labels, from left to right.
+        left: cells before the plot area.
+    """
+    width = left + columns + 1
+    starts = [min(max(left + place - (len(label) - 1) // 2, 0), width - len(label)) for place, label in ticks]
+    ends = [start + len(label) for start, (_, label) in zip(starts, ticks, strict=True)]
+    name = " ".join(axes.x_label.split())
+    name = f"← {name}, falling" if axes.x_falls and name else name
+    begin, end = (ends[-1] + _APART if ticks else 0), width
+    if len(ticks) > 1 and end - begin < cell_len(name):
+        begin, end = ends[0] + _APART, starts[-1] - _APART
+    name = elided(name, end - begin)
+    start = end - cell_len(name)
+    shown = [
+        number
+        for number in range(len(ticks))
+        if not name or ends[number] + _APART <= start or starts[number] >= end
+    ]
+    line = ""
+    for place, word in sorted([*((starts[number], ticks[number][1]) for number in shown), (start, name)]):
+        line = set_cell_size(line, place) + word
+    return TickLine(set_cell_size(line, width), tuple(ticks[number] for number in shown))
 
 
 def elided(text: str, room: int) -> str:
-    """The text within `room` cells, its end replaced by an ellipsis where it is too long."""
+    """The text within `room` cells, its end replaced by an ellipsis, or nothing where so few are no use."""
     if cell_len(text) <= room:
         return text
-    return set_cell_size(text, room - 1).rstrip() + "…" if room > 3 else ""
+    return set_cell_size(text, room - 1).rstrip() + "…" if room >= _LEAST else ""

@@ -22,6 +22,7 @@ from hadamard_tui.charts.half_blocks import (
     column_of,
     paint,
 )
+from hadamard_tui.charts.heading import BORDER
 from hadamard_tui.charts.legend import SAMPLES, Entry, Part, Piece, whole_remarks, wrapped
 from hadamard_tui.charts.ticks import Tick, ticks
 
@@ -35,7 +36,6 @@ _BAR_WIDTH, _BAR_HEIGHT, _LEGEND_HEIGHT, _TOP_LABEL_HEIGHT = 44, 9, 8, 14
 _ROWS_PER_LEGEND_LINE, _LEAST_ROWS_PER_LEGEND_LINE = 12, 4
 _DOTS = (1, HALVES)
 _TRIES = 2
-_APART = 6  # the title moves by a few cells when the bar gets its final width
 
 
 _ROWS_PER_TICK, _MOST_TICKS = 3, 9
@@ -84,7 +84,10 @@ def compose(
     framed = width - upright(scale, height, plain).glyphs.shape[1] if beside else width
     below = spoken + (barred and not beside)
     on_top = (
-        not plain and beside and height >= _TOP_LABEL_HEIGHT and _top_is_free(heat, width, framed, height)
+        not plain
+        and beside
+        and height >= _TOP_LABEL_HEIGHT
+        and 0 < cell_len(heat.z_label) <= upright(scale, height, plain).glyphs.shape[1]
     )
     names = _legend(heat, scale, width, height, plain, on_top)
 
@@ -122,13 +125,6 @@ def compose(
     return Sheet(cells, heat, first, surround.left, surround.top, surround.columns, surround.rows)
 
 
-def _top_is_free(heat: HeatMap, width: int, framed: int, height: int) -> bool:
-    """Whether the label of the scale has room above it, beside the title."""
-    line = frame(heat.axes, framed, height, _DOTS).lines[0]
-    start = width - cell_len(heat.z_label)
-    return bool(heat.z_label) and len(line.rstrip()) + _APART <= start
-
-
 def _legend(
     heat: HeatMap, scale: ValueScale, width: int, height: int, plain: bool, on_top: bool
 ) -> tuple[tuple[Piece, ...], ...]:
@@ -156,7 +152,10 @@ def _legend(
 
 def _put_frame(cells: Inked, surround: Frame) -> None:
     for row, line in enumerate(surround.lines):
-        _write(cells, row, 0, line, TITLE if row < surround.top - 1 else FRAME)
+        _write(cells, row, 0, line, FRAME)
+    title = surround.title
+    if title:
+        cells.fore[0, title.start : title.stop] = TITLE
 
 
 def _inside(heat: HeatMap, cell: tuple[int, int]) -> tuple[int, int] | None:
@@ -184,7 +183,10 @@ def _put_columns(cells: Inked, heat: HeatMap, surround: Frame) -> None:
         if column is None or surround.top == 0:
             continue
         for row, mark in ((surround.top - 1, marked.MARK), (surround.top + surround.rows, marked.FOOT)):
-            _write(cells, row, surround.left + column, mark, TITLE)
+            if cells.glyphs[row, surround.left + column] == ord(
+                BORDER
+            ):  # the words on it are more than a mark
+                _write(cells, row, surround.left + column, mark, TITLE)
 
 
 def _put(cells: Inked, part: Inked, top: int, left: int) -> None:

@@ -40,11 +40,11 @@ def number(value: float) -> str:
     return f"{mantissa}e{int(exponent)}" if exponent else mantissa
 
 
-def ticks(limits: Limits, log: bool, most: int, whole: bool = False) -> tuple[Tick, ...]:
+def ticks(limits: Limits, log: bool, most: int, whole: bool = False, least: int = 2) -> tuple[Tick, ...]:
     """At most `most` (value, label) pairs within the limits, increasing.
 
-    On a log axis these are decades; where it has fewer than two, some of the 1-2-5 multiples, or else linear
-    ticks.
+    On a log axis these are decades; where it has fewer than `least`, some of the 1-2-5 multiples, or else
+    linear ticks.
 
     Args:
         whole: at whole numbers only, for there is nothing between them.
@@ -53,7 +53,7 @@ def ticks(limits: Limits, log: bool, most: int, whole: bool = False) -> tuple[Ti
         return ()
     if log:
         for values in (_decades(limits, most), _multiples(limits, most)):
-            if len(values) >= min(2, most):
+            if len(values) >= min(max(least, 2), most):
                 return tuple((value, _log_label(value)) for value in values)
     values = [value for value in _linear(limits, most, whole) if value > 0 or not log]
     return tuple(zip(values, _labels(values), strict=True))

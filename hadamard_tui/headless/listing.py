@@ -70,6 +70,22 @@ def presets_table() -> Table:
     return table
 
 
+def talks_table() -> Table:
+    """Every guided path and every talk, with its title and its presets."""
+    from hadamard_tui.tours.talk import is_path, talks
+
+    table = _table("name", "what it is about, and its presets")
+    headings = {True: "Guided paths: predict, run, why, break it", False: "Talks and tours"}
+    for wanted, heading in headings.items():
+        table.add_row("", Text(heading, "bold underline"), end_section=True)
+        for name, talk in talks().items():
+            if is_path(talk) == wanted:
+                presets = Text(", ".join(stop.preset for stop in talk.stops), "dim")
+                table.add_row(Text(name, "bold"), Group(Text(talk.title, "bold"), presets), end_section=True)
+    table.caption = "hadamard-tui demo NAME opens one."
+    return table
+
+
 def families_table() -> Table:
     """Every family with its meaning and the kinds of its members."""
     table = _table("family", "what it is", "kinds")

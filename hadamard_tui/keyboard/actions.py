@@ -223,6 +223,13 @@ ACTIONS = (
         "On a tour: show this preset again as the tour has it",
         TALK,
     ),
+    Action(
+        "app.break_stop",
+        "B",
+        "Break it",
+        "On a path: make the change that takes the theorem away, and run",
+        TALK,
+    ),
     Action("app.blank", "full_stop", "Blank", "Show nothing until a key is pressed", TALK),
     Action("app.add_learner", "a", "Add learner", "Add a learner to the set-up", CHANGE),
     Action("app.copy_learner", "d", "Duplicate learner", "Add a copy of the selected learner", CHANGE),

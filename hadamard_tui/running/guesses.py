@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 LEVEL = GUESSED
 """The loss that is guessed about."""
 
-BEST = 100
-"""The score of a guess that is right."""
+BEST, RIGHT = 100, 50
+"""The score of an exact guess, and the least score that counts as right on a path: a factor of two."""
 
 
 @dataclass
@@ -84,18 +84,27 @@ def score(guess: float | None, came_out: float | None) -> int:
     return round(BEST * low / high)
 
 
+def scores(guesses: Mapping[str, float | None], view: View) -> list[int]:
+    """The score of each guess."""
+    return [
+        score(guesses[curve.learner], outcome(curve))
+        for curve in view.curves
+        if curve.learner in guesses and curve.chosen
+    ]
+
+
 def scored(guesses: Mapping[str, float | None], view: View) -> str:
     """Every guess beside what came out, and the mean score."""
-    parts, scores = [], []
+    parts = []
     for curve in view.curves:
         if curve.learner in guesses and curve.chosen:
             guess, came_out = guesses[curve.learner], outcome(curve)
-            scores.append(score(guess, came_out))
             name = f"{letter_of(curve)} ({short_name(view, curve)})"
             parts.append(f"{name} guessed {in_words(guess)}, it was {in_words(came_out)}")
-    if not scores:
+    if not parts:
         return ""
-    return f"Score {round(sum(scores) / len(scores))} of {BEST}: {'; '.join(parts)}."
+    points = scores(guesses, view)
+    return f"Score {round(sum(points) / len(points))} of {BEST}: {'; '.join(parts)}."
 
 
 def in_words(x: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Leads a laboratory through a tour."""
+"""Leads a laboratory through a tour: puts up each stop, says its words, and keeps the score."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ import copy
 import time
 from typing import TYPE_CHECKING
 
+from engine.spec.pictures import drawn
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import TABLE
+from hadamard_tui.running.guesses import RIGHT, scores
 from hadamard_tui.terminal.alarm import after
-from hadamard_tui.tours.tour import REST, Tour
+from hadamard_tui.tours.tour import REST, Tour, broken
 from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.stage import TOUR, Stage
 
 if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
+    from hadamard_tui.running.session import Session
     from hadamard_tui.screens.laboratory import Laboratory
 
 MINUTE = 60.0
@@ -31,7 +37,8 @@ class Guide:
         self._begun = 0.0
         self._next_look: asyncio.TimerHandle | None = None
         self._shown: Raw | None = None
-        """The set-up of the stop as it was put up."""
+        """The set-up of the stop as it was put up, broken or not."""
+        self._is_broken = False
 
     async def start(self) -> None:
         """Show the banner and run the first stop."""
@@ -46,8 +53,13 @@ class Guide:
         if self.tour.move(by):
             await self.present()
         else:
-            end = "The tour ends here." if by > 0 else "The tour begins here."
-            self._laboratory.notify(end)
+            self._laboratory.notify(self._end() if by > 0 else "The tour begins here.")
+
+    def _end(self) -> str:
+        right, made = self.tour.score
+        return "The tour ends here." + (
+            f" {right} of {made} guesses were within a factor of two." if made else ""
+        )
 
     @property
     def changed(self) -> bool:
@@ -55,12 +67,49 @@ class Guide:
         return self._shown is not None and self._laboratory.editable.raw != self._shown
 
     async def present(self) -> None:
-        """Put up the stop and run it, whatever has been changed since it was put up before."""
+        """Put up the stop, whatever has been changed since it was put up before.
+
+        It runs at once unless it asks for a prediction.
+        """
+        self._is_broken = False
+        waits = bool(self.tour.stop.predict) and not self.tour.alone
+        await self._put_up(self.tour.editable, run=not waits)
+
+    async def break_stop(self) -> None:
+        """Run the stop with the change that takes its theorem away."""
+        if (change := self.tour.stop.breaks) is None:
+            self._laboratory.notify("This stop has nothing to break.")
+            return
+        self._is_broken = True
+        document = broken(self.tour.stop, change)
+        await self._put_up(EditableExperiment(document, self.tour.stop.preset), run=True)
+
+    async def _put_up(self, editable: EditableExperiment, run: bool) -> None:
         self._ended = None
         self._laboratory.query_one(Stage).suggest(self.tour.stop.panel or TABLE)
-        editable = self.tour.editable
         self._shown = copy.deepcopy(editable.raw)
-        await self._laboratory.present(editable)
+        await self._laboratory.present(editable, run)
+
+    def _words(self, session: Session | None, experiment: Experiment) -> tuple[str, str]:
+        """The step of the stop, if it has steps, and what to say there."""
+        stop, is_over = self.tour.stop, session is not None and session.over
+        if self._is_broken and stop.breaks is not None:
+            words = stop.breaks.text if is_over else f"The change: {', '.join(stop.breaks.set)}."
+            return "broken", words
+        if stop.predict and not self.tour.alone and not is_over:
+            keys = f"{key('run')} runs it."
+            if not drawn(experiment):
+                keys = f"{key('predict')} marks your guess, {keys}"
+            return "predict", stop.predict if session is not None else f"{stop.predict} {keys}"
+        words = stop.line or experiment.story
+        return ("why", f"{words} {key('break_stop')} breaks it.") if stop.breaks is not None else ("", words)
+
+    def _keep_score(self, session: Session) -> None:
+        """Count the guesses about the stop as it is, the first time that they are made."""
+        look = session.look()
+        if session.over and session.guesses and not (self.changed or self._is_broken):
+            points = scores(session.guesses, look.view)
+            self.tour.scores.setdefault(self.tour.place, [one >= RIGHT for one in points])
 
     def _look(self) -> None:
         """Say what the laboratory shows, whenever that has moved on, and when the time says something new."""
@@ -68,7 +117,10 @@ class Guide:
         experiment = self._laboratory.editable.experiment if session is None else session.experiment
         look = None if session is None or session.trace is None else session.look()
         seconds = now - self._begun
-        self._banner.show(self.tour, experiment, look, seconds, self.changed)
+        if session is not None and look is not None:
+            self._keep_score(session)
+        step, words = self._words(session, experiment)
+        self._banner.show(self.tour, step, words, experiment, look, seconds, self.changed)
         wait = MINUTE - seconds % MINUTE
         if self.tour.alone and session is not None and session.state in ("finished", "failed"):
             self._ended = now if self._ended is None else self._ended

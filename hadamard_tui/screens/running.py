@@ -244,10 +244,13 @@ class Running(Screen[None]):
         """End the engine's work; whether its threads ended within `seconds`."""
         return self.session is None or self.session.end(seconds)
 
-    async def present(self, editable: EditableExperiment) -> None:
-        """Show another set-up and run it."""
+    async def present(self, editable: EditableExperiment, run: bool = True) -> None:
+        """Show another set-up, and run it or wait for the person to do so."""
         await self._take(editable)
-        self._begin()
+        if run:
+            self._begin()
+        else:
+            self._forget()
 
     async def _take(self, editable: EditableExperiment) -> None:
         """Put another set-up on the panels, the selected learner staying so if there are as many."""

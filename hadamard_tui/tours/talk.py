@@ -1,9 +1,15 @@
-"""Talks: files that say which presets come in which order, with a line of the speaker's for each."""
+"""Talks and paths: files that say which presets come in which order, with words for each.
+
+A talk has a line of the speaker's for each stop. A path is walked alone: each of its stops asks for a
+prediction first, and ends with a change that takes the theorem away.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -13,9 +19,17 @@ from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.spec import presets, raw_values
 from hadamard_tui.panels import ABOUT
-from hadamard_tui.tours.tour import Stop
+from hadamard_tui.tours.tour import Break, Stop, broken
 
 MOST_BYTES = 1 << 18
+FOLDERS = ("paths", "talks")
+ESSENTIALS = "essentials"
+"""The talk of the presets that everybody should have seen. Lists of presets begin with its stops."""
+
+FORM = (
+    "a talk has a title, and stops with preset, line, panel, set, predict, learns and break; "
+    "a break has set and claim"
+)
 
 
 class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -23,32 +37,48 @@ class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     Args:
         preset: by its name, or as the path of a file beside the talk.
-        line: what the speaker says, below its title; without one the story of the preset stands there.
+        line: what the speaker says, or why the run came out as it did; without one the story of the preset.
         panel: what stands below the chart.
         set: changes of the preset, such as `problem.matrix.d=256`.
+        predict: a question about the run. The app waits for a guess before it runs.
+        learns: who else learns what this stop is about.
+        break_: a change that takes the theorem away.
     """
 
     preset: str
     line: str = ""
     panel: str | None = None
     set: tuple[str, ...] = ()
+    predict: str = ""
+    learns: str = ""
+    break_: Break | None = msgspec.field(name="break", default=None)
 
 
 class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A talk file."""
+    """A talk file. `place` is where it stands in lists."""
 
     title: str
     stops: Annotated[tuple[Place, ...], Meta(min_length=1, max_length=200)]
+    place: int = 100
 
 
-def folder() -> Path:
-    """Where the talks lie that come with the program."""
-    return presets.folder() / "talks"
+@cache
+def shipped() -> Mapping[str, Path]:
+    """The files of the paths and talks that come with the program by name, paths first."""
+    found = [file for folder in FOLDERS for file in sorted((presets.folder() / folder).glob("*.toml"))]
+    return {file.stem: file for file in found}
 
 
-def names() -> list[str]:
-    """The talks that come with the program."""
-    return sorted(file.stem for file in folder().glob("*.toml"))
+@cache
+def talks() -> Mapping[str, Talk]:
+    """What these files say, without a look at their presets, in the order of lists. Raises: BadInput."""
+    read = {name: _talk(name, _document(name, file)) for name, file in shipped().items()}
+    return dict(sorted(read.items(), key=lambda item: item[1].place))
+
+
+def is_path(talk: Talk) -> bool:
+    """Whether a talk asks for predictions."""
+    return any(stop.predict for stop in talk.stops)
 
 
 def stops_of(given: str) -> list[Stop] | None:
@@ -56,46 +86,55 @@ def stops_of(given: str) -> list[Stop] | None:
 
     Raises: BadInput for a talk that cannot be given, with the stop that is wrong.
     """
-    path = folder() / f"{given}.toml" if given in names() else Path(given)
+    path = shipped().get(given, Path(given))
     if path.suffix != ".toml":
         return None
     with files.faults(given):
         if not path.exists():
             return None
-        raw = _read(path)
+        raw = _document(given, path)
     if "stops" not in raw:
         return None
-    try:
-        raw_values.check(raw)
-        talk = msgspec.convert(raw, Talk)
-    except BadInput as error:
-        raise BadInput(f"{given}: {error.where}" if error.where else given, error.what) from error
-    except msgspec.ValidationError as error:
-        raise BadInput(
-            given, f"{error}; a talk has a title, and stops with preset, line, panel and set"
-        ) from error
-    return [_stop(given, number, place, path) for number, place in enumerate(talk.stops)]
+    return [_stop(given, number, place, path) for number, place in enumerate(_talk(given, raw).stops)]
 
 
 def check_preset(given: str) -> None:
     """See that what is no talk is a preset. Raises: BadInput, with talks and presets that may be meant."""
     if not given.endswith(".toml") and Path(given).name == given and given not in presets.names():
-        raise presets.unknown(given, "talk or preset", [*names(), *presets.names()])
+        raise presets.unknown(given, "talk or preset", [*shipped(), *presets.names()])
     presets.load(given)
 
 
-def _read(path: Path) -> dict[str, object]:
-    return raw_values.document(files.read(path, MOST_BYTES))
+def _document(given: str, path: Path) -> dict[str, Any]:
+    with files.faults(given):
+        return raw_values.document(files.read(path, MOST_BYTES))
+
+
+def _talk(given: str, raw: dict[str, Any]) -> Talk:
+    try:
+        raw_values.check(raw)
+        return msgspec.convert(raw, Talk)
+    except BadInput as error:
+        raise BadInput(f"{given}: {error.where}" if error.where else given, error.what) from error
+    except msgspec.ValidationError as error:
+        raise BadInput(given, f"{error}; {FORM}") from error
 
 
 def _stop(given: str, number: int, place: Place, path: Path) -> Stop:
-    """A stop whose preset is there and whose panel there is. Raises: BadInput."""
+    """A stop whose preset, panel and break exist. Raises: BadInput."""
     where = f"{given}: stops[{number}]"
     preset = str(path.parent / place.preset) if place.preset.endswith(".toml") else place.preset
+    stop = Stop(preset, place.panel, place.line, place.set, place.predict, place.learns, place.break_)
     try:
         presets.load(preset, place.set)
     except BadInput as error:
         raise BadInput(f"{where}: {error.where}", error.what) from error
     if place.panel is not None and place.panel not in ABOUT:
         raise BadInput(f"{where}.panel", f"there is no panel {place.panel!r}; there are {listed(ABOUT)}")
-    return Stop(preset, place.panel, place.line, place.set)
+    if place.break_ is not None:
+        try:
+            broken(stop, place.break_)
+        except BadInput as error:
+            inside = error.where.replace("claims[0]", "claim")
+            raise BadInput(f"{where}.break: {inside}", error.what) from error
+    return stop

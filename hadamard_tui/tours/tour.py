@@ -1,12 +1,38 @@
-"""A guided tour through presets, for a lecture or for a screen that runs alone."""
+"""A guided tour through presets, for a lecture, for a screen that runs alone, or for somebody who learns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from engine.spec import presets
 
 if TYPE_CHECKING:
+    from engine.spec.reading import Raw
     from hadamard_tui.editing.editable_experiment import EditableExperiment
+
+REST = 6.0
+"""Seconds that a finished run stays on the screen when the tour runs alone."""
+
+
+class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A change that takes the theorem of a stop away.
+
+    Args:
+        set: the change, such as `problem.matrix.d=256`.
+        claim: what a run with it shows, as presets state claims. Its text is what people read.
+    """
+
+    set: Annotated[tuple[str, ...], Meta(min_length=1)]
+    claim: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """What a run with the change shows."""
+        return str(self.claim.get("text", ""))
 
 
 class Stop(NamedTuple):
@@ -14,46 +40,40 @@ class Stop(NamedTuple):
 
     Args:
         panel: the panel that is spoken of; none where the chart says it all.
-        line: what the speaker says; nothing for the story of the preset.
+        line: what the speaker says, or why the run came out as it did; nothing for the story of the preset.
         changes: of the preset, such as `problem.matrix.d=256`.
+        predict: a question to answer before the run.
+        learns: who else learns what the stop is about.
     """
 
     preset: str
     panel: str | None = None
     line: str = ""
     changes: tuple[str, ...] = ()
+    predict: str = ""
+    learns: str = ""
+    breaks: Break | None = None
 
 
-STOPS = (
-    Stop("hadamard-128"),
-    Stop("hadamard-128-weights", "weights"),
-    Stop("dense-128"),
-    Stop("kernels-128"),
-    Stop("rotated-128"),
-    Stop("gaussian-128"),
-    Stop("zero-one-128"),
-    Stop("upper-bound-128"),
-    Stop("sparse-solvers-128"),
-    Stop("xor-products-128"),
-)
-"""From the one picture that says it all to what it does not depend on, where it ends, and why."""
+def broken(stop: Stop, change: Break) -> Raw:
+    """The document of a stop with its break, whose claim is the only one. Raises: BadInput."""
+    from engine.spec import documents
 
-REST = 6.0
-"""Seconds that a finished run stays on the screen when the tour runs alone."""
-
-
-def stop_at(preset: str) -> Stop:
-    """The stop at a preset, with its panel if it is one of those above."""
-    return next((stop for stop in STOPS if stop.preset == preset), Stop(preset))
+    document = presets.document(stop.preset, (*stop.changes, *change.set, "claims=[]"))
+    document["claims"] = [change.claim]
+    documents.sweep_of(document)
+    return document
 
 
 class Tour:
     """Where a tour stands. Seeds are those of the presets, so that it is the same each time."""
 
-    def __init__(self, stops: Sequence[Stop] = STOPS, alone: bool = False) -> None:
+    def __init__(self, stops: Sequence[Stop], alone: bool = False) -> None:
         """`alone`: the tour goes on by itself, from the end to the start again."""
         self.stops, self.alone = tuple(stops), alone
         self.place = 0
+        self.scores: dict[int, Sequence[bool]] = {}
+        """Which guesses of each stop were right."""
 
     @property
     def stop(self) -> Stop:
@@ -66,6 +86,12 @@ class Tour:
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         return EditableExperiment.of(self.stop.preset, self.stop.changes)
+
+    @property
+    def score(self) -> tuple[int, int]:
+        """How many guesses were right, and how many were made."""
+        guesses = [is_right for stop in self.scores.values() for is_right in stop]
+        return sum(guesses), len(guesses)
 
     def move(self, by: int) -> bool:
         """Go on or back; False where there is nothing further, which only a tour alone does not mind."""

@@ -72,20 +72,34 @@ class Banner(Horizontal):
         yield Number("ratio")
 
     def show(
-        self, tour: Tour, experiment: Experiment, look: Look | None, seconds: float, changed: bool
+        self,
+        tour: Tour,
+        step: str,
+        said: str,
+        experiment: Experiment,
+        look: Look | None,
+        seconds: float,
+        changed: bool,
     ) -> None:
         """Say where the tour stands and since when, and the numbers at the place that is looked at.
 
-        `changed` says that the set-up is not that of the stop.
+        Args:
+            step: the step of the stop, such as "predict"; nothing where it has none.
+            said: the words for this step.
+            changed: whether the set-up is not that of the stop.
         """
         static = self.query_one("#words", Static)
         since = f"{seconds // 60:.0f} min"
         what = f"what if? {key('back_to_stop')} goes back" if changed else experiment.title
-        place, width = f"{tour.place + 1} of {len(tour.stops)}  {since}", static.size.width
+        right, made = tour.score
+        score = f"  score {right}/{made}" if made else ""
+        where = f"{tour.place + 1} of {len(tour.stops)}"
+        place = f"{where}{f' · {step}' if step else ''}  {since}{score}"
+        width = static.size.width
         head = f"{place}  {what}"
         if tour.stop.line and not changed and len(head) > width:
             head = place  # what the speaker says comes before the title
-        words = head, tour.stop.line or experiment.story, width
+        words = head, said, width
         if words != self._words:
             self._words = words
             static.update(Text.assemble((head, "bold"), "\n", fitting(*words)), layout=False)

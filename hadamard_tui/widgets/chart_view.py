@@ -159,7 +159,8 @@ class ChartView(CellView):
     def _place(self, glyphs: np.ndarray, inks: np.ndarray, surround: Frame, picture: Raster) -> None:
         """Put the frame and, inside it, the picture."""
         for row, line in enumerate(surround.lines):
-            self._write(glyphs, inks, row, 0, line, self._ink("title" if row < surround.top - 1 else "frame"))
+            self._write(glyphs, inks, row, 0, line, self._ink("frame"))
+        inks[0, surround.title.start : surround.title.stop] = self._ink("title")
         area = np.s_[
             surround.top : surround.top + surround.rows, surround.left : surround.left + surround.columns
         ]

@@ -12,7 +12,7 @@ from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.screens.blank import Blank
 from hadamard_tui.tours import talk
-from hadamard_tui.tours.tour import Stop, Tour
+from hadamard_tui.tours.tour import Tour
 from hadamard_tui.widgets.banner import fitting
 from hadamard_tui.widgets.chart_view import ChartView
 
@@ -31,6 +31,8 @@ set = ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "claims=[]"]
 [[stops]]
 preset = "zero-one-128"
 panel = "weights"
+break.set = ["problem.matrix.rotate=true"]
+break.claim = { kind = "value", curve = "EGU", at = 64, above = 0.1, text = "It is lost." }
 """
 
 
@@ -41,19 +43,21 @@ def written(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("name", talk.names())
+@pytest.mark.parametrize("name", talk.shipped())
 @pytest.mark.parametrize("width", [55, 90])
 def test_every_line_of_a_shipped_talk_is_told_whole(name: str, width: int):
-    stops = talk.stops_of(name)
-    assert stops is not None
-    for stop in stops:
-        assert fitting("20 of 20  59:59", stop.line, width) == stop.line
+    for stop in talk.talks()[name].stops:
+        broken = "" if stop.break_ is None else stop.break_.text
+        for words in (stop.line, stop.predict, broken):
+            assert fitting("20 of 20 · predict  59 min", words, width) == words
 
 
 def test_a_talk_file_has_presets_with_lines_panels_and_changes(written: Path):
     first, second = talk.stops_of(str(written)) or []
     assert first.line == "Half of the examples, half of the loss."
-    assert second == Stop("zero-one-128", "weights")
+    assert (second.preset, second.panel) == ("zero-one-128", "weights")
+    assert second.breaks is not None
+    assert second.breaks.text == "It is lost."
     assert Tour([first]).editable.experiment.problem.matrix.shape() == (16, 16)
     assert talk.stops_of("hadamard-128") is None
     assert talk.stops_of(str(presets.path_of("hadamard-128"))) is None
@@ -75,6 +79,10 @@ def test_a_preset_of_a_talk_may_be_a_file_beside_it(written: Path):
         ("d=16", "d=x", "stops[0]: hadamard-128: problem.matrix.d", "'x'"),
         ("Two stops", "Two \\u001b stops", "title", "control"),
         ("[[stops]]", "[[stops", "line 3", "malformed"),
+        ("rotate=true", "rotat=true", "stops[1].break: zero-one-128: problem.matrix", "rotat"),
+        ('"EGU"', '"EUG"', "stops[1].break: claim.", "EUG"),
+        ("break.set", "break.sets", "", "unknown field `sets`"),
+        ("above = 0.1", "above = 0.1, below = 1", "stops[1].break: claim.", "exactly one"),
     ],
 )
 def test_what_is_wrong_with_a_talk_is_one_line(written: Path, old: str, new: str, where: str, said: str):

@@ -20,7 +20,8 @@ from hadamard_tui.screens import guide
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.placeholders import WORDS
 from hadamard_tui.screens.welcome import FIRST, Welcome
-from hadamard_tui.tours.tour import STOPS, Stop, Tour, stop_at
+from hadamard_tui.tours.talk import ESSENTIALS, talks
+from hadamard_tui.tours.tour import Stop, Tour
 from hadamard_tui.widgets.banner import LINES, Banner, fitting
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
@@ -34,6 +35,7 @@ pytestmark = pytest.mark.set_up("empty")
 
 TWO = ("hadamard-128", "zero-one-128")
 BOTH = tuple(map(Stop, TWO))
+STOPS = talks()[ESSENTIALS].stops
 
 
 def banner(app: HadamardApp) -> str:
@@ -60,15 +62,10 @@ def test_every_stop_is_a_preset_with_a_story() -> None:
         assert (stop.panel == "weights") == ("weights" in presets.load(stop.preset).title)
 
 
-def test_a_preset_that_a_tour_is_given_has_the_panel_that_its_story_speaks_of() -> None:
-    assert stop_at("hadamard-128-weights").panel == "weights"
-    assert stop_at("rank-64") == Stop("rank-64")
-
-
 @looped("width", [1, 30, 60, 200])
 @looped("stop", [stop.preset for stop in STOPS])
 def test_a_story_is_told_in_whole_sentences_that_fit(width: int, stop: str) -> None:
-    experiment = presets.load(stop)
+    experiment = loaded(stop)
     told = fitting(experiment.title, experiment.story, width)
     assert " ".join(experiment.story.split()).startswith(told)
     assert len(wrap(experiment.title, width)) + len(wrap(told, width)) <= LINES or not told

@@ -56,7 +56,7 @@ async def test_a_chart_shows_title_frame_curves_and_legend():
         await pilot.pause()
         lines = shown(app.view)
         assert "Square loss" in lines[0]
-        assert "┌" in lines[1]
+        assert "┌─ " in lines[0]
         assert any("⠀" < letter <= "⣿" for letter in "".join(lines))
         assert "A ─── GD   ╌╌╌ bound" in lines[-1]
         assert lines[-1].rstrip().endswith("paused")

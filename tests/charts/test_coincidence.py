@@ -185,6 +185,6 @@ def test_a_band_has_the_gaps_of_its_line():
 
 def test_lines_that_run_along_each_other_for_a_while_are_printed_once_there():
     lines = printed([BOUND, PARTING], axes(), 80, 24, colour=False).split("\n")
-    chart = [line[line.find("│") + 1 : 40] for line in lines if line.endswith("│")]
+    chart = [line[4:40] for line in lines if line.endswith("│")]
     first = set("".join(chart)) & set("ox")
     assert len(first) == 1, "both have markers, of which one is there"

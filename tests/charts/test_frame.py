@@ -36,30 +36,25 @@ def test_the_plot_area_is_blank_and_enclosed():
     assert found.lines[found.top + found.rows][found.left + found.columns] == "┘"
 
 
-def test_title_and_labels_are_shown():
-    lines = frame(LOSS, 80, 24).lines
-    assert lines[0].startswith("loss")
-    assert "Square loss" in lines[0]
-    assert lines[-1].strip() == "examples k"
+def test_the_upper_border_has_the_label_of_y_and_the_title_and_the_last_line_that_of_x():
+    surround = frame(LOSS, 80, 24)
+    assert surround.lines[0].startswith("   ┌─ loss ──")
+    assert surround.lines[0].endswith("── Square loss ─┐")
+    assert surround.lines[0][surround.title.start : surround.title.stop] == "Square loss"
+    assert surround.lines[-1].endswith("  examples k  128")
 
 
 LONG = "examples k until the average square loss is below 0.1"
 
 
-def test_a_title_and_a_label_share_a_line_as_long_as_both_have_room():
-    lines = frame(Axes("t" * 60, "k", LONG, (0, 1), (0, 1)), 120, 24).lines
-    assert lines[0].startswith(f"{LONG}  ttt")
-    assert "t" * 60 in lines[0]
-
-
-def test_else_the_label_has_a_line_of_its_own_and_a_long_title_two():
-    lines = frame(Axes("t" * 74, "k", LONG, (0, 1), (0, 1)), 80, 24).lines
-    assert lines[0].strip() == "t" * 74
-    assert lines[1].strip() == LONG
-    lines = frame(Axes("word " * 30, "k", LONG, (0, 1), (0, 1)), 80, 24).lines
-    assert " ".join(lines[0].split() + lines[1].split()) == ("word " * 30).strip()
-    assert lines[2].strip() == LONG
-    assert frame(Axes("t" * 200, "k", "loss", (0, 1), (0, 1)), 80, 24).lines[1].strip().endswith("ttt…")
+def test_a_title_that_has_no_room_beside_the_label_is_cut_or_left_out():
+    assert "t" * 50 in frame(Axes("t" * 50, "k", LONG, (0, 1), (0, 1)), 120, 24).lines[0]
+    line = frame(Axes("t" * 60, "k", LONG, (0, 1), (0, 1)), 120, 24).lines[0]
+    assert LONG in line
+    assert line.endswith("tt… ─┐")
+    line = frame(Axes("t" * 60, "k", LONG, (0, 1), (0, 1)), 80, 24).lines[0]
+    assert LONG in line
+    assert "t" * 10 not in line
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 11), (60, 9)])
@@ -68,27 +63,35 @@ def test_a_label_that_is_the_title_is_not_repeated(size):
     assert "\n".join(lines).casefold().count("excess risk") == 1
 
 
-def test_in_a_low_chart_the_label_gives_way_to_the_title():
-    title = "Change of predictions when the rows are rotated"
-    lines = frame(Axes(title, "k", LONG, (0, 1), (0, 1)), 60, 11).lines
-    assert lines[0].strip() == title
-    assert lines[-1].startswith(f"↑ {LONG}")
-    assert lines[-1].rstrip().endswith("  k")
-    assert frame(Axes(title, "k", LONG, (0, 1), (0, 1)), 60, 9).lines[0].startswith("examples k…  Change of")
-    assert frame(Axes(title, "k", LONG, (0, 1), (0, 1)), 54, 9).lines[0].strip() == title
+@pytest.mark.parametrize("width", range(19, 60, 5))
+def test_the_label_of_x_never_touches_a_number(width):
+    line = frame(LOSS, width, 12).lines[-1]
+    assert "0" in line
+    assert line.rstrip().endswith("128")
+    if "ex" in line:
+        before, behind = line.split("ex")[0], line.split("128")[0]
+        assert before.endswith("  ")
+        assert behind.endswith("  ")
+
+
+@pytest.mark.parametrize("rows", range(9, 30))
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("limits", [(0.0121, 0.988), (0.3, 2.0), (1.0, 128.0), (0.97, 1.03), (2.1, 2.9)])
+def test_a_chart_of_nine_rows_has_three_numbers_on_its_y_axis(limits, log, rows):
+    surround = frame(Axes("", "k", "loss", (0, 1), limits, y_log=log), 80, rows + 3)
+    assert surround.rows == rows
+    labels = [line[: surround.left - 1].strip() for line in surround.lines[1 : 1 + rows]]
+    assert len({label for label in labels if label}) >= 3
 
 
 def test_an_arrow_says_that_x_falls_in_time():
     lines = frame(Axes("", "loss", "norm", (0, 1), (0, 1), x_falls=True), 60, 20).lines
-    assert lines[-1].strip().endswith("← loss, falling")
+    assert "← loss, falling" in lines[-1]
 
 
-def test_small_frames_give_up_labels_then_the_title_then_ticks():
-    assert "examples" not in "".join(frame(LOSS, 80, 9).lines)
-    assert "Square" in "".join(frame(LOSS, 80, 9).lines)
-    assert "Square" in "".join(frame(LOSS, 80, 7).lines), "a panel on 80 × 24"
-    assert "Square" not in "".join(frame(LOSS, 80, 6).lines)
-    assert "128" in frame(LOSS, 80, 6).lines[-1]
+def test_small_frames_give_up_ticks_and_keep_the_border():
+    assert "examples k  128" in frame(LOSS, 80, 6).lines[-1]
+    assert "Square loss" in frame(LOSS, 80, 6).lines[0]
     assert "128" not in "".join(frame(LOSS, 80, 5).lines)
 
 
@@ -109,7 +112,8 @@ def test_ticks_stand_where_the_raster_paints_their_values(axes):
         assert picture.colours[row - found.top, -1] == 0
     below = found.lines[found.top + found.rows]
     places = [column - found.left for column, letter in enumerate(below) if letter == "┬"]
-    values = [float(label) for label in found.lines[found.top + found.rows + 1].split()]
+    line = found.lines[found.top + found.rows + 1].replace(axes.x_label, "")
+    values = [float(label) for label in line.split()]
     for place, value in zip(places, values, strict=True):
         picture = paint([curve([axes.y_limits[0]], [value])], axes, found.columns, found.rows)
         assert picture.colours[-1, place] == 0

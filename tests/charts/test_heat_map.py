@@ -293,9 +293,9 @@ def test_every_size_is_filled_exactly(colours):
 def test_a_wide_sheet_has_the_scale_at_the_right_with_its_numbers_and_label():
     sheet = compose(criticality(), 80, 24, COLOURS)
     text = lines(sheet.cells)
-    assert text[0].startswith("C_w")
-    assert "Variance of the layers" in text[0]
-    assert text[0].endswith("layer variance")
+    assert "┌─ C_w ─" in text[0]
+    assert "─ Variance of the layers ─┐" in text[0]
+    assert any("colour: layer variance" in line for line in text[-3:])
     right = [line[sheet.left + sheet.columns + 1 :] for line in text]
     assert [line[1:3] for line in right[sheet.top : sheet.top + sheet.rows]] == ["▀▀"] * sheet.rows
     numbers = [float(line[3:]) for line in right[sheet.top : sheet.top + sheet.rows] if line[3:].strip()]
@@ -399,14 +399,14 @@ def test_of_a_map_that_is_too_large_the_cells_around_its_focus_are_in_sight_and_
 
 
 def test_marked_columns_are_marked_on_the_frame_where_they_are_in_sight():
-    heat = matrix(columns=(Column("the target", 7),))
+    heat = matrix(columns=(Column("the target", 37),))
     sheet = compose(heat, 80, 24, COLOURS)
     frame = (sheet.top - 1, "▼"), (sheet.top + sheet.rows, "▲")
     columns = [
         np.flatnonzero(sheet.cells.glyphs[row] == ord(mark)).item() - sheet.left for row, mark in frame
     ]
     assert columns[0] == columns[1]
-    assert cell_under(sheet.shown, sheet.columns, sheet.rows, columns[0], 0)[0] in (6, 7, 8)
+    assert cell_under(sheet.shown, sheet.columns, sheet.rows, columns[0], 0)[0] in (36, 37, 38)
     assert "▼ the target" in "".join(map(chr, sheet.cells.glyphs.flatten()))
 
 

@@ -1,0 +1,96 @@
+"""The guided paths and talks that come with the program, and a walk along one."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from rich.console import Console
+
+from engine.spec import presets
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.headless.outcome import computed
+from hadamard_tui.tours import talk
+from hadamard_tui.tours.tour import Break, Stop, Tour, broken
+from hadamard_tui.widgets.banner import Banner
+
+from .conftest import SMALL, until
+from .test_runs import session_of
+from .test_tour import banner
+
+pytestmark = pytest.mark.set_up("empty")
+
+PATHS = [name for name, read in talk.talks().items() if talk.is_path(read)]
+
+
+@cache
+def stops(name: str) -> list[Stop]:
+    found = talk.stops_of(name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", talk.shipped())
+def test_every_stop_has_a_preset_a_panel_and_a_break_that_exist(name: str) -> None:
+    assert len(stops(name)) > 5
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_every_stop_of_a_path_has_four_steps_on_presets_that_exist(name: str) -> None:
+    path = talk.talks()[name]
+    assert 6 <= len(path.stops) <= 9
+    for stop in path.stops:
+        assert stop.preset in presets.names()
+        assert all((stop.predict, stop.line, stop.learns))
+        assert stop.break_ is not None
+        assert stop.break_.text
+
+
+BREAKS = [
+    pytest.param(name, number, id=f"{name}-{stop.preset}")
+    for name, read in talk.talks().items()
+    for number, stop in enumerate(read.stops)
+    if stop.break_ is not None
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "number"), BREAKS)
+def test_a_break_does_what_its_words_say(name: str, number: int) -> None:
+    stop = stops(name)[number]
+    assert stop.breaks is not None
+    done = computed(stop.preset, broken(stop, stop.breaks), Console(quiet=True), fresh=True)
+    assert [(outcome.holds, outcome.detail) for outcome in done.outcomes if not outcome.holds] == []
+    assert done.outcomes
+
+
+SIXTEEN = ("problem.matrix.d=16", "learners.EGU.update.lr=0.3", "claims=[]")
+CHANGE = Break(
+    set=("learners.GD.update.lr=0.01",),
+    claim={"kind": "value", "curve": "GD", "at": 16, "above": 0.1, "text": "A is slower."},
+)
+
+
+async def test_a_stop_waits_for_a_guess_runs_says_why_and_is_broken() -> None:
+    stop = Stop(
+        "hadamard-128", None, "Rows are orthogonal.", SIXTEEN, "When is A below a tenth?", "C", CHANGE
+    )
+    tour = Tour((stop, Stop("zero-one-128")))
+    app = HadamardApp(tour.editable, tour=tour)
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: app.laboratory.query(Banner))
+        await until(pilot, lambda: "1 of 2 · predict" in banner(app) and stop.predict in banner(app))
+        assert app.laboratory.session is None, "nothing runs before the guess"
+        await pilot.press("f", "g", "end", "left", "enter", "r")
+        await until(pilot, lambda: "1 of 2 · why" in banner(app) and "Rows are orthogonal." in banner(app))
+        await until(pilot, lambda: "score 1/1" in banner(app))
+        await pilot.press("B")
+        await until(pilot, lambda: "1 of 2 · broken" in banner(app) and "A is slower." in banner(app))
+        rates = [one.update.lr for one in session_of(app).experiment.learners if one.name == "GD"]
+        assert rates == [0.01]
+        assert tour.score == (1, 1)
+        await pilot.press("backspace")
+        await until(pilot, lambda: "1 of 2 · predict" in banner(app))
+        await pilot.press("greater_than_sign", "greater_than_sign")
+        await until(pilot, lambda: any("1 of 1 guesses" in note.message for note in app._notifications))
