@@ -78,4 +78,4 @@ def test_printing_is_reproducible(colour):
 
 def test_an_arrow_stands_where_a_curve_leaves_the_chart():
     lines = printed([curve([0.5, 3, 0.5], [0, 10, 19], "GD", mark="A")], axes(), 60, 20, False).split("\n")
-    assert lines[2].count("↑A") == 1, "at the top of the plot area"
+    assert lines[1].count("↑A") == 1, "at the top of the plot area"
