@@ -156,7 +156,7 @@ class HadamardApp(FailingApp):
         if preset is not None:
             from hadamard_tui.editing.editable_experiment import EditableExperiment
 
-            self.laboratory.query_one(Stage).suggest(story.PANEL.name)
+            self.laboratory.query_one(Stage).choose(story.PANEL.name)
             await self.laboratory.present(EditableExperiment.of(preset))
 
     def notify(
@@ -208,8 +208,8 @@ class HadamardApp(FailingApp):
             if self.check_action(action.name.removeprefix("app."), ()):
                 yield SystemCommand(action.label, action.help, self._command(action.name))
         for number, (name, about) in enumerate(ABOUT.items(), start=1):
-            if number > DIGITS + 1:  # those with a digit are actions
-                yield SystemCommand(f"Panel: {name}", f"{name}: {about}", self._command(f"panel({number})"))
+            if number > DIGITS:  # those with a digit are actions
+                yield SystemCommand(f"Tab: {name}", f"{name}: {about}", self._command(f"panel({number})"))
 
     def _command(self, name: str):  # type: ignore[no-untyped-def]
         async def act() -> None:

@@ -235,8 +235,10 @@ def run_headless(
             echo(done.as_json(by_replica), nl=False)
         else:
             from hadamard_tui.headless import summary
+            from hadamard_tui.tours.onward import onward
 
-            summary.show(done, console.output(), changed=bool(settings), bounds=bounds, notes=notes)
+            steps = onward(preset)
+            summary.show(done, console.output(), bool(settings), bounds, notes, steps)
 
     with Delivery() as delivery:
         delivery.attempt(show)
@@ -514,13 +516,16 @@ def _load(
 
 def _export(file: Path, done: Done) -> None:
     """Write a finished run to a file. Raises: BadInput."""
+    from hadamard_tui.headless import console
     from hadamard_tui.sharing import exporting
 
     if done.has_pictures:
         shown = exporting.first_picture(done.document, done.results, done.outcomes)
     else:
         shown = exporting.finished(done.experiment, done.trace, done.document, done.outcomes)
-    exporting.export(file, shown, "--export")
+    with console.progress(console.errors()) as show:
+        show(f"writing {file}", 0.0)
+        exporting.export(file, shown, "--export", partial(show, f"writing {file}"))
     if note := exporting.missing_letters(file, shown):
         _print_error(note)
 

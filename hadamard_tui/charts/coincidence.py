@@ -85,9 +85,15 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
     return found
 
 
-def drawn_once(series: Sequence[Series], axes: Axes, lines: Spans) -> list[Series]:
-    """The series with gaps in lines where these run along others, on axes on which they were laid out."""
-    hidden = repeated(series, lines)
+def drawn_once(
+    series: Sequence[Series], axes: Axes, lines: Spans, groups: Sequence[tuple[int, ...]] = ()
+) -> list[Series]:
+    """The series with gaps in lines where these run along others, on axes on which they were laid out.
+
+    Args:
+        groups: positions of series that are drawn as one line anyway.
+    """
+    hidden = repeated(series, lines, groups)
     edges = Scale(axes.x_limits, axes.x_log, lines.shown.shape[1]).edges()
     return [
         _with_gaps(one, edges[_ends_of_runs(hidden[at])], axes) if hidden[at].any() else one

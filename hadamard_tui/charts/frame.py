@@ -91,12 +91,18 @@ def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layou
     ticked = height >= _TICK_HEIGHT
     rows = height - 2 - ticked
     up = Scale(axes.y_limits, axes.y_log, rows * dots[1])
-    y_ticks = _y_ticks(axes, up, rows, dots[1], width) if ticked else ()
+    numbered = ticks_up(axes, rows) if ticked else ()
+    y_ticks = _names(axes, up, dots[1], width) if axes.y_names and ticked else numbered
     margin = max((len(label) for _, label in y_ticks), default=0)
     if margin > width // _NO_LABELS_BELOW:
         y_ticks, margin = (), 0
     columns = width - 2 - margin
-    x_ticks = _x_ticks(axes, columns, dots[0])
+    along = Scale(axes.x_limits, axes.x_log, columns * dots[0])
+    x_ticks = tuple(
+        (slot // dots[0], label)
+        for value, label in ticks_along(axes, columns, dots[0])
+        if (slot := along.slot(value)) is not None
+    )
     return Layout(
         width=width,
         height=height,
@@ -149,10 +155,8 @@ def uncoloured(text: str) -> str:
     return _ESCAPE.sub("", text)
 
 
-def _y_ticks(axes: Axes, up: Scale, rows: int, dots: int, width: int) -> tuple[Tick, ...]:
-    """Names or numbers on the y-axis; at least three numbers where there are rows enough for them."""
-    if axes.y_names:
-        return _names(axes, up, dots, width)
+def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
+    """Numbers on the y-axis of a chart with so many rows; at least three where there are rows enough."""
     most = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK))
     least = _LEAST_Y_TICKS if rows >= _ROWS_WITH_LEAST else 0
     for count in range(most, max(most, rows // 2) + 1):
@@ -173,21 +177,21 @@ def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
     return tuple(found)
 
 
-def _x_ticks(axes: Axes, columns: int, dots_across: int) -> tuple[tuple[int, str], ...]:
-    """As many ticks as have room for their labels, with two blanks between."""
+def ticks_along(axes: Axes, columns: int, dots_across: int = DOTS_ACROSS) -> tuple[Tick, ...]:
+    """The ticks of the x-axis: as many as have room for their labels, with two blanks between."""
     across = Scale(axes.x_limits, axes.x_log, columns * dots_across)
     for most in range(min(_MOST_X_TICKS, columns // 4), 0, -1):
-        placed = [
-            (slot // dots_across, label)
+        inside = [
+            (slot // dots_across, (value, label))
             for value, label in x_ticks(axes, most)
             if (slot := across.slot(value)) is not None
         ]
-        if _apart(placed, columns):
-            return tuple(placed)
+        if _apart([(column, label) for column, (_, label) in inside], columns):
+            return tuple(tick for _, tick in inside)
     return ()
 
 
-def _apart(placed: Sequence[Tick | tuple[int, str]], columns: int) -> bool:
+def _apart(placed: Sequence[tuple[int, str]], columns: int) -> bool:
     starts = [min(max(place - len(label) // 2, 0), columns - len(label)) for place, label in placed]
     ends = [start + len(label) for start, (_, label) in zip(starts, placed, strict=True)]
     return (

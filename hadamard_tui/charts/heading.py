@@ -30,15 +30,28 @@ class TickLine(NamedTuple):
     ticks: tuple[tuple[int, str], ...] = ()
 
 
+class Labels(NamedTuple):
+    """What a chart says of itself and of its axes; nothing for a label that would repeat the title."""
+
+    title: str
+    x: str
+    y: str
+
+
+def labels(axes: Axes) -> Labels:
+    """The words around a chart, each on one line."""
+    title, x, y = (" ".join(text.split()) for text in (axes.title, axes.x_label, axes.y_label))
+    x = f"← {x}, falling" if axes.x_falls and x else x
+    return Labels(title, x, "" if y.casefold() == title.casefold() else y)
+
+
 def top_line(axes: Axes, columns: int) -> TopLine:
     """The upper border of a chart with so many columns: the label of y at its left, the title at its right.
 
     A label that is the title is not repeated. Where both do not fit, the title is cut, or left out if less
     than half of it fits: headline and row of pictures say it too, and nothing else says the unit of y.
     """
-    title, y_label = (" ".join(text.split()) for text in (axes.title, axes.y_label))
-    if y_label.casefold() == title.casefold():
-        y_label = ""
+    title, _, y_label = labels(axes)
     room = columns - _ENDS
     y_label = elided(y_label, room)
     room -= cell_len(y_label) + (_APART + 1 if y_label else 0)
@@ -62,8 +75,7 @@ def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], left: int, columns: 
     width = left + columns + 1
     starts = [min(max(left + place - (len(label) - 1) // 2, 0), width - len(label)) for place, label in ticks]
     ends = [start + len(label) for start, (_, label) in zip(starts, ticks, strict=True)]
-    name = " ".join(axes.x_label.split())
-    name = f"← {name}, falling" if axes.x_falls and name else name
+    name = labels(axes).x
     begin, end = (ends[-1] + _APART if ticks else 0), width
     if len(ticks) > 1 and end - begin < cell_len(name):
         begin, end = ends[0] + _APART, starts[-1] - _APART

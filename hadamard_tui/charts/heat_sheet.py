@@ -205,7 +205,7 @@ def _write(cells: Inked, row: int, column: int, text: str, ink: int) -> None:
 
 def upright(scale: ValueScale, rows: int, plain: bool) -> Inked:
     """A bar of so many rows, the most at the top, with its numbers at the right; as wide as these need."""
-    marked = _ticks(scale, rows)
+    marked = bar_ticks(scale, rows)
     bar = Inked.blank(rows, 1 + _THICK + 1 + max((cell_len(label) for _, label in marked), default=0))
     colours = slice(1, 1 + _THICK)
     if plain:
@@ -247,5 +247,6 @@ def in_words(scale: ValueScale, label: str) -> str:
     return f"digits 0 to 9: {what}from {low} to {high}, {'logarithmic' if scale.log else 'linear'}"
 
 
-def _ticks(scale: ValueScale, rows: int) -> tuple[Tick, ...]:
+def bar_ticks(scale: ValueScale, rows: int) -> tuple[Tick, ...]:
+    """The numbers at the bar of colours of a map with so many rows."""
     return ticks(scale.limits, scale.log, min(_MOST_TICKS, max(2, rows // _ROWS_PER_TICK)))

@@ -119,16 +119,28 @@ def legend(
         left_out: positions of series that are not named.
         y_log: whether equal is what differs by no factor.
     """
+    entries = legend_entries(series, groups, named, marks, left_out, y_log)
+    if lines <= 0 or width <= 0 or not (entries or note):
+        return ()
+    return wrapped(entries, width, lines, max(lines, most or 0), note)
+
+
+def legend_entries(
+    series: Sequence[Series],
+    groups: Sequence[tuple[int, ...]],
+    named: Collection[int] = (),
+    marks: Sequence[str | None] = (),
+    left_out: Collection[int] = (),
+    y_log: bool = False,
+) -> tuple[Entry, ...]:
+    """The entries in their order, those with a mark first; the arguments are those of `legend`."""
     marks = marks or [one.mark for one in series]
     grouped = {index for group in groups for index in group}
     alone = [(at,) for at, one in enumerate(series) if one.name and at not in grouped and at not in left_out]
     every = sorted([*groups, *alone], key=lambda group: (not series[group[0]].mark, group[0]))
-    entries = tuple(
+    return tuple(
         Entry(_parts(series, group, marks, y_log), len(group) == 1 and group[0] in named) for group in every
     )
-    if lines <= 0 or width <= 0 or not (entries or note):
-        return ()
-    return wrapped(entries, width, lines, max(lines, most or 0), note)
 
 
 def _relation(series: Sequence[Series], lead: int, index: int, y_log: bool) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hadamard_tui.charts.code_points import write
 from hadamard_tui.charts.coincidence import alike, coincident, repeated
-from hadamard_tui.charts.curve_marks import curve_marks, edge_marks, zeros
+from hadamard_tui.charts.curve_marks import MarkAt, curve_marks, edge_marks, zeros
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.line_names import NameAt, line_names
@@ -38,7 +38,9 @@ class Raster(msgspec.Struct, frozen=True):
     faint: np.ndarray  # bool, whether the cell shows only a band or a faint series
     remark: str  # what is left out, in words
     groups: Sequence[tuple[int, ...]]  # series that run along each other and are close
+    shared: Sequence[tuple[int, ...]]  # series that are drawn as one line, by turns
     names: tuple[NameAt, ...]  # of series that have theirs near their ends
+    marks: tuple[MarkAt, ...]  # the letters of series
     left_out: frozenset[int]  # lines of which nothing is there
 
     @property
@@ -81,11 +83,11 @@ def paint(
         if line_owner[row, column] < 0:
             glyphs[row, column], colours[row, column] = ZERO, index
             line_owner[row, column] = index
-    letters = curve_marks(series, axes, lines, groups, (rows, columns), DOTS_ACROSS, DOTS_DOWN)
-    for index, row, column in letters:
+    marks = curve_marks(series, axes, lines, groups, (rows, columns), DOTS_ACROSS, DOTS_DOWN)
+    for index, row, column in marks:
         glyphs[row, column], colours[row, column] = ord(series[index].mark or " "), index
         line_owner[row, column] = index
-    for index, row, column, text in edge_marks(series, axes, (rows, columns), letters):
+    for index, row, column, text in edge_marks(series, axes, (rows, columns), marks):
         if (span := write(glyphs, row, column, text)) is not None:
             colours[row, span] = line_owner[row, span] = index
     close = alike(series, axes, groups)
@@ -107,7 +109,9 @@ def paint(
         faint,
         remark(series, axes, hidden),
         close,
+        groups,
         tuple(names),
+        tuple(marks),
         left_out(series, lines.shown),
     )
 

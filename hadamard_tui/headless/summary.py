@@ -24,13 +24,21 @@ if TYPE_CHECKING:
     from hadamard_tui.headless.outcome import Done
 
 
-def show(done: Done, console: Console, changed: bool, bounds: bool = False, notes: bool = False) -> None:
+def show(
+    done: Done,
+    console: Console,
+    changed: bool,
+    bounds: bool = False,
+    notes: bool = False,
+    onward: Sequence[str] = (),
+) -> None:
     """Print a finished run.
 
     Args:
         changed: whether --set changed the preset for which the claims were written.
         bounds: whether to say of every line of theory whom it binds and why, or why it does not hold here.
         notes: whether to say how it was computed.
+        onward: sentences about where to go from here.
     """
     experiment, trace = done.experiment, done.trace
     where, run = checkpoints(trace), losses.views(experiment, trace)
@@ -49,6 +57,7 @@ def show(done: Done, console: Console, changed: bool, bounds: bool = False, note
         *_about_claims(done.outcomes, changed),
         *(_lines(trace.theorems) if bounds else ()),
         *(losses.notes(trace) if notes else ()),
+        *([Text("\n" + "\n".join(onward))] if onward else []),
         *_more(bounds, notes),
     ):
         console.print(part)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from textual.binding import Binding
 
-from hadamard_tui.panels import ABOUT, DIGITS
+from hadamard_tui.panels import ABOUT, DIGITS, WORDS
 
 
 class Action(msgspec.Struct, frozen=True):
@@ -13,7 +13,6 @@ class Action(msgspec.Struct, frozen=True):
 
     Args:
         group: under which heading the help page has it.
-        footer: its rank in the footer, which shows as many as fit; 0 for actions that are not shown there.
     """
 
     name: str
@@ -21,13 +20,12 @@ class Action(msgspec.Struct, frozen=True):
     label: str
     help: str
     group: str
-    footer: int = 0
     key_display: str | None = None
 
     def binding(self) -> Binding:
         """The action as Textual wants it."""
         return Binding(
-            self.keys, self.name, self.label, show=self.footer > 0, key_display=self.key_display, id=self.id
+            self.keys, self.name, self.label, show=self.id in FOOTER, key_display=self.key_display, id=self.id
         )
 
     @property
@@ -76,6 +74,21 @@ TALK, WAY = "Give a talk (hadamard-tui demo)", "Find your way"
 GROUPS = (RUN, LOOK, COMPARE, CHANGE, KEEP, TALK, WAY)
 """What a person wants to do, in the order of the help page."""
 
+FOOTER = (
+    "next_stop", "previous_stop", "leave", "run", "pause", "halt", "step", "next_learner", "predict", "pin",
+    "export", "next_picture", "full", "presets", "setup", "recipe", "view", "back", "jump", "zoom", "runs",
+    "command_palette", "help", "quit",
+)  # fmt: skip
+"""The actions of the footer, by id, from left to right."""
+
+ALWAYS = "next_stop", "previous_stop", "leave", "help", "quit", "run"
+IN_A_RUN = (*ALWAYS, "pause", "halt", "step", "next_learner", "full", "presets", "setup", "view", "jump")
+AT_REST = (
+    *ALWAYS, "presets", "next_learner", "predict", "pin", "export", "setup", "full", "command_palette",
+    "pause", "recipe", "next_picture", "view", "back", "jump", "runs", "zoom", "step", "halt",
+)  # fmt: skip
+"""The actions that the footer has room for first, while a run goes on and at any other time."""
+
 ACTIONS = (
     Action(
         "app.presets",
@@ -83,28 +96,26 @@ ACTIONS = (
         "Presets",
         "List the presets by subject, with what they look like; what is typed filters",
         RUN,
-        8,
     ),
-    Action("run", "r", "Run", "Run the set-up from the start; restarts a run that is under way", RUN, 6),
+    Action("run", "r", "Run", "Run the set-up from the start; restarts a run that is under way", RUN),
     Action(
         "pause",
         "space",
         "Pause",
         "Pause or resume the run; starts one if there is none, replays one that has ended",
         RUN,
-        7,
         key_display="space",
     ),
     Action(
         "predict",
         "g",
-        "Predict, then run",
+        "Predict",
         "Guess for each learner when it is below a tenth; arrows move the mark, enter takes it, then it runs",
         RUN,
     ),
-    Action("step", "n", "Step", "Pause the run and show one more evaluation point", RUN, 14),
-    Action("halt", "h", "Halt", "End the run and keep the curves as far as they are shown", RUN, 15),
-    Action("reset", "R", "Reset", "Clear the run; the set-up stays", RUN, 18),
+    Action("step", "n", "Step", "Pause the run and show one more evaluation point", RUN),
+    Action("halt", "h", "Halt", "End the run and keep the curves as far as they are shown", RUN),
+    Action("reset", "R", "Reset", "Clear the run; the set-up stays", RUN),
     Action("faster", "plus,equals_sign", "Faster", "Double the playback rate", RUN),
     Action("slower", "minus", "Slower", "Halve the playback rate", RUN),
     Action("unlimited", "f", "As fast as it can", "Show at once what is computed, or go back", RUN),
@@ -114,7 +125,6 @@ ACTIONS = (
         "Look back",
         "Put the playhead one evaluation point back, or one place of a picture",
         LOOK,
-        11,
         key_display="←→",
     ),
     Action(
@@ -140,9 +150,9 @@ ACTIONS = (
     ),
     Action("first", "home,circumflex_accent", "To the start", "Put the playhead to the start", LOOK),
     Action("latest", "end,dollar_sign", "To the end", "Let the playhead go on with the run", LOOK),
-    Action("x_log", "x", "Logarithmic x", "Logarithmic x-axis, or linear", LOOK, 19),
-    Action("y_log", "y", "Logarithmic y", "Logarithmic y-axis, or linear", LOOK, 20),
-    Action("zoom", "z", "Zoom", "Zoom into the x-axis around the playhead", LOOK, 16),
+    Action("x_log", "x", "Logarithmic x", "Logarithmic x-axis, or linear", LOOK),
+    Action("y_log", "y", "Logarithmic y", "Logarithmic y-axis, or linear", LOOK),
+    Action("zoom", "z", "Zoom", "Zoom into the x-axis around the playhead", LOOK),
     Action("unzoom", "Z", "Zoom out", "Zoom out of the x-axis, in the end to all of it", LOOK),
     Action("smooth", "m", "Smooth", "Running means instead of curves, which stay faint", LOOK),
     Action("band", "b", "Bands", "Show or hide the bands of ± one standard error over replicas", LOOK),
@@ -150,11 +160,12 @@ ACTIONS = (
     Action(
         "next_picture", "i", "Picture", "Next picture: the run as it goes on, and those of its results", LOOK
     ),
-    Action("view", "v", "Panel", "Next panel below the chart", LOOK, 10),
+    Action("full", "F", "Full", "Show the chart alone, or the open panel; again or esc goes back", LOOK),
+    Action("view", "v", "Panel", "Next panel below the chart", LOOK),
     Action("previous_view", "V", "Panel before", "The panel before, below the chart", LOOK),
     *(
-        Action(f"panel({number})", str(number % 10), f"Panel: {name}", f"{name}: {about}", LOOK)
-        for number, (name, about) in enumerate(list(ABOUT.items())[: DIGITS + 1], start=1)
+        Action(f"panel({number})", str(number % 10), f"Tab: {WORDS[name]}", f"{WORDS[name]}: {about}", LOOK)
+        for number, (name, about) in enumerate(list(ABOUT.items())[:DIGITS], start=1)
     ),
     Action(
         "next_learner",
@@ -187,7 +198,6 @@ ACTIONS = (
         "Compare",
         "Pin this run, so that later ones are drawn over it; in the list of runs: pin or unpin the selected",
         COMPARE,
-        12,
     ),
     Action(
         "difference",
@@ -196,7 +206,7 @@ ACTIONS = (
         "Draw curves less those of the run pinned last, or as they are",
         COMPARE,
     ),
-    Action("runs", "l", "Runs", "Go to the list of all runs that have ended, and leave it", COMPARE, 17),
+    Action("runs", "l", "Runs", "Go to the list of all runs that have ended, and leave it", COMPARE),
     Action("another_seed", "A", "Another seed", "Run the set-up again with the seeds that follow", COMPARE),
     Action("rename_run", "N", "Rename run", "Give the run selected in the list another name", COMPARE),
     Action("delete_run", "D", "Delete run", "Drop the run that is selected in the list", COMPARE),
@@ -206,7 +216,6 @@ ACTIONS = (
         "Next",
         "On a tour: the next preset; page down, too",
         TALK,
-        1,
     ),
     Action(
         "app.previous_stop",
@@ -214,7 +223,6 @@ ACTIONS = (
         "Back",
         "On a tour: the previous preset; page up, too",
         TALK,
-        2,
     ),
     Action(
         "app.back_to_stop",
@@ -257,7 +265,14 @@ ACTIONS = (
     ),
     Action("undo", "u", "Undo", "Take the last change of the set-up back", CHANGE),
     Action("redo", "ctrl+r", "Redo", "Make a change of the set-up again that was taken back", CHANGE),
-    Action("setup", "s", "Set-up", "Show or hide the panels on which an experiment is set up", CHANGE, 9),
+    Action(
+        "recipe",
+        "k",
+        "Choose",
+        "Go to the first row, where arrows move along preset, matrix, learner, architecture and protocol",
+        CHANGE,
+    ),
+    Action("setup", "s", "Set-up", "Show or hide the panels on which an experiment is set up", CHANGE),
     Action(
         "app.focus_next",
         "tab",
@@ -296,7 +311,6 @@ ACTIONS = (
         "Jump",
         "Put a key on every field, tab and panel in sight, which goes there; ctrl+g works in a field",
         WAY,
-        13,
     ),
     Action(
         "leave",
@@ -304,17 +318,15 @@ ACTIONS = (
         "Leave",
         "Leave the field, or close what lies over the chart",
         WAY,
-        3,
         key_display="esc",
     ),
-    Action("help", "question_mark", "Help", "Show this page", WAY, 4, key_display="?"),
-    Action("app.command_palette", "colon,ctrl+p", "Commands", "Search all of these by name", WAY),
+    Action("help", "question_mark", "Help", "Show this page", WAY, key_display="?"),
+    Action("app.command_palette", "colon,ctrl+p", "Search", "Search all of these by name", WAY),
     Action(
         "quit",
         "q,ctrl+q,ctrl+c",
         "Quit",
         "End the program; a run under way is stopped",
         WAY,
-        5,
     ),
 )

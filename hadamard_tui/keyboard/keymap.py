@@ -40,7 +40,7 @@ def key(id: str) -> str:
 def panel_key(panel: str) -> str:
     """The key of a panel; of one without a key that of the next panel, which comes to it in the end."""
     number = list(ABOUT).index(panel) + 1
-    return key(f"panel-{number}" if number <= DIGITS + 1 else "view")
+    return key(f"panel-{number}" if number <= DIGITS else "view")
 
 
 def action_of(key: str) -> Action | None:

@@ -18,15 +18,20 @@ def _found() -> tuple[Panel, ...]:
 
 PANELS = _found()
 
-TABLE = "table"
-"""In the place of a panel: none, so that the table of learners and the chart have the room."""
+TABLE = "learners"
+"""The tab of the table of learners, which is no panel: it leaves the chart as much room as there is."""
 
-DIGITS = 9
-"""So many panels have a digit as their key; 0 is that of the table."""
+DIGITS = 10
+"""So many tabs have a digit as their key."""
 
 ABOUT = {
-    **{panel.name: panel.about for panel in PANELS[:DIGITS]},
-    TABLE: "no panel, only the table of learners",
-    **{panel.name: panel.about for panel in PANELS[DIGITS:]},
+    TABLE: "the table of learners: loss, bound and ratio at the playhead",
+    **{panel.name: panel.about for panel in PANELS},
 }
-"""What can be chosen below the chart, by name."""
+"""The tabs below the chart: what each shows, by name."""
+
+WORDS = {TABLE: TABLE, **{panel.name: panel.word or panel.name for panel in PANELS}}
+"""The word on each tab."""
+
+FORMER = {"table": TABLE, "theory": "why", "verdict": "invariance"}
+"""Names that tabs once had."""

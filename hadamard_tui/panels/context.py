@@ -49,6 +49,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         predictions: claims and guesses, and how they came out.
         retraining: workers that train the learners again for panels.
         where: which point of the axes it is, in words; nothing where there are no axes.
+        onward: sentences about where to go from this preset.
     """
 
     experiment: Experiment
@@ -61,6 +62,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     retraining: Retraining = msgspec.field(default_factory=Retraining)
     where: str = ""
     views: Viewed = msgspec.field(default_factory=Viewed)
+    onward: Sequence[str] = ()
 
     def look(self, measure: str, title: str = "") -> Look:
         """A measure of all learners that have it, along the run and as far as it is shown."""

@@ -54,6 +54,6 @@ PANEL = Panel(
     "gap",
     "how far every learner is above or below its bound: loss − bound",
     show,
-    place=40,
+    place=80,
     lacks=lacks,
 )

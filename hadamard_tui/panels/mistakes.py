@@ -32,4 +32,4 @@ def show(context: PanelContext) -> Plot | Text:
     return plot(context, title, Error.label, series, smoothed=smoothing(context.loss))
 
 
-PANEL = Panel("error", "0/1 error: the share of rows that are mistaken", show, place=50, lacks=lacks)
+PANEL = Panel("error", "0/1 error: the share of rows that are mistaken", show, place=90, lacks=lacks)

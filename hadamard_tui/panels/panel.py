@@ -48,6 +48,11 @@ def lacks_nothing(experiment: Experiment) -> Lack | None:
     return None
 
 
+def nothing_to_count(context: PanelContext) -> str:
+    """The tally of panels that count nothing."""
+    return ""
+
+
 class Panel(NamedTuple):
     """A panel below the chart of losses.
 
@@ -56,6 +61,8 @@ class Panel(NamedTuple):
         about: what it shows, in half a sentence; all there is to say before a run.
         show: a chart, a heat map or nets; or words, where these are shown or say why nothing is.
         place: panels stand in the order of these numbers; the first nine have a digit as their key.
+        word: what stands on its tab; the name by default.
+        tally: what stands behind the word once a run has ended, as how many claims hold.
         lacks: why it does not apply to an experiment, whoever is selected; None where it does. Its name is
             dimmed then, and `show` is not called.
         looks_inside: whether it shows what the learners are made of, for which they train once more.
@@ -66,7 +73,9 @@ class Panel(NamedTuple):
     name: str
     about: str
     show: Callable[[PanelContext], Plot | HeatMap | Nets | Text]
-    place: int = 100
+    place: int = 200
+    word: str = ""
+    tally: Callable[[PanelContext], str] = nothing_to_count
     lacks: Callable[[Experiment], Lack | None] = lacks_nothing
     looks_inside: bool = False
     experimental: bool = False

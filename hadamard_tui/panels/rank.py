@@ -38,6 +38,6 @@ PANEL = Panel(
     "rank",
     "the rank of every learner's weights across targets, and the most that it can be",
     show,
-    place=30,
+    place=70,
     lacks=partial(lacks, measure="rank"),
 )

@@ -104,6 +104,6 @@ PANEL = Panel(
     "svd",
     "the singular values of the selected learner's weights across targets",
     show,
-    place=20,
+    place=60,
     lacks=lacks,
 )

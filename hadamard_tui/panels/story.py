@@ -1,8 +1,7 @@
-"""What am I seeing? The story of a set-up, the theorem that applies, and the claims with their outcomes."""
+"""What am I seeing? The story of a set-up, and the theorem that applies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -13,29 +12,20 @@ from hadamard_tui.panels.panel import Panel
 from hadamard_tui.running.costs import costs
 
 if TYPE_CHECKING:
-    from engine.claims import Outcome
     from engine.spec.experiment import Experiment
-    from hadamard_tui.editing.fitting_claims import LeftOut
     from hadamard_tui.panels.context import PanelContext
-
-SIGNS = {True: "✓", False: "✗", None: "–"}
-STYLES = {True: "bold green", False: "bold red", None: "dim"}
-"""What stands before a claim, by its outcome."""
 
 
 def show(context: PanelContext) -> Text:
-    """Story, theorem and claims of a run, with the caption of its loss where it has no other pictures."""
+    """Story and next stop of a run, and the strongest theorem if all its pictures are about the loss."""
     of_loss = all(
         picture.measure == context.loss.view.picture.measure for picture in context.experiment.pictures
     )
-    captioned = not context.experiment.pictures and context.predictions.outcomes is not None
     return Text("\n").join(
         [
             story_text(context.experiment),
-            *([Text(f"{context.headline(context.loss)}\n")] if captioned else []),
             *([theorem(context)] if of_loss else []),
-            *claims(context.experiment, context.predictions.outcomes),
-            *left_out(context.predictions.left_out),
+            *([Text("\n" + "\n".join(context.onward))] if context.onward else []),
         ]
     )
 
@@ -71,24 +61,4 @@ def theorem(context: PanelContext) -> Text:
     return head(bound.statement).append(f"{says}{here}")
 
 
-def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]:
-    """One line per claim, with its outcome once the run has shown it."""
-    if not experiment.claims:
-        return [Text("No claims are made about this set-up.", style="dim")]
-    if outcomes is None:
-        return [Text.assemble(("· not measured yet  ", "dim"), claim.text) for claim in experiment.claims]
-    lines = []
-    for outcome in outcomes:
-        word = f"{SIGNS[outcome.holds]} {outcome.word}  ", STYLES[outcome.holds]
-        lines.append(Text.assemble(word, outcome.claim.text, (f"  ({outcome.detail})", "dim")))
-    return lines
-
-
-def left_out(claims: Sequence[LeftOut]) -> list[Text]:
-    """One line per claim of the set-up that does not fit it, and why."""
-    return [Text(f"– left out: {one.claim.get('text')}  ({one.why.what})", style="dim") for one in claims]
-
-
-PANEL = Panel(
-    "story", "what am I seeing? The story, the theorem that applies, and the claims", show, place=90
-)
+PANEL = Panel("story", "what am I seeing? The story, and the theorem that applies", show, place=50)

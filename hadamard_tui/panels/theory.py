@@ -72,4 +72,6 @@ def _grid_text(curve: Curve) -> Text:
     return text
 
 
-PANEL = Panel("theory", "for the selected learner: which bounds apply, which do not, and why", show, place=80)
+PANEL = Panel(
+    "why", "for the selected learner: which bounds apply, which do not, and why", show, place=20, word="why?"
+)

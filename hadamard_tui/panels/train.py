@@ -49,6 +49,6 @@ PANEL = Panel(
     "train",
     "the loss over the examples seen, and of the selected learner that over rows unseen",
     show,
-    place=60,
+    place=100,
     lacks=lacks,
 )

@@ -79,9 +79,9 @@ def _here(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
 
 
 PANEL = Panel(
-    "verdict",
+    "invariance",
     "is each learner rotation invariant, its predictions the same whatever rotation all instances undergo? "
     "Structure against measurement, and its bounds",
     show,
-    place=70,
+    place=30,
 )

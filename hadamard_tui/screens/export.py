@@ -99,7 +99,7 @@ class Export(Framed[None]):
             path = Path(name).expanduser()
         exporting.check_kind(path, "")
         shown = self._shown()
-        make = partial(exporting.content, path, shown, "")
+        make = partial(exporting.content, path, shown, "", partial(self._progressed, name))
         saved = (
             partial(self._saved, path, shown.set_up)
             if path.suffix.lower() == PRESET and self._saved
@@ -123,14 +123,24 @@ class Export(Framed[None]):
             app.call_later(app.deliver_binary, file, save_filename=name)
             return _with_note(f"The browser downloads {name}", Path(name), shown)
 
-        make = partial(exporting.download, name, shown)
+        make = partial(exporting.download, name, shown, partial(self._progressed, name))
         self._await(name, self._files.write(name, make, deliver))
 
     def _await(self, name: str, result: Future[str], done: Callable[[], None] | None = None) -> None:
         self._writing = True
-        self._say("doing", f"writing {escaped(name)} …\nit goes on if {key('close')} closes this page")
+        self._doing(name, "…")
         self._say("wrong", "")
         result.add_done_callback(partial(self.app.call_later, self._written, done))
+
+    def _progressed(self, name: str, share: float) -> None:
+        """Say how much of a file is made; called in another thread."""
+        self.app.call_later(self._doing, name, f"{100 * share:.0f} %")
+
+    def _doing(self, name: str, progress: str) -> None:
+        if self._writing and self.is_attached:
+            self._say(
+                "doing", f"writing {escaped(name)} {progress}\nit goes on if {key('close')} closes this page"
+            )
 
     def _written(self, then: Callable[[], None] | None, result: Future[str]) -> None:
         """Close the page and notify of what was done; show on the page what is wrong, unless it is closed."""

@@ -86,7 +86,7 @@ class Guide:
 
     async def _put_up(self, editable: EditableExperiment, run: bool) -> None:
         self._ended = None
-        self._laboratory.query_one(Stage).suggest(self.tour.stop.panel or TABLE)
+        self._laboratory.query_one(Stage).choose(self.tour.stop.panel or TABLE)
         self._shown = copy.deepcopy(editable.raw)
         await self._laboratory.present(editable, run)
 

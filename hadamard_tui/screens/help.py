@@ -63,13 +63,15 @@ def questions() -> tuple[tuple[str, str], ...]:
         ),
         (
             "Why does one learner follow the line while another falls below it?",
-            f"`{key('next_learner')}` selects one. `{panel_key('theory')}` says which theorem binds it, "
-            f"or why none does, `{panel_key('verdict')}` measures whether its predictions change when the "
+            f"`{key('next_learner')}` selects one. `{panel_key('why')}` says which theorem binds it, "
+            f"or why none does, `{panel_key('invariance')}` measures whether its predictions change when the "
             f"features are rotated, and `{panel_key('story')}` tells what the preset is about.",
         ),
         (
             "What else can I look at?",
-            f"`{key('presets')}` lists the presets by subject, each with its chart. "
+            f"`{key('recipe')}` goes along the first row, which says what runs; enter exchanges it there. "
+            f"`{key('full')}` shows the chart alone. `{key('presets')}` lists the presets by subject, "
+            f"each with its chart. "
             f"`{key('command_palette')}` searches presets, parts, theorems and commands.",
         ),
         (

@@ -54,11 +54,11 @@ def spots(laboratory: Screen[None]) -> dict[str, Spot]:
         if label is not None and (key := OWN.get(widget.id or "") or next(others, None)):
             found[key] = Spot(widget, label)
     tabs = laboratory.query_one(Tabs)
-    for number, column in tabs.starts.items():
-        digit = Region(tabs.region.x + column, tabs.region.y, 1, 1)
-        key = str(number % 10) if number <= DIGITS + 1 else next(others, None)
+    for tab in tabs.in_sight:
+        digit = Region(tabs.region.x + tab.column, tabs.region.y, 1, 1)
+        key = str(tab.number % 10) if tab.number <= DIGITS else next(others, None)
         if key is not None and _seen(laboratory, tabs, digit):
-            found[key] = Spot(number, digit)
+            found[key] = Spot(tab.number, digit)
     return found
 
 

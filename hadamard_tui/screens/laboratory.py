@@ -20,7 +20,7 @@ from textual.widgets import DataTable, Static
 from engine.spec.presets import name_of
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.panels import ABOUT, verdict
+from hadamard_tui.panels import ABOUT, TABLE, verdict
 from hadamard_tui.panels.context import PanelContext, PanelPredictions
 from hadamard_tui.panels.weights import target_feature
 from hadamard_tui.running.playback import Pace
@@ -34,15 +34,18 @@ from hadamard_tui.terminal.alarm import after
 from hadamard_tui.terminal.fps import Frames
 from hadamard_tui.terminal.terminal_io import FrameRate, line_of
 from hadamard_tui.terminal.textual_internals import RestingScreen
+from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.data_line import DataLine
 from hadamard_tui.widgets.entry import NumberEntry
 from hadamard_tui.widgets.keys import Keys
+from hadamard_tui.widgets.progress import Progress, keys_to_run
 from hadamard_tui.widgets.scoreboard import Scoreboard
+from hadamard_tui.widgets.selection_bar import SelectionBar
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import Side, Story
-from hadamard_tui.widgets.stage import TALL, Stage
-from hadamard_tui.widgets.status import Status, keys_to_run
+from hadamard_tui.widgets.stage import Stage
+from hadamard_tui.widgets.status import Status
 
 if TYPE_CHECKING:
     from hadamard_tui.editing.editable_experiment import EditableExperiment
@@ -66,8 +69,18 @@ LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 PATIENCE = 0.2
 """Seconds without a frame at most where a run follows a stepped number."""
 
-DOCKED, HUGE = 110, 180
+DOCKED, HUGE = 140, 180
 """From so many columns on, the set-up is docked, and story and runs stand beside the stage."""
+
+TALL = 30
+"""From so many rows on, the table of learners may have more than six rows."""
+
+
+ENDED = ("finished", "stopped", "failed")
+"""The states of a run of which nothing more comes."""
+
+FULL = "-full"
+"""The class of the screen while the chart or the open panel is shown alone."""
 
 
 class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
@@ -108,6 +121,8 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
 
     def compose(self) -> ComposeResult:
         self._fit(self.app.size)
+        yield SelectionBar(id="selection")
+        yield Caption(id="caption")
         with Horizontal(id="body"):
             yield SetupPane(self._editable, id="setup")
             yield Stage(id="stage", ascii_only=self._ascii_only)
@@ -168,6 +183,15 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         elif self._drawer_open:
             self.action_setup()
 
+    def action_recipe(self) -> None:
+        """Give the selection bar the keys."""
+        self.query_one(SelectionBar).enter()
+
+    def action_full(self) -> None:
+        """Show the open panel alone, or the chart where the learners are open; or all again."""
+        self.toggle_class(FULL)
+        self.refresh_bindings()
+
     def action_larger(self) -> None:
         self._step(up=True)
 
@@ -195,6 +219,8 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             self._stop_guessing()
         elif self.focused is not None:
             self.set_focus(None)
+        elif self.has_class(FULL):
+            self.action_full()
         elif self._drawer_open:
             self.action_setup()
 
@@ -229,7 +255,8 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         """Leaving is offered only where there is something to leave."""
         if action == "leave":
             guessing = self.guesses is not None
-            return guessing or self.focused is not None or self._drawer_open or self._runs_drawer_open
+            opened = self._drawer_open or self._runs_drawer_open or self.has_class(FULL)
+            return guessing or self.focused is not None or opened
         return True
 
     @property
@@ -239,7 +266,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
     def view(self) -> KeptView:
         """How the person looks at runs now, to look at them alike the next time."""
         return KeptView(
-            panel=self.query_one(Stage).chosen,
+            panel=None if (chosen := self.query_one(Stage).chosen) == TABLE else chosen,
             setup_hidden=self.has_class("-setup-hidden"),
             learner=self._selected,
             pace=self._pace.factor,
@@ -318,7 +345,10 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
                 self.query_one("#loss", ChartView).hint = waiting_words(session)
         look, learner = self.look, self._editable.learners[self._selected]["name"]
         facts = session, self._editable, self._pace, self._frames.rate, look, learner
-        self.query_one(Status).show(*facts, in_field=self.query_one(SetupPane).has_focus_within)
+        self.query_one(Progress).show(*facts, in_field=self.query_one(SetupPane).has_focus_within)
+        self.query_one(SelectionBar).show(self._editable, self._selected)
+        self.query_one(Status).show(self._editable)
+        self.query_one(Keys).in_a_run = session is not None and session.state not in ENDED
         described = self._editable if session is None else session
         self.query_one(DataLine).show(described.experiment.problem)
         for watch in self.watchers:
@@ -355,6 +385,8 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         session = self.session
         if session is None or (trace := session.trace) is None:
             return None
+        from hadamard_tui.tours.onward import onward
+
         outcomes = session.outcomes if session.over else None
         predictions = PanelPredictions(session.sweep.experiment, outcomes, session.left_out, session.guesses)
         return PanelContext(
@@ -368,6 +400,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             session.retraining,
             session.point.label,
             session.views,
+            onward(session.preset),
         )
 
     def show_set_up(self) -> None:
@@ -400,6 +433,17 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         names = [learner["name"] for learner in self._editable.learners]
         if 0 <= event.cursor_row < len(rows) and rows[event.cursor_row] in names:
             self._pick(names.index(rows[event.cursor_row]))
+
+    @on(SelectionBar.Chosen)
+    async def _part_chosen(self, event: SelectionBar.Chosen) -> None:
+        await self.query_one(SetupPane).choose_kind(event.place, event.kind)
+
+    @on(SelectionBar.LearnerChosen)
+    async def _learner_chosen_in_bar(self, event: SelectionBar.LearnerChosen) -> None:
+        if event.number is None:
+            await self.query_one(SetupPane).add()
+        else:
+            self._pick(event.number)
 
     @on(SetupPane.Changed)
     def _setup_changed(self) -> None:

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec.structs import replace
 
+from hadamard_tui.charts.chart_sheet import ChartSheet, compose
+from hadamard_tui.charts.code_points import runs, write
 from hadamard_tui.charts.colour import triplet
-from hadamard_tui.charts.layers import drawable
-from hadamard_tui.charts.printed import printed
-from hadamard_tui.sharing import figure
+from hadamard_tui.charts.contrast import faded, legible
+from hadamard_tui.looks import palette
+from hadamard_tui.sharing.png import png
+from hadamard_tui.sharing.svg import chart
 from hadamard_tui.sharing.svg_page import GROUND, INK
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, Series
 
-FRAMES, PER_SECOND, HELD = 40, 10, 15
-"""Pictures while curves grow, how many a second, and for how many the last stays before it begins anew."""
+FRAMES, PER_SECOND = 40, 10
+"""Pictures while curves grow, and how many a second."""
 
-DOTS_PER_INCH = 110
+HELD = 3.0
+"""Seconds for which the last picture stays, with the caption, before it begins anew."""
+
+GIF_PIXELS = 1.0
+"""Pixels of a GIF for each of its page."""
 
 ROUNDING = 1e-12
 
@@ -33,6 +39,33 @@ COLUMNS, ROWS = 100, 30
 
 CLEAR, HOME, HIDE, SHOW = "\x1b[2J", "\x1b[H", "\x1b[?25l", "\x1b[?25h"
 PLAIN, TO_THE_END = "\x1b[0m", "\x1b[K"
+
+
+def gif(
+    series: Sequence[Series],
+    axes: Axes,
+    caption: str = "",
+    progress: Callable[[float], None] = lambda share: None,
+) -> bytes:
+    """The chart as a moving picture; its last one stays, and has the caption.
+
+    Args:
+        progress: called with the share of the pictures that are drawn.
+    """
+    from PIL import Image
+
+    page, pictures = chart(series, axes, caption, growing=True), []
+    for number in range(FRAMES):
+        page.grow(number / (FRAMES - 1))
+        with Image.open(io.BytesIO(png(page, GIF_PIXELS))) as picture:
+            pictures.append(picture.convert("RGB"))
+        progress((number + 1) / FRAMES)
+    colours = pictures[-1].quantize(255, Image.Quantize.MAXCOVERAGE)
+    first, *others = (picture.quantize(palette=colours, dither=Image.Dither.NONE) for picture in pictures)
+    durations = [1000 // PER_SECOND] * len(others) + [round(1000 * HELD)]
+    file = io.BytesIO()
+    first.save(file, "GIF", save_all=True, append_images=others, duration=durations, loop=0)
+    return file.getvalue()
 
 
 def growing(series: Sequence[Series], axes: Axes, count: int) -> Iterator[list[Series]]:
@@ -56,29 +89,19 @@ def _until(one: Series, end: float) -> Series:
     return replace(one, x=one.x[there], y=one.y[there])
 
 
-def gif(series: Sequence[Series], axes: Axes, caption: str = "") -> bytes:
-    """The chart as a moving picture, by the writer of matplotlib."""
-    frames = list(growing(series, axes, FRAMES))
-    with figure.settings(figure.text_of_chart(series, axes, caption)), TemporaryDirectory() as folder:
-        from matplotlib.animation import PillowWriter  # below the settings, which silence matplotlib
+def asciicast(
+    series: Sequence[Series],
+    axes: Axes,
+    caption: str = "",
+    progress: Callable[[float], None] = lambda share: None,
+) -> bytes:
+    """The chart of the app as a recording in asciicast v2, which asciinema plays. Source: docs.asciinema.org.
 
-        sheet, curves = figure.drawn(frames[-1], axes, caption)
-        file, writer = Path(folder) / "chart.gif", PillowWriter(fps=PER_SECOND)
-        with writer.saving(sheet, str(file), DOTS_PER_INCH):
-            sheet.draw_without_rendering()  # lays it out, once for all
-            sheet.set_layout_engine("none")
-            for frame in [*frames, *[frames[-1]] * HELD]:
-                for one, line in zip(frame, curves, strict=True):
-                    if line is not None and one.mark is not None:
-                        line.set_data(one.x, drawable(one.y, axes))
-                writer.grab_frame()
-        return file.read_bytes()
+    It is on its own ground: terminals that play it keep their colours, in which lines might be lost. The
+    caption stands below the last picture.
 
-
-def asciicast(series: Sequence[Series], axes: Axes, caption: str = "") -> bytes:
-    """The chart as a recording in asciicast v2, which asciinema plays. Source: docs.asciinema.org.
-
-    It is on its own ground: terminals that play it keep their colours, in which lines might be lost.
+    Args:
+        progress: called with the share of the pictures that are drawn.
     """
     words = wrap(caption, COLUMNS, break_on_hyphens=False)
     header: dict[str, Any] = {
@@ -90,12 +113,44 @@ def asciicast(series: Sequence[Series], axes: Axes, caption: str = "") -> bytes:
         "theme": {"fg": INK, "bg": GROUND, "palette": ":".join([INK, *[GROUND] * 7])},
     }
     lines = [json.dumps(header, ensure_ascii=False)]
-    for number, frame in enumerate(growing(series, axes, FRAMES)):
-        rows = [*printed(frame, axes, COLUMNS, ROWS, colour=True).split("\n"), *words]
+    frames = list(growing(series, axes, FRAMES))
+    for number, frame in enumerate(frames, start=1):
+        below = words if number == len(frames) else [""] * len(words)
+        with palette.on_paper():
+            rows = [*_rows(frame, compose(frame, axes, COLUMNS, ROWS)), *below]
         text = HOME + "\r\n".join(_on_ground(row) for row in rows) + PLAIN
-        lines.append(_event(number / PER_SECOND, f"{HIDE}{CLEAR}{text}" if number == 0 else text))
-    lines.append(_event((FRAMES + HELD) / PER_SECOND, SHOW))
+        lines.append(_event((number - 1) / PER_SECOND, f"{HIDE}{CLEAR}{text}" if number == 1 else text))
+        progress(number / len(frames))
+    lines.append(_event((FRAMES - 1) / PER_SECOND + HELD, SHOW))
     return ("\n".join(lines) + "\n").encode()
+
+
+def _rows(series: Sequence[Series], sheet: ChartSheet) -> Iterator[str]:
+    """The rows of a chart, with codes for the colours of its curves and of their names."""
+    surround, picture, names, legend_lines = sheet
+    glyphs = np.full((ROWS, COLUMNS), ord(" "), dtype=np.uint32)
+    inks = np.full(glyphs.shape, -1)
+    for row, line in enumerate(surround.lines):
+        write(glyphs, row, 0, line)
+    area = np.s_[
+        surround.top : surround.top + surround.rows, surround.left : surround.left + surround.columns
+    ]
+    glyphs[area] = picture.glyphs
+    inks[area] = np.where(picture.colours >= 0, 3 * picture.colours + picture.faint, -1)
+    for row, pieces in enumerate(names, start=ROWS - legend_lines):
+        for piece in pieces:
+            if (span := write(glyphs, row, piece.column, piece.text)) is not None and piece.index >= 0:
+                inks[row, span] = 3 * piece.index + 2
+    looks = (str, faded, legible)
+    for row_glyphs, row_inks in zip(glyphs, inks, strict=True):
+        yield "".join(
+            text if ink < 0 else _in_colour(text, looks[ink % 3](series[ink // 3].colour))
+            for text, ink in runs(row_glyphs, row_inks)
+        )
+
+
+def _in_colour(text: str, colour: str) -> str:
+    return f"\x1b[38;2;{';'.join(map(str, triplet(colour)))}m{text}{PLAIN}"
 
 
 def _on_ground(row: str) -> str:

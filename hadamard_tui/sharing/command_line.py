@@ -14,7 +14,6 @@ from engine.core.parts import BadInput
 from engine.spec import presets
 from hadamard_tui import NAME
 from hadamard_tui.editing.inline_toml import inline
-from hadamard_tui.panels import PANELS
 from hadamard_tui.state.state_file import KeptView
 
 if TYPE_CHECKING:
@@ -40,8 +39,7 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
 
 def views(view: KeptView) -> list[str]:
     """What a view has other than at the first start, but for its theme, for --view."""
-    first = KeptView(panel=PANELS[0].name)
-    old, new = msgspec.to_builtins(first), msgspec.to_builtins(view)
+    old, new = msgspec.to_builtins(KeptView()), msgspec.to_builtins(view)
     return [change for part in new if part != "theme" for change in _changes(part, old[part], new[part])]
 
 

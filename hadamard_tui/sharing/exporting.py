@@ -29,10 +29,11 @@ from hadamard_tui.looks import palette
 from hadamard_tui.running.headline import headline_of_look
 from hadamard_tui.sharing import tables
 from hadamard_tui.sharing.animation import asciicast, gif
-from hadamard_tui.sharing.figure import figure, heat_map_figure, text_of_chart, text_of_heat_map
 from hadamard_tui.sharing.fonts import boxes
-from hadamard_tui.sharing.svg import svg
-from hadamard_tui.sharing.svg_heat_map import heat_map_svg
+from hadamard_tui.sharing.pdf import pdf
+from hadamard_tui.sharing.png import png
+from hadamard_tui.sharing.svg import chart
+from hadamard_tui.sharing.svg_heat_map import heat_map_page
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
     from hadamard_tui.charts.heat_map import HeatMap
     from hadamard_tui.charts.series import Axes, Series
+    from hadamard_tui.sharing.svg_page import Page
 
 EMPTY: tuple[Any, ...] = (None, "", {})
 """What need not be said: it is the default wherever it is allowed."""
@@ -131,11 +133,15 @@ def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
     return replace(shown, series=drawing.series, axes=drawing.axes)
 
 
+Progress = Callable[[float], None]
+"""Is called with the share of a file that is made, from 0 to 1."""
+
+
 class Kind(NamedTuple):
     """A kind of file: what is in it, how it is made, and the library without which it cannot be."""
 
     about: str
-    make: Callable[[Shown], bytes]
+    make: Callable[[Shown, Progress], bytes]
     library: str | None = None
 
     @property
@@ -151,21 +157,29 @@ class Kind(NamedTuple):
 
 
 KINDS: dict[str, Kind] = {
-    ".svg": Kind("the chart with its caption, for a paper or the web", lambda shown: _svg(shown)),
-    ".pdf": Kind("the same as a page", lambda shown: _figure(shown, "pdf"), "matplotlib"),
-    ".png": Kind("the same in pixels", lambda shown: _figure(shown, "png"), "matplotlib"),
-    ".gif": Kind("the chart as its curves grow", lambda shown: gif(*_growing(shown)), "matplotlib"),
+    ".svg": Kind(
+        "the chart with its caption, for a paper or the web", lambda shown, _: _page(shown).written()
+    ),
+    ".pdf": Kind("the same as a page", lambda shown, _: pdf(_page(shown)), "matplotlib"),
+    ".png": Kind("the same in pixels", lambda shown, _: png(_page(shown)), "resvg_py"),
+    ".gif": Kind(
+        "the chart as its curves grow", lambda shown, progress: gif(*_growing(shown), progress), "resvg_py"
+    ),
     ".cast": Kind(
-        "the same as a recording of a terminal, for asciinema", lambda shown: asciicast(*_growing(shown))
+        "the same as a recording of a terminal, for asciinema",
+        lambda shown, progress: asciicast(*_growing(shown), progress),
     ),
-    ".csv": Kind("curves and bounds, one row per point", lambda shown: tables.as_csv(_table(shown))),
+    ".csv": Kind("curves and bounds, one row per point", lambda shown, _: tables.as_csv(_table(shown))),
     ".parquet": Kind(
-        "curves and bounds, one row per point", lambda shown: tables.as_parquet(_table(shown)), "pyarrow"
+        "curves and bounds, one row per point", lambda shown, _: tables.as_parquet(_table(shown)), "pyarrow"
     ),
-    ".json": Kind("all that was computed, as run --json prints it", lambda shown: _report(shown)),
-    ".toml": Kind("the set-up as a preset", lambda shown: as_toml(shown.set_up).encode()),
+    ".json": Kind("all that was computed, as run --json prints it", lambda shown, _: _report(shown)),
+    ".toml": Kind("the set-up as a preset", lambda shown, _: as_toml(shown.set_up).encode()),
 }
 """By suffix."""
+
+DRAWN = ".pdf", ".png", ".gif"
+"""The kinds whose letters the program draws."""
 
 LONGEST_NAME = 200
 """Bytes of the name of a download; file systems take 255, and browsers number what is there already."""
@@ -177,25 +191,22 @@ def check(path: Path, option: str) -> None:
     files.check(path, option)
 
 
-def export(path: Path, shown: Shown, option: str) -> None:
+def export(path: Path, shown: Shown, option: str, progress: Progress = lambda share: None) -> None:
     """Write a file of the kind that its suffix says. Raises: BadInput."""
-    files.write(path, content(path, shown, option), option)
+    files.write(path, content(path, shown, option, progress), option)
 
 
-def content(path: Path, shown: Shown, option: str) -> bytes:
+def content(path: Path, shown: Shown, option: str, progress: Progress = lambda share: None) -> bytes:
     """What is to be in a file that can be written, by its suffix. Raises: BadInput."""
     check(path, option)
-    return _made(path, shown, f"{option} {path}".strip())
+    return _made(path, shown, f"{option} {path}".strip(), progress)
 
 
 def missing_letters(path: Path, shown: Shown) -> str:
     """Say which letters of a picture no font has; nothing for files that leave the font to their readers."""
-    if KINDS[path.suffix.lower()].library != "matplotlib":
+    if path.suffix.lower() not in DRAWN:
         return ""
-    if (heat := _heat(shown)) is not None:
-        sentence = boxes(text_of_heat_map(heat, shown.caption))
-    else:
-        sentence = boxes(text_of_chart(shown.series, _axes(shown), shown.caption))
+    sentence = boxes(_page(shown).text)
     return f"{escaped(path.name)} {sentence}" if sentence else ""
 
 
@@ -210,10 +221,10 @@ def check_download(name: str) -> None:
     check_kind(Path(name), "")
 
 
-def download(name: str, shown: Shown) -> BytesIO:
+def download(name: str, shown: Shown, progress: Progress = lambda share: None) -> BytesIO:
     """A file for a browser to save under this name, where its user wants it. Raises: BadInput."""
     check_download(name)
-    return BytesIO(_made(Path(name), shown, name))
+    return BytesIO(_made(Path(name), shown, name, progress))
 
 
 def check_kind(path: Path, option: str) -> None:
@@ -225,11 +236,11 @@ def check_kind(path: Path, option: str) -> None:
         raise BadInput(where, f"{kind.library} is not installed; install it with {kind.remedy}")
 
 
-def _made(path: Path, shown: Shown, where: str) -> bytes:
+def _made(path: Path, shown: Shown, where: str, progress: Progress) -> bytes:
     """What is to be in a file. Raises: BadInput, also for a library that is there and cannot be loaded."""
     kind = KINDS[path.suffix.lower()]
     try:
-        return kind.make(shown)
+        return kind.make(shown, progress)
     except BadInput as error:
         raise BadInput(where, error.what) from error
     except ImportError as error:
@@ -263,16 +274,10 @@ def _report(shown: Shown) -> bytes:
     return encode(document, results, judge(results))
 
 
-def _svg(shown: Shown) -> bytes:
+def _page(shown: Shown) -> Page:
     if (heat := _heat(shown)) is not None:
-        return heat_map_svg(heat, shown.caption)
-    return svg(shown.series, _axes(shown), shown.caption)
-
-
-def _figure(shown: Shown, kind: str) -> bytes:
-    if (heat := _heat(shown)) is not None:
-        return heat_map_figure(heat, kind, shown.caption)
-    return figure(shown.series, _axes(shown), kind, shown.caption)
+        return heat_map_page(heat, shown.caption)
+    return chart(shown.series, _axes(shown), shown.caption)
 
 
 def _growing(shown: Shown) -> tuple[Sequence[Series], Axes, str]:

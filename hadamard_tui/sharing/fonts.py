@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Set
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from engine.core.texts import listed
@@ -18,15 +19,21 @@ PLACEHOLDERS = "lastresort", "adobeblank"
 """Fonts that claim every letter and draw a box or nothing in its place."""
 
 
+REGULAR, BOLD = (Path(__file__).parent / "dejavu" / f"DejaVuSans{weight}.ttf" for weight in ("", "-Bold"))
+"""The fonts of the program."""
+
+
 class Fonts(NamedTuple):
-    """What a text needs besides the default font.
+    """What a text needs besides the fonts of the program.
 
     Args:
         families: installed families, in the order in which they are searched for a letter.
+        files: where these are.
         missing: letters that no installed font has, in the order of the text.
     """
 
     families: tuple[str, ...]
+    files: tuple[str, ...]
     missing: str
 
 
@@ -54,15 +61,23 @@ def _is_drawn(letter: str) -> bool:
 
 @cache
 def _fonts_for(letters: str) -> Fonts:
-    from matplotlib import rcParams
-
-    missing = set(letters).difference(*map(_letters_of, rcParams["font.family"])) if letters else set()
+    missing = set(letters) - shipped_letters() if letters else set()
     families: list[str] = []
     offers = _offers(missing) if missing else {}
     while any(offer & missing for offer in offers.values()):
         families.append(max(offers, key=lambda name: len(offers[name] & missing)))
         missing -= offers[families[-1]]
-    return Fonts(tuple(families), "".join(letter for letter in letters if letter in missing))
+    files = tuple(_file_of(family) for family in families)
+    return Fonts(tuple(families), files, "".join(letter for letter in letters if letter in missing))
+
+
+@cache
+def shipped_letters() -> frozenset[str]:
+    """The letters that the fonts of the program have."""
+    from fontTools.ttLib import TTFont
+
+    with TTFont(REGULAR, lazy=True) as font:
+        return frozenset(map(chr, font.getBestCmap()))
 
 
 def _offers(letters: Set[str]) -> dict[str, Set[str]]:
@@ -91,11 +106,17 @@ def _add_new_fonts() -> None:
 
 def _letters_of(family: str) -> Set[str]:
     """The letters of the font that matplotlib takes for a family; none if it cannot be read."""
-    from matplotlib.font_manager import FontProperties, findfont, get_font
+    from matplotlib.font_manager import get_font
 
-    properties = FontProperties(family=[family])
     try:
-        font = get_font(findfont(properties, fallback_to_default=False, rebuild_if_missing=False))
+        return frozenset(map(chr, get_font(_file_of(family)).get_charmap()))
     except (OSError, RuntimeError, ValueError):
         return frozenset()
-    return frozenset(map(chr, font.get_charmap()))
+
+
+def _file_of(family: str) -> str:
+    """The font that matplotlib takes for a family. Raises: ValueError if it has none."""
+    from matplotlib.font_manager import FontProperties, findfont
+
+    properties = FontProperties(family=[family])
+    return str(findfont(properties, fallback_to_default=False, rebuild_if_missing=False))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
@@ -11,23 +11,23 @@ import numpy as np
 
 from hadamard_tui.charts.colour_map import STEPS, colour_map
 from hadamard_tui.charts.grid import borders, cells_at
+from hadamard_tui.charts.heat_sheet import bar_ticks
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.series import Axes, Limits
-from hadamard_tui.charts.ticks import ticks
 from hadamard_tui.charts.value_scale import ValueScale, value_scale
-from hadamard_tui.sharing.svg import SHAPE, SHAPES
+from hadamard_tui.sharing.svg import HALO
 from hadamard_tui.sharing.svg_page import (
     AREA_HEIGHT,
-    DASHES,
+    CELL_HEIGHT,
     GROUND,
     INK,
-    MOST_Y_TICKS,
     MUTED,
     SAMPLE,
     SMALL,
     WORDS,
     Entry,
     Page,
+    dashes,
     length,
     path_of,
     put,
@@ -37,6 +37,7 @@ from hadamard_tui.sharing.svg_page import (
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.heat_map import Contour, HeatMap
+    from hadamard_tui.charts.ticks import Tick
 
 FROM_AREA, BAR = 18.0, 16.0
 """Pixels between the area and the bar of colours, and how wide that is."""
@@ -45,27 +46,31 @@ MISSING = "missing"
 """The id of the pattern of what has no value."""
 
 
-def heat_map_svg(heat: HeatMap, caption: str = "") -> bytes:
-    """The heat map as a file, in the colours of the light screen: the more the darker.
+def heat_map_svg(heat: HeatMap) -> bytes:
+    """The heat map as a file."""
+    return heat_map_page(heat).written()
+
+
+def heat_map_page(heat: HeatMap, caption: str = "") -> Page:
+    """The heat map in the colours of the light screen: the more the darker.
 
     What is missing is dotted. Of more cells than there are pixels those are drawn that pixels are in.
     """
     scale = value_scale(heat.z, heat.z_log)
-    marked = ticks(scale.limits, scale.log, MOST_Y_TICKS)
+    marked = bar_ticks(scale, int(AREA_HEIGHT / CELL_HEIGHT))
     widest = max((length(label, SMALL) for _, label in marked), default=0.0)
     page = Page(heat.axes, FROM_AREA + BAR + 8 + widest + 2 * WORDS)
     _cells(page, heat, scale)
-    over = page.over()
     for contour in heat.contours:
         across, down = page.across(heat.axes, contour.path[:, 0]), page.down(heat.axes, contour.path[:, 1])
         _contour(page.area, contour, across, down)
-    for number, point in enumerate(heat.points):
+    for point in heat.points:
         x, y = page.across(heat.axes, np.array([point.x])), page.down(heat.axes, np.array([point.y]))
-        _point(over, number, float(x[0]), float(y[0]))
-    _bar(over, page, scale, heat.z_label)
+        _point(point.mark, page.over, float(x[0]), float(y[0]))
+    _bar(page.over, page, scale, heat.z_label, marked, widest)
     page.legend(_entries(heat))
     page.caption(caption)
-    return page.written()
+    return page
 
 
 def _cells(page: Page, heat: HeatMap, scale: ValueScale) -> None:
@@ -117,17 +122,16 @@ def _contour(into: Element, contour: Contour, across: np.ndarray, down: np.ndarr
     """A line in black, seamed with white, so that it is seen on every colour."""
     path = path_of(across, down)
     put(into, "path", d=path, fill="none", stroke=GROUND, stroke_width=4)
-    dashes = {"stroke_dasharray": DASHES[contour.style]} if contour.style in DASHES else {}
-    put(into, "path", d=path, fill="none", stroke=INK, stroke_width=1.8, **dashes)
+    put(into, "path", d=path, fill="none", stroke=INK, stroke_width=1.8, **dashes(contour.style))
 
 
-def _point(into: Element, number: int, x: float, y: float) -> None:
-    where = f"translate({x:.2f} {y:.2f}) scale({1.2 * SHAPE:g})"
-    shape = SHAPES[number % len(SHAPES)]
-    put(into, "path", d=shape, transform=where, fill=INK, stroke=GROUND, stroke_width=0.3)
+def _point(mark: str, into: Element, x: float, y: float) -> None:
+    write(into, x, y + 0.35 * WORDS, mark, WORDS, "middle", weight="bold", fill=INK, **HALO)
 
 
-def _bar(into: Element, page: Page, scale: ValueScale, label: str) -> None:
+def _bar(
+    into: Element, page: Page, scale: ValueScale, label: str, marked: Sequence[Tick], widest: float
+) -> None:
     """The colours from least to most, with their numbers and what these are of."""
     left, height = page.right + FROM_AREA, AREA_HEIGHT / STEPS
     bar = put(into, "g", shape_rendering="crispEdges")
@@ -136,35 +140,25 @@ def _bar(into: Element, page: Page, scale: ValueScale, label: str) -> None:
         size = {"width": f"{BAR:g}", "height": f"{height + 0.3:.2f}"}
         put(bar, "rect", fill="#{:02x}{:02x}{:02x}".format(*colour), **place, **size)
     axes = Axes("", "", "", (0.0, 1.0), scale.limits, y_log=scale.log)
-    widest = 0.0
-    for value, text in ticks(scale.limits, scale.log, MOST_Y_TICKS):
+    for value, text in marked:
         y = float(page.down(axes, np.array([value]))[0])
         put(into, "path", d=f"M{left + BAR:.2f},{y:.2f}h4", stroke=MUTED)
         write(into, left + BAR + 7, y + 0.35 * SMALL, text, SMALL, fill=MUTED)
-        widest = max(widest, length(text, SMALL))
     words = f"{label} ({scale.hidden})" if scale.hidden else label
     middle = (page.top + page.bottom) / 2
     write_upwards(into, left + BAR + 8 + widest + 1.2 * WORDS, middle, words.strip())
 
 
 def _entries(heat: HeatMap) -> list[Entry]:
-    """Lines and points that have names, and what the dots mean where there are any."""
-    lines = [Entry(one.name, partial(_sample, one)) for one in heat.contours if one.name]
-    points = [
-        Entry(one.name, partial(_sample_of_point, number))
-        for number, one in enumerate(heat.points)
-        if one.name
-    ]
+    """What the dots mean where there are any, and the lines and points that have names."""
     missing = [Entry(heat.missing, _sample_of_missing)] if np.isnan(heat.z).any() else []
-    return [*lines, *points, *missing]
+    lines = [Entry(one.name, partial(_sample, one)) for one in heat.contours if one.name]
+    points = [Entry(one.name, before=one.mark, colour=INK) for one in heat.points if one.name]
+    return [*missing, *lines, *points]
 
 
 def _sample(contour: Contour, into: Element, x: float, y: float) -> None:
     _contour(into, contour, np.array([x, x + SAMPLE]), np.array([y, y]))
-
-
-def _sample_of_point(number: int, into: Element, x: float, y: float) -> None:
-    _point(into, number, x + SAMPLE / 2, y)
 
 
 def _sample_of_missing(into: Element, x: float, y: float) -> None:

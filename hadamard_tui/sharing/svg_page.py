@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, tostring
 
@@ -11,12 +10,14 @@ import numpy as np
 from rich.cells import cell_len
 
 from engine.core.texts import printable
+from hadamard_tui.charts.frame import ticks_along, ticks_up
+from hadamard_tui.charts.heading import labels
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.scale import Scale
-from hadamard_tui.charts.ticks import Tick, ticks, x_ticks
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, Limits, LineStyle
+    from hadamard_tui.charts.ticks import Tick
 
 WIDTH, AREA_HEIGHT = 720.0, 340.0
 """Pixels of the page from left to right, and of the area from top to bottom."""
@@ -25,65 +26,132 @@ FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 TITLE, WORDS, SMALL = 16.0, 14.0, 13.0
 """Sizes of letters in pixels: of the title, of labels, legend and caption, and of numbers."""
 
-LETTER, LEADING = 0.54, 1.4
-"""Width of a letter on average, and distance of lines, both in the size of the letters."""
+NARROW, WIDE, LEADING = 0.36, 0.64, 1.4
+"""Widths of letters in the font of PNG, and distance of lines, all in the size of the letters."""
+
+NARROW_LETTERS = frozenset(" .,:;'|!iljtfrI()[]/-·")
+CELL_WIDTH, CELL_HEIGHT = 0.6 * SMALL, 1.3 * SMALL
+"""Of a cell of the screen on which it is decided where ticks, letters and names of lines stand."""
 
 INK, MUTED, GRID, GROUND = "#1a1a1a", "#404040", "#e4e4e4", "#ffffff"
 EDGE, GAP = 14.0, 9.0
 """Pixels around the page, and between its parts."""
 
-MOST_X_TICKS, MOST_Y_TICKS = 10, 7
 FAR = 1e5
 """Pixels; whatever is farther away than this has no finer place: not all that reads SVG can count higher."""
 
 SAMPLE = 34.0
 """Pixels that the sample of a line has in the legend."""
 
-DASHES: dict[LineStyle, str] = {
-    "dashed": "7 4",
-    "dotted": "1.5 3.5",
-    "dash-dot": "9 3 1.5 3",
-    "sparse": "2 7",
-    "long": "10 4",
-    "pairs": "1.5 3 1.5 8",
+DASHES: dict[LineStyle, tuple[float, ...]] = {
+    "dashed": (7, 4),
+    "dotted": (1.5, 3.5),
+    "dash-dot": (9, 3, 1.5, 3),
+    "sparse": (2, 7),
+    "long": (10, 4),
+    "pairs": (1.5, 3, 1.5, 8),
 }
 """Of the line styles that are not solid: pixels drawn and left out by turns."""
 
+TURN = 14.0, 0.0
+"""The same of a solid line that several curves share: each has so many pixels by turns."""
+
+
+def dashes(style: LineStyle, turn: int = 0, turns: int = 1) -> dict[str, object]:
+    """The attributes of a line in a style: of all its dashes, or from `turn` on of every one of `turns`."""
+    lengths = DASHES.get(style, TURN if turns > 1 else ())
+    if not lengths:
+        return {}
+    *drawn, gap = lengths
+    numbers = " ".join(f"{number:g}" for number in (*drawn, gap + (turns - 1) * sum(lengths)))
+    return {"stroke_dasharray": numbers, "stroke_dashoffset": f"{-turn * sum(lengths) + 0:g}"}
+
 
 class Entry(NamedTuple):
-    """An entry of the legend: a text, and what draws the sample before it, its left end at these pixels."""
+    """A part of an entry of the legend.
+
+    Args:
+        text: its name, behind the sample.
+        before: what stands before the sample: the letter, and how it stands to the part before it.
+        sample: draws the sample, its left end at these pixels; None for a text alone.
+        colour: of what stands before the sample.
+        is_next: whether it belongs to the part before it, and stands on the same line where it has room.
+    """
 
     text: str
-    sample: Callable[[Element, float, float], None]
+    sample: Callable[[Element, float, float], None] | None = None
+    before: str = ""
+    colour: str = "inherit"
+    is_next: bool = False
+
+    @property
+    def width(self) -> float:
+        """Pixels that it takes."""
+        return self._name_begins + length(self.text, WORDS)
+
+    @property
+    def _sample_begins(self) -> float:
+        return length(self.before, WORDS) + GAP if self.before else 0.0
+
+    @property
+    def _name_begins(self) -> float:
+        return self._sample_begins + (SAMPLE + GAP if self.sample else 0.0)
+
+    def draw(self, into: Element, x: float, foot: float) -> None:
+        """Draw it with its left end at x, `foot` being the line on which its letters stand."""
+        if self.before:
+            write(into, x, foot, self.before, WORDS, weight="bold", fill=self.colour)
+        if self.sample:
+            self.sample(into, x + self._sample_begins, foot - 0.35 * WORDS)
+        text = fitted(self.text, WORDS, WIDTH - EDGE - x - self._name_begins)
+        write(into, x + self._name_begins, foot, text, WORDS)
 
 
 class Page:
-    """A page with axes. What belongs between them is put into `area`, where the scales say."""
+    """A page with axes. What belongs between them is put into `area`, where the scales say.
 
-    def __init__(self, axes: Axes, beside: float) -> None:
+    Attributes:
+        area: a group that is cut at the borders of the axes.
+        grown: a group over it for what grows along the x-axis, which `grow` cuts.
+        ahead: a group for what is seen only where that has not come.
+        over: a group over the area and all that is there, which nothing cuts.
+        letters: a group over that which is cut as `grown` is, but not at the borders of the axes.
+        columns, rows: cells of a screen that is as large as the area.
+    """
+
+    def __init__(self, axes: Axes, beside: float = GAP) -> None:
         """Draw the axes; `beside` are the pixels to leave free at their right."""
-        self._root = Element(
+        self.root = Element(
             "svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "font-family": FONT, "fill": INK}
         )
-        SubElement(self._root, "title").text = printable(axes.title)
-        put(self._root, "rect", width="100%", height="100%", fill=GROUND)
-        up = ticks(axes.y_limits, axes.y_log, MOST_Y_TICKS, axes.y_whole)
+        title, x_label, y_label = labels(axes)
+        SubElement(self.root, "title").text = printable(title)
+        put(self.root, "rect", width="100%", height="100%", fill=GROUND)
+        self.rows = int(AREA_HEIGHT / CELL_HEIGHT)
+        up = ticks_up(axes, self.rows)
         self.left = EDGE + LEADING * WORDS + max((length(label, SMALL) for _, label in up), default=0) + GAP
         self.right = WIDTH - EDGE - beside
+        self.columns = int((self.right - self.left) / CELL_WIDTH)
         self.top = EDGE
-        for line in lines(axes.title, TITLE, self.right - self.left):
+        for line in lines(title, TITLE, self.right - self.left):
             self.top += LEADING * TITLE
             middle = (self.left + self.right) / 2
-            write(self._root, middle, self.top - 0.4 * TITLE, line, TITLE, anchor="middle", weight="bold")
+            write(self.root, middle, self.top - 0.4 * TITLE, line, TITLE, anchor="middle", weight="bold")
         self.top += GAP
         self.bottom = self.top + AREA_HEIGHT
         self._end = self.bottom
-        self._axes(axes, up)
-        size = {"width": f"{self.right - self.left:.2f}", "height": f"{AREA_HEIGHT:.2f}"}
-        put(self.define("clipPath", id="area"), "rect", x=f"{self.left:.2f}", y=f"{self.top:.2f}", **size)
-        self.area = put(self._root, "g", clip_path="url(#area)")
+        self._ticks(axes, up)
+        self._end += LEADING * WORDS
+        write(self.root, (self.left + self.right) / 2, self._end, x_label, WORDS, anchor="middle")
+        write_upwards(self.root, EDGE + 0.8 * WORDS, (self.top + self.bottom) / 2, y_label)
+        self._cut("area", self.left, self.right - self.left, self.top)
+        self._reached, self._rest = self._cut("grown", 0, WIDTH), self._cut("ahead", WIDTH, 0)
+        self.area, curves = (put(self.root, "g", clip_path="url(#area)") for _ in range(2))
+        self.ahead, self.grown = (put(curves, "g", clip_path=f"url(#{name})") for name in ("ahead", "grown"))
+        self._last = put(self.root, "g")
         frame = f"M{self.left:.2f},{self.top:.2f}V{self.bottom:.2f}H{self.right:.2f}"
-        put(self._root, "path", d=frame, fill="none", stroke=MUTED)
+        put(self.root, "path", d=frame, fill="none", stroke=MUTED)
+        self.over, self.letters = (put(self.root, "g", **cut) for cut in ({}, {"clip_path": "url(#grown)"}))
 
     def across(self, axes: Axes, values: np.ndarray) -> np.ndarray:
         """Pixels from the left for values on the x-axis; NaN stays NaN."""
@@ -93,72 +161,73 @@ class Page:
         """Pixels from the top for values on the y-axis; NaN stays NaN."""
         return self.bottom - pixels(axes.y_limits, axes.y_log, AREA_HEIGHT, values)
 
-    def over(self) -> Element:
-        """A group over the area and all that is there, which nothing cuts."""
-        return put(self._root, "g")
-
     def define(self, tag: str, **attributes: object) -> Element:
         """Something that others refer to by its id."""
-        return put(put(self._root, "defs"), tag, **attributes)
+        return put(put(self.root, "defs"), tag, **attributes)
 
     def legend(self, entries: Sequence[Entry]) -> None:
-        """Put a legend below: as many columns as have room for the longest entry."""
-        if not entries:
-            return
-        widest = SAMPLE + GAP + max(length(entry.text, WORDS) for entry in entries) + 2 * GAP
-        columns = max(1, int((WIDTH - 2 * EDGE) // widest))
-        self._end += GAP
-        for first in range(0, len(entries), columns):
-            self._end += LEADING * WORDS
-            for column, entry in enumerate(entries[first : first + columns]):
-                x = EDGE + column * (WIDTH - 2 * EDGE) / columns
-                entry.sample(self._root, x, self._end - 0.75 * WORDS)
-                room = WIDTH - EDGE - x - SAMPLE - GAP
-                text = elided(entry.text, int(room / (LETTER * WORDS)))
-                write(self._root, x + SAMPLE + GAP, self._end - 0.4 * WORDS, text, WORDS)
+        """Put a legend below, entries one after the other."""
+        x, foot = WIDTH, self._end + GAP - 0.4 * WORDS
+        for number, entry in enumerate(entries):
+            needed, after = entry.width, number + 1
+            while not entry.is_next and after < len(entries) and entries[after].is_next:
+                needed += 2 * GAP + entries[after].width
+                after += 1
+            if number == 0 or x + min(needed, WIDTH - 2 * EDGE) > WIDTH - EDGE:
+                x, foot = EDGE, foot + LEADING * WORDS
+            entry.draw(self.root, x, foot)
+            x += entry.width + (2 if after < len(entries) and entries[number + 1].is_next else 3) * GAP
+        if entries:
+            self._end = foot + 0.4 * WORDS
 
     def caption(self, words: str) -> None:
-        """Put a paragraph below."""
+        """Put a paragraph below, which is seen once all has grown."""
         if not words:
             return
-        SubElement(self._root, "desc").text = printable(words)
+        SubElement(self.root, "desc").text = printable(words)
         self._end += GAP
         for line in lines(words, WORDS, WIDTH - 2 * EDGE):
             self._end += LEADING * WORDS
-            write(self._root, EDGE, self._end - 0.4 * WORDS, line, WORDS)
+            write(self._last, EDGE, self._end - 0.4 * WORDS, line, WORDS)
+
+    def grow(self, share: float) -> None:
+        """Show what grows as far as this share of the x-axis, and the caption at its end."""
+        x = self.left + share * (self.right - self.left) if share < 1 else WIDTH
+        self._reached.set("width", f"{x:.2f}")
+        self._rest.set("x", f"{x:.2f}")
+        self._rest.set("width", f"{WIDTH - x:.2f}")
+        self._last.set("opacity", "1" if share >= 1 else "0")
+
+    @property
+    def text(self) -> str:
+        """All that is written on the page."""
+        return "".join(self.root.itertext())
 
     def written(self) -> bytes:
         """The file; the same page gives the same file."""
         height = f"{self._end + EDGE:.0f}"
-        self._root.attrib |= {"width": f"{WIDTH:g}", "height": height, "viewBox": f"0 0 {WIDTH:g} {height}"}
-        content: bytes = tostring(self._root, encoding="utf-8", xml_declaration=True)
+        self.root.attrib |= {"width": f"{WIDTH:g}", "height": height, "viewBox": f"0 0 {WIDTH:g} {height}"}
+        content: bytes = tostring(self.root, encoding="utf-8", xml_declaration=True)
         return content + b"\n"
 
-    def _axes(self, axes: Axes, up: Sequence[Tick]) -> None:
-        """Grid, numbers and labels."""
-        numbers = put(self._root, "g", fill=MUTED)
+    def _cut(self, name: str, x: float, width: float, top: float = 0) -> Element:
+        """The rectangle to which groups can be cut by this name; without a top it is taller than the area."""
+        height = AREA_HEIGHT if top else self.bottom + EDGE
+        place = {"x": f"{x:.2f}", "y": f"{top:.2f}"}
+        size = {"width": f"{width:.2f}", "height": f"{height:.2f}"}
+        return put(self.define("clipPath", id=name), "rect", **place, **size)
+
+    def _ticks(self, axes: Axes, up: Sequence[Tick]) -> None:
+        """Grid and numbers."""
+        numbers = put(self.root, "g", fill=MUTED)
         for (_, label), y in zip(up, self.down(axes, values_of(up)), strict=True):
             put(numbers, "path", d=f"M{self.left:.2f},{y:.2f}H{self.right:.2f}", stroke=GRID)
             write(numbers, self.left - GAP / 2, y + 0.35 * SMALL, label, SMALL, anchor="end")
         self._end += GAP / 2 + SMALL
-        along = self._x_ticks(axes)
+        along = ticks_along(axes, self.columns)
         for (_, label), x in zip(along, self.across(axes, values_of(along)), strict=True):
             put(numbers, "path", d=f"M{x:.2f},{self.top:.2f}V{self.bottom + 4:.2f}", stroke=GRID)
             write(numbers, x, self._end, label, SMALL, anchor="middle")
-        self._end += LEADING * WORDS
-        middle = (self.left + self.right) / 2
-        write(self._root, middle, self._end, axes.x_label, WORDS, anchor="middle")
-        write_upwards(self._root, EDGE + 0.8 * WORDS, (self.top + self.bottom) / 2, axes.y_label)
-
-    def _x_ticks(self, axes: Axes) -> tuple[Tick, ...]:
-        """As many ticks as have room for their labels."""
-        for most in range(MOST_X_TICKS, 0, -1):
-            found = x_ticks(axes, most)
-            places = self.across(axes, values_of(found))
-            widths = np.array([length(label, SMALL) for _, label in found])
-            if (np.diff(places) > (widths[1:] + widths[:-1]) / 2 + GAP).all():
-                return found
-        return ()
 
 
 def put(into: Element, tag: str, **attributes: object) -> Element:
@@ -186,12 +255,25 @@ def write_upwards(into: Element, x: float, y: float, text: str) -> None:
 
 def length(text: str, size: float) -> float:
     """About so many pixels a text takes."""
-    return LETTER * size * cell_len(text)
+    narrow = sum(letter in NARROW_LETTERS for letter in text)
+    return size * (NARROW * narrow + WIDE * (cell_len(text) - narrow))
 
 
 def lines(text: str, size: float, room: float) -> list[str]:
-    """A text in lines that fit into so many pixels, one at least."""
-    return wrap(text, max(1, int(room / (LETTER * size))), break_on_hyphens=False) or [""]
+    """A text in lines of so many pixels, one at least; a word that is too long ends in an ellipsis."""
+    found = [""]
+    for word in text.split():
+        longer = f"{found[-1]} {word}".strip()
+        found = [*found[:-1], longer] if length(longer, size) <= room else [*found, word]
+    return [fitted(line, size, room) for line in found if line] or [""]
+
+
+def fitted(text: str, size: float, room: float) -> str:
+    """A text within so many pixels, its end replaced by an ellipsis where it is too long."""
+    cells = cell_len(text)
+    while cells > 1 and length(elided(text, cells), size) > room:
+        cells -= 1
+    return elided(text, cells)
 
 
 def pixels(limits: Limits, log: bool, size: float, values: np.ndarray) -> np.ndarray:

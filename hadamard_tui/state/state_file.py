@@ -44,7 +44,7 @@ class KeptView(msgspec.Struct):
 def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
     """A view with changes such as `panel=svd` or `chart.y_log=true`. Raises: BadInput."""
     from engine.spec import reading
-    from hadamard_tui.panels import ABOUT
+    from hadamard_tui.panels import ABOUT, FORMER
 
     raw, known = msgspec.to_builtins(view), msgspec.to_builtins(KeptView())
     for change in changes:
@@ -63,6 +63,8 @@ def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
             raise BadInput(where, error.what) from error
         except msgspec.ValidationError as error:
             raise BadInput(where, str(error)) from error
+    if view.panel is not None:
+        view.panel = FORMER.get(view.panel, view.panel)
     if view.panel is not None and view.panel not in ABOUT:
         raise BadInput("--view panel", f"there is no panel {view.panel}; there are {', '.join(ABOUT)}")
     return view

@@ -18,7 +18,7 @@ from engine.core import files
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.spec import presets, raw_values
-from hadamard_tui.panels import ABOUT
+from hadamard_tui.panels import ABOUT, FORMER
 from hadamard_tui.tours.tour import Break, Stop, broken
 
 MOST_BYTES = 1 << 18
@@ -42,7 +42,7 @@ class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         set: changes of the preset, such as `problem.matrix.d=256`.
         predict: a question about the run. The app waits for a guess before it runs.
         learns: who else learns what this stop is about.
-        break_: a change that takes the theorem away.
+        break_: a change that takes the theorem away; without one, that of another talk for this preset.
     """
 
     preset: str
@@ -79,6 +79,14 @@ def talks() -> Mapping[str, Talk]:
 def is_path(talk: Talk) -> bool:
     """Whether a talk asks for predictions."""
     return any(stop.predict for stop in talk.stops)
+
+
+def break_at(preset: str) -> Break | None:
+    """The first break that a shipped talk has for a preset as it stands."""
+    stops = [
+        stop for talk in talks().values() for stop in talk.stops if stop.preset == preset and not stop.set
+    ]
+    return next((stop.break_ for stop in stops if stop.break_ is not None), None)
 
 
 def stops_of(given: str) -> list[Stop] | None:
@@ -124,16 +132,18 @@ def _stop(given: str, number: int, place: Place, path: Path) -> Stop:
     """A stop whose preset, panel and break exist. Raises: BadInput."""
     where = f"{given}: stops[{number}]"
     preset = str(path.parent / place.preset) if place.preset.endswith(".toml") else place.preset
-    stop = Stop(preset, place.panel, place.line, place.set, place.predict, place.learns, place.break_)
+    panel = FORMER.get(place.panel or "", place.panel)
+    change = place.break_ or (None if place.set else break_at(preset))
+    stop = Stop(preset, panel, place.line, place.set, place.predict, change)
     try:
         presets.load(preset, place.set)
     except BadInput as error:
         raise BadInput(f"{where}: {error.where}", error.what) from error
-    if place.panel is not None and place.panel not in ABOUT:
-        raise BadInput(f"{where}.panel", f"there is no panel {place.panel!r}; there are {listed(ABOUT)}")
-    if place.break_ is not None:
+    if panel is not None and panel not in ABOUT:
+        raise BadInput(f"{where}.panel", f"there is no panel {panel!r}; there are {listed(ABOUT)}")
+    if change is not None:
         try:
-            broken(stop, place.break_)
+            broken(stop, change)
         except BadInput as error:
             inside = error.where.replace("claims[0]", "claim")
             raise BadInput(f"{where}.break: {inside}", error.what) from error

@@ -43,7 +43,7 @@ class Stop(NamedTuple):
         line: what the speaker says, or why the run came out as it did; nothing for the story of the preset.
         changes: of the preset, such as `problem.matrix.d=256`.
         predict: a question to answer before the run.
-        learns: who else learns what the stop is about.
+        breaks: the change that takes its theorem away, if any.
     """
 
     preset: str
@@ -51,7 +51,6 @@ class Stop(NamedTuple):
     line: str = ""
     changes: tuple[str, ...] = ()
     predict: str = ""
-    learns: str = ""
     breaks: Break | None = None
 
 

@@ -10,21 +10,16 @@ from rich.style import Style
 from textual import events
 from textual.message import Message
 
+from hadamard_tui.charts.chart_sheet import compose
 from hadamard_tui.charts.colour import parse
 from hadamard_tui.charts.contrast import faded, legible
-from hadamard_tui.charts.frame import Frame, frame
-from hadamard_tui.charts.legend import Piece, legend
-from hadamard_tui.charts.raster import DOTS_ACROSS, PLAYHEAD, Raster, paint
+from hadamard_tui.charts.raster import DOTS_ACROSS, PLAYHEAD, Raster
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.widgets.cell_view import CellView
 
 if TYPE_CHECKING:
+    from hadamard_tui.charts.frame import Frame
     from hadamard_tui.charts.series import Axes, Series
-
-# There is a legend from this height on, of two lines, or of one for so many rows.
-_LEGEND_FROM, _ROWS_PER_LEGEND_LINE = 8, 12
-# Rather than hide a name it takes more lines, one for so many rows, as long as so many are left to the chart.
-_LEAST_ROWS_PER_LEGEND_LINE, _LEAST_CHART = 3, 11
 
 
 class ChartView(CellView):
@@ -116,20 +111,9 @@ class ChartView(CellView):
         if self._axes is None or not any(len(one.x) for one in self._series):
             return self._hinted()
         (width, height), (glyphs, inks) = self.size, self._empty()
-
-        # What the legend has to say is known only once the picture is painted, and how much room there is for
-        # the picture only once the legend is. A legend that is too long or too short has it painted anew.
-        tried: set[int] = set()
-        while True:
-            tried.add(self._legend_lines)
-            surround = frame(self._axes, width, height - self._legend_lines)
-            picture = paint(self._series, self._axes, surround.columns, surround.rows, self._playhead)
-            names = self._legend(picture)
-            needed = len(names)
-            if needed == self._legend_lines or (needed in tried and self._legend_lines == max(tried)):
-                break
-            self._legend_lines = max(tried) if needed in tried else needed
-
+        surround, picture, names, self._legend_lines = compose(
+            self._series, self._axes, width, height, self._note, self._playhead, self._legend_lines
+        )
         self._area = range(surround.left, surround.left + surround.columns)
         self._place(glyphs, inks, surround, picture)
         for row, pieces in enumerate(names, start=height - self._legend_lines):
@@ -137,24 +121,6 @@ class ChartView(CellView):
                 ink = self._ink("note") if piece.index < 0 else self._text_ink(piece.index)
                 self._write(glyphs, inks, row, piece.column, piece.text, ink)
         return glyphs, inks
-
-    def _legend(self, picture: Raster) -> tuple[tuple[Piece, ...], ...]:
-        """The legend of a picture that was painted."""
-        width, height = self.size
-        lines = max(2, height // _ROWS_PER_LEGEND_LINE) if height >= _LEGEND_FROM else 0
-        note = " · ".join(filter(None, (self._note, picture.remark)))
-        most = min(height // _LEAST_ROWS_PER_LEGEND_LINE, max(lines, height - _LEAST_CHART))
-        return legend(
-            self._series,
-            width,
-            lines,
-            note,
-            most,
-            picture.groups,
-            picture.named,
-            left_out=picture.left_out,
-            y_log=self._axes is not None and self._axes.y_log,
-        )
 
     def _place(self, glyphs: np.ndarray, inks: np.ndarray, surround: Frame, picture: Raster) -> None:
         """Put the frame and, inside it, the picture."""

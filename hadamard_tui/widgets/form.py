@@ -259,6 +259,14 @@ class KindRow(Row):
         """Whether a place is that of the part or of its kind; its fields have rows of their own."""
         return where.partition(" where ")[0] in (self.part, self.place)
 
+    def show_kind(self, kind: str | None) -> None:
+        """Show a kind that was chosen elsewhere."""
+        control = self._control
+        if isinstance(control, Choice) and control.offers(kind or NONE):
+            self._value = kind
+            with control.prevent(Choice.Changed):
+                control.value = kind or NONE
+
     def _read(self, value: Any) -> str | None:
         """The kind chosen, None for no part."""
         if isinstance(value, bool):
@@ -384,6 +392,7 @@ class PartForm(Fields):
         """Show the fields of what was chosen."""
         choice, *others = self.children
         self._kind, said = self._read(values)
+        choice.show_kind(self._kind)  # type: ignore[attr-defined]
         self._put(self._fields_of_kind(), said)
         choice.explain(self._help)  # type: ignore[attr-defined]
         await self.remove_children(others)

@@ -1,6 +1,8 @@
-"""The footer: the keys of the actions, as many as fit into the width, the most important first."""
+"""The footer: the keys of the actions that matter now, as many as fit into the width."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -8,9 +10,8 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
-from hadamard_tui.keyboard.actions import ACTIONS
+from hadamard_tui.keyboard.actions import AT_REST, FOOTER, IN_A_RUN
 
-_RANKS = {action.id: action.footer for action in ACTIONS if action.footer}
 _GAP = 2
 
 Entry = tuple[str, str, str]
@@ -27,37 +28,44 @@ class Keys(Widget):
     }
     """
 
-    entries: reactive[tuple[Entry, ...]] = reactive(())
+    entries: reactive[dict[str, Entry]] = reactive[dict[str, Entry]](dict)
+    """What the actions of the footer are called, by id."""
+
+    in_a_run: reactive[bool] = reactive(False)
+    """Whether a run is going on."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
         self.call_after_refresh(self._bindings_changed, self.screen)
 
     def _bindings_changed(self, screen: Screen[object]) -> None:
-        ranked: dict[int, Entry] = {}
+        entries: dict[str, Entry] = {}
         for _, binding, enabled, _ in screen.active_bindings.values():
-            if enabled and (rank := _RANKS.get(binding.id or "")) and rank not in ranked:
+            if enabled and binding.id in FOOTER and binding.id not in entries:
                 action = binding.action if "." in binding.action else f"screen.{binding.action}"
-                ranked[rank] = self.app.get_key_display(binding), binding.description, action
-        self.entries = tuple(ranked[rank] for rank in sorted(ranked))
+                entries[binding.id] = self.app.get_key_display(binding), binding.description, action
+        self.entries = entries
 
     def render(self) -> Content:
+        ranked = IN_A_RUN if self.in_a_run else AT_REST
         return Content("  ").join(
             Content.assemble(
                 Content.from_markup(f"[bold $footer-key-foreground @click={action}]$key[/]", key=key),
                 " ",
                 Content.from_markup(f"[@click={action}]$label[/]", label=label),
             )
-            for key, label, action in fitting(self.entries, self.content_size.width)
+            for key, label, action in fitting(self.entries, ranked, self.content_size.width)
         )
 
 
-def fitting(entries: tuple[Entry, ...], width: int) -> list[Entry]:
-    """The first entries that fit; a shorter one further down may take the room that is left."""
-    kept: list[Entry] = []
-    for key, label, action in entries:
-        needed = cell_len(key) + 1 + cell_len(label) + (_GAP if kept else 0)
-        if needed <= width:
-            kept.append((key, label, action))
-            width -= needed
-    return kept
+def fitting(entries: Mapping[str, Entry], ranked: Sequence[str], width: int) -> list[Entry]:
+    """The first of the ranked entries that fit, in the order of the footer."""
+    kept: set[str] = set()
+    for id in ranked:
+        if id in entries:
+            key, label, _ = entries[id]
+            needed = cell_len(key) + 1 + cell_len(label) + (_GAP if kept else 0)
+            if needed <= width:
+                kept.add(id)
+                width -= needed
+    return [entries[id] for id in FOOTER if id in kept]

@@ -10,7 +10,9 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.widgets.tabs import UNNAMED
+
+UNNAMED = "·"
+"""What stands for a picture that has no room for its name."""
 
 LEAST = 8
 """Cells of a name that is cut, at least."""

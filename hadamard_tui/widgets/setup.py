@@ -406,6 +406,11 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._follow(typed=False)
         self._changed()
 
+    async def choose_kind(self, place: str, kind: str) -> None:
+        """Put a part of another kind at a place, as if it had been chosen in its field."""
+        await self._choose(place, kind)
+        self._changed()
+
     async def _choose(self, place: str, kind: str | None) -> None:
         """Put another part at a place, and its fields below the choice."""
         self.editable.put_kind(place, kind)

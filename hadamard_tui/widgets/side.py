@@ -14,7 +14,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.panels import story
+from hadamard_tui.panels import claims, story
 from hadamard_tui.panels.story import story_text
 from hadamard_tui.running.runs import Kept, Runs, changes
 from hadamard_tui.widgets.compact import compact
@@ -52,9 +52,9 @@ class Story(Words):
         self, context: PanelContext | None, experiment: Experiment, left_out: Sequence[LeftOut] = ()
     ) -> None:
         """The story of a run, or before there is one of the set-up, of which these claims are left out."""
-        before = *story.expensive(experiment), *story.left_out(left_out)
+        before = *story.expensive(experiment), *claims.left_out(left_out)
         words = Text("\n").join([story_text(experiment), *before])
-        text = words if context is None else story.show(context)
+        text = words if context is None else Text("\n").join([story.show(context), claims.show(context)])
         if text != self._text or text.spans != self._text.spans:
             self._text = text
             self.query_one(Static).update(text)

@@ -1,4 +1,4 @@
-"""The stage: the chosen picture, never hidden, and below it one of the panels and the table of learners."""
+"""The stage: the chosen picture, and below it the open tab: the table of learners or one of the panels."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from hadamard_tui.charts.nets import Nets
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.keyboard.actions import printed
-from hadamard_tui.keyboard.keymap import key, panel_key, shown_keys
-from hadamard_tui.panels import ABOUT, PANELS, TABLE, story, weights
+from hadamard_tui.keyboard.keymap import key, shown_keys
+from hadamard_tui.panels import ABOUT, PANELS, TABLE, WORDS, story
 from hadamard_tui.panels.panel import Lack, Panel, nothing
 from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.caption import Caption
@@ -47,14 +47,14 @@ HEAT, MULTIPLES = "heat", "multiples"
 LIVE = "the run"
 """The picture of losses as they come."""
 
-OPENING = ("weights", "gap", "error", "theory")
-"""The first of these panels with something to show is open until a person chooses: none of them computes."""
+CHART_ROWS = 14
+"""Rows of a chart with nine inside its frame: two of the frame, one of ticks and two of the legend."""
+
+LEAST_TABLE, MOST_TABLE = 3, 10
+"""Rows of the table of learners: its head and two learners, or nine."""
 
 TOUR = "-tour"
 """The class of the screen on a tour."""
-
-TALL = 32
-"""From so many rows on, the table of learners stays below the panel."""
 
 
 def _draw(chart: ChartView, shown: Plot) -> None:
@@ -65,7 +65,7 @@ def _draw(chart: ChartView, shown: Plot) -> None:
 
 
 class PanelWords(Words):
-    """The words of a panel; where they are cut, with the keys that read on and bring a hidden table back."""
+    """The words of a panel; where they are cut, with the key that reads on."""
 
     def compose(self) -> ComposeResult:
         yield Static(markup=False)
@@ -84,8 +84,7 @@ class PanelWords(Words):
         keys = shown_keys("page_down").split()
         if self.screen.has_class(TOUR):  # there these go to the next stop
             keys = [one for one in keys if one != printed("pagedown")]
-        table = [f"{panel_key(TABLE)} shows the table"] if self.screen.has_class("-short") else []
-        self.border_subtitle = " · ".join([*(f"{one} reads on" for one in keys[:1]), *table])
+        self.border_subtitle = "".join(f"{one} reads on" for one in keys[:1])
         fits = self.virtual_size.height <= self.outer_size.height  # without the line of the key itself
         self.set_class(not fits and self.scroll_y < self.max_scroll_y, "-cut")
 
@@ -153,9 +152,6 @@ class Stage(Vertical):
     def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
         super().__init__(id=id)
         self._drawn: object = None
-        self._chosen_by_hand = False
-        self._wanted: str | None = None
-        """The panel that is shown until a person chooses, if it is to be a certain one."""
         self._ascii_only = ascii_only
         self._of: Experiment | None = None
         """The experiment whose panels are dimmed where they do not apply."""
@@ -166,40 +162,27 @@ class Stage(Vertical):
             yield ChartView(id="loss")
             yield HeatMapView(id=HEAT, ascii_only=self._ascii_only)
             yield MultiplesView(id=MULTIPLES)
-        yield Caption(id="caption")
         yield Tabs(id="tabs")
         yield PanelView(id="panel", ascii_only=self._ascii_only)
         yield Scoreboard(id="scoreboard")
         yield TableNote(id="table-note")
 
     def on_mount(self) -> None:
-        self.query_one(Tabs).names = tuple(ABOUT)
-        if not self._chosen_by_hand:
-            self.suggest(self._wanted)
+        tabs = self.query_one(Tabs)
+        tabs.names, tabs.words = tuple(ABOUT), WORDS
+        if not tabs.chosen:
+            self.choose(TABLE)
 
     def on_resize(self, event: events.Resize) -> None:
         self.query_one(Scoreboard).fit(event.size.width)
-        self.query_one(Caption).fit(event.size.height)
+        self._fit_table()
         self.query_one(TableNote).fit(*event.size)
-        if not self._chosen_by_hand:
-            self.suggest(self._wanted)
+        self.redraw()
 
-    def suggest(self, panel: str | None = None) -> None:
-        """Until a person chooses: this panel, or where there is room for one above the table a first one."""
-        self._chosen_by_hand, self._wanted = False, panel
-        self._put(panel or (OPENING[0] if self.app.size.height >= TALL else TABLE))
-
-    def _open_for(self, context: PanelContext) -> None:
-        """Until a person chooses: the first panel with something to show, where there is room for one."""
-        if self._chosen_by_hand or self._wanted is not None or self.app.size.height < TALL:
-            return
-        applies = {one.name for one in PANELS if one.lacks(context.experiment) is None}
-        if not weights.are_there(context.curve):
-            applies.discard(weights.PANEL.name)
-        if len(context.trace.x) < 2:  # nothing goes along it
-            applies -= {"gap", "error"}
-        if (first := next(name for name in OPENING if name in applies)) != self.chosen:
-            self._put(first)
+    def _fit_table(self) -> None:
+        """Let the table have so many rows that the chart keeps its own."""
+        rows = self.size.height - CHART_ROWS - self.query_one(PictureRow).display - 1  # the tabs
+        self.query_one(Scoreboard).styles.max_height = max(LEAST_TABLE, min(MOST_TABLE, rows))
 
     @property
     def chosen(self) -> str:
@@ -207,11 +190,7 @@ class Stage(Vertical):
         return self.query_one(Tabs).chosen
 
     def choose(self, name: str) -> None:
-        """Show this panel from now on."""
-        self._chosen_by_hand = True
-        self._put(name)
-
-    def _put(self, name: str) -> None:
+        """Open this tab."""
         self.query_one(Tabs).chosen = name
         self.set_class(name == TABLE, "-table")
         self._drawn = None
@@ -251,6 +230,7 @@ class Stage(Vertical):
         row = self.query_one(PictureRow)
         if row.names != (wanted := (LIVE, *names)):
             row.names, row.short, row.chosen = wanted, (LIVE, *short), min(1, len(names))
+            self._fit_table()
 
     def _show_picture(self, look: Look, learner: str, refused: str) -> None:
         """Draw a picture, a heat map of one learner, or say why there is no such picture."""
@@ -285,7 +265,7 @@ class Stage(Vertical):
         `instead` is said in the place of the caption.
         """
         certificates, snapshots = context.retraining.certificates, context.retraining.snapshots
-        caption, grid = self.query_one(Caption), self.query_one(MultiplesView)
+        caption, grid = self.screen.query_one(Caption), self.query_one(MultiplesView)
         state = (
             (self.picture, grid.room if look.options.multiples else 0),
             (look, refused, instead),
@@ -296,13 +276,13 @@ class Stage(Vertical):
         if state == self._drawn:
             return
         self.dim(context.experiment)
-        self._open_for(context)
         self._drawn = state
         self._show_picture(look, context.curve.learner, refused)
         caption.say(instead or self._caption(context, look, refused))
         board = self.query_one(Scoreboard)
         board.show(look)
         self.query_one(TableNote).show(look, board.about.value, board.about.line)
+        self.query_one(Tabs).words = {name: _word(name, context) for name in ABOUT}
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)
 
@@ -310,10 +290,12 @@ class Stage(Vertical):
         """What a picture shows, or what the run is about, unless that stands on the screen already."""
         if not refused and context.predictions.outcomes is not None:
             return context.headline(look)
-        title = context.experiment.title
-        if self.panel is story.PANEL or any(one.has_title(title) for one in self.screen.query(Banner)):
-            return ""
-        return title if refused else context.headline(look)
+        return self._title(context.experiment.title if refused else context.headline(look))
+
+    def _title(self, title: str) -> str:
+        """A title, unless it stands on the screen already."""
+        stands = self.panel is story.PANEL or any(one.has_title(title) for one in self.screen.query(Banner))
+        return "" if stands else title
 
     def is_of_picture(self, chart: ChartView) -> bool:
         """Whether a chart is that of the picture, or of a part of it, and not of a panel."""
@@ -340,9 +322,10 @@ class Stage(Vertical):
         self.query_one("#picture", ContentSwitcher).current = "loss"
         chart = self.query_one("#loss", ChartView)
         keys = f"{key('run')} runs it · {key('help')} explains the screen and its keys"
-        chart.hint = f"{title}\n\n{refused or keys}"
+        chart.hint = refused or keys
         chart.clear()
-        self.query_one(Caption).say("")
+        self.screen.query_one(Caption).say(self._title(title))
+        self.query_one(Tabs).words = WORDS
         self.query_one(TableNote).say("")
         self.query_one(Scoreboard).name_learners(learners, kind_places)
         self.announce()
@@ -361,6 +344,12 @@ class Stage(Vertical):
         if experiment is not self._of:
             self._of = experiment
             self.query_one(Tabs).dimmed = frozenset(one.name for one in PANELS if one.lacks(experiment))
+
+
+def _word(name: str, context: PanelContext) -> str:
+    """What stands on a tab, with what its panel counts of a run."""
+    tally = next((panel.tally(context) for panel in PANELS if panel.name == name), "")
+    return f"{WORDS[name]} {tally}".strip()
 
 
 def _titled(title: str, context: PanelContext) -> str:

@@ -24,7 +24,7 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.widgets.setup import SetupPane
 
-WIDE, SMALL = (120, 40), (80, 24)
+WIDE, SMALL = (140, 40), (80, 24)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -15,7 +15,7 @@ from textual.widgets import Digits
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS, GROUPS, Action
-from hadamard_tui.panels import ABOUT, DIGITS
+from hadamard_tui.panels import ABOUT, DIGITS, WORDS
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.state.config import Config
 from hadamard_tui.tours.tour import Stop, Tour
@@ -121,16 +121,18 @@ TRIALS: dict[str, Trial] = {
     "next_picture": Trial(
         lambda app: app.laboratory.query_one(Stage).picture, pictures=({"measure": "loss"},)
     ),
+    "full": Trial(lambda app: app.laboratory.has_class("-full"), last=("escape",)),
+    "recipe": Trial(lambda app: app.laboratory.focused, last=("escape",)),
     "view": Trial(panel),
     "previous_view": Trial(panel),
-    **{f"panel-{number}": Trial(panel) for number in range(1, min(len(ABOUT), DIGITS + 1) + 1)},
+    **{f"panel-{number}": Trial(panel) for number in range(1, min(len(ABOUT), DIGITS) + 1)},
     "panel-1": Trial(panel, ("2",)),
     "panel-2": Trial(panel, ("1",)),
     "next_learner": Trial(selected),
     "previous_learner": Trial(selected),
-    "remedy": Trial(lambda app: app.laboratory.editable.experiment.run.measures, ("6",), alone=True),
-    "page_down": Trial(scrolled, (RUN, "8"), (80, 24)),
-    "page_up": Trial(scrolled, (RUN, "8", "pagedown"), (80, 24)),
+    "remedy": Trial(lambda app: app.laboratory.editable.experiment.run.measures, ("v",) * 10, alone=True),
+    "page_down": Trial(scrolled, (RUN, "3"), (80, 24)),
+    "page_up": Trial(scrolled, (RUN, "3", "pagedown"), (80, 24)),
     "pin": Trial(pinned, (RUN,), alone=True),
     "difference": Trial(notices),
     "runs": Trial(lambda app: app.laboratory.query_one(RunList).has_focus_within, (RUN, "c"), alone=True),
@@ -254,7 +256,7 @@ async def test_the_palette_and_the_help_page_have_every_action(app: HadamardApp)
     async with opened(app, WIDE) as pilot:
         offered = {command.title for command in app.get_system_commands(app.screen)}
         actions = {action.label for action in ACTIONS if not TRIALS[action.id].tour}
-        assert offered == actions | {f"Panel: {name}" for name in ABOUT}
+        assert offered == actions | {f"Tab: {WORDS[name]}" for name in ABOUT}
         await pilot.press("question_mark")
         await until(
             pilot, lambda: "What am I seeing" in screen_text(app) or "Each curve is" in screen_text(app)

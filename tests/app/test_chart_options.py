@@ -64,7 +64,7 @@ async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason():
 async def test_a_panel_with_negative_values_stays_linear_and_says_so(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
-        await pilot.press("y")
+        await pilot.press("2", "y")
         await until(pilot, lambda: "y stays linear: weights may be negative" in screen_text(app))
 
 

@@ -39,7 +39,7 @@ class Slow:
     begun: Event = field(default_factory=Event)
     let_go: Event = field(default_factory=Event)
 
-    def __call__(self, shown: Shown) -> bytes:
+    def __call__(self, shown: Shown, progress: object = None) -> bytes:
         self.makes += 1
         self.begun.set()
         self.let_go.wait(MOST)
@@ -128,20 +128,20 @@ def look_of(app: App[None], word: str) -> tuple[object, bool]:
 async def test_a_kind_of_file_that_cannot_be_made_here_is_dimmed_with_the_command_that_installs_it(
     page: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
     app = Pages()
     async with app.run_test(size=(80, 24)) as pilot:
         app.push_screen(page)
         await until(pilot, lambda: page.query(".missing"))
         [hint] = page.query(".missing").results(Static)
         assert str(hint.render()).strip() == (
-            f"what is dimmed needs matplotlib: {sys.executable} -m pip install matplotlib"
+            f"what is dimmed needs resvg_py: {sys.executable} -m pip install resvg_py"
         )
-        looks = {word: look_of(app, word) for word in (".svg", ".json", ".png", ".pdf")}
-        assert looks[".svg"] == looks[".json"] != looks[".png"] == looks[".pdf"]
+        looks = {word: look_of(app, word) for word in (".svg", ".json", ".png", ".gif")}
+        assert looks[".svg"] == looks[".json"] != looks[".png"] == looks[".gif"]
         await pilot.press("home", "ctrl+k", *"x.png", "enter")
         await until(pilot, lambda: page.query_one("#wrong", Static).display)
-        assert "matplotlib is not installed" in str(page.query_one("#wrong", Static).render())
+        assert "resvg_py is not installed" in str(page.query_one("#wrong", Static).render())
 
 
 @pytest.mark.parametrize("error", ["", "no such thing"])

@@ -7,7 +7,6 @@ import re
 
 import crossing
 import pytest
-from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Button
@@ -35,14 +34,14 @@ pytestmark = pytest.mark.set_up("empty")
 HUGE = (200, 60)
 STATES = {
     "80x24": (SMALL, ()),
-    "80x24, words": (SMALL, (RUN, "8")),
+    "80x24, words": (SMALL, (RUN, "3")),
     "80x24, set-up": (SMALL, ("s",)),
     "80x24, runs": (SMALL, (RUN, "c", "l")),
     "80x24, both": (SMALL, (RUN, "c", "s", "escape", "l")),
     "120x40": (WIDE, ()),
-    "120x40, words": (WIDE, (RUN, "8")),
+    "120x40, words": (WIDE, (RUN, "3")),
     "120x40, without set-up": (WIDE, ("s",)),
-    "200x60": (HUGE, (RUN, "8", "c")),
+    "200x60": (HUGE, (RUN, "3", "c")),
 }
 """Sizes, and keys that open what can be open there."""
 
@@ -90,11 +89,11 @@ def seen(app: HadamardApp, columns: int, rows: int) -> set[Place]:
     for top in {laboratory.get_widget_at(x, y)[0] for x, y in itertools.product(across, down)}:
         found |= {one for one in top.ancestors_with_self if isinstance(one, ChartView) and one.id == "loss"}
         found |= {one for one in top.ancestors_with_self if isinstance(one, Widget) and one.focusable}
-    text, column = tabs.render().plain, 0
-    for number, word in enumerate(re.split(r" (?=[\d·])", text), start=1):
-        if laboratory.get_widget_at(tabs.region.x + column, tabs.region.y)[0] is tabs:
+    text = tabs.render().plain
+    for number, name in enumerate(tabs.names, start=1):
+        place = re.search(rf"(?<!\S){re.escape(tabs.words[name])}(?!\S)", text)
+        if place and laboratory.get_widget_at(tabs.region.x + place.start(), tabs.region.y)[0] is tabs:
             found.add(number)
-        column += cell_len(word) + 1
     return {one for one in found if not isinstance(one, Button)}
 
 
@@ -196,7 +195,7 @@ async def test_a_run_goes_on_below_and_labels_follow_what_is_in_sight(app: Hadam
     async with opened(app, WIDE) as pilot:
         for _ in range(3):
             await pilot.press("minus")  # slowly, so that it is still under way when it is looked for
-        await pilot.press("8", "r")
+        await pilot.press("3", "r")
         await until(pilot, lambda: session_of(app).playback.shown >= 1)
         screen = await jump(pilot, app)
         words = app.laboratory.query_one("#panel-words")
@@ -223,7 +222,7 @@ async def test_there_is_nothing_to_jump_to_where_there_is_no_room(app: HadamardA
 @pytest.mark.slow
 async def test_the_words_jumped_to_are_scrolled_by_the_arrows(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
-        await bring(pilot, app, (RUN, "8", "j", "f"))
+        await bring(pilot, app, (RUN, "3", "j", "f"))
         words = app.laboratory.query_one("#panel-words")
         assert app.focused is words
         await pilot.press("down", "down")

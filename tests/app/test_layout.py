@@ -16,18 +16,19 @@ from textual.widgets import Static
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.keyboard.actions import ACTIONS
-from hadamard_tui.panels import ABOUT
+from hadamard_tui.keyboard.actions import ACTIONS, AT_REST, FOOTER, IN_A_RUN
+from hadamard_tui.panels import WORDS
 from hadamard_tui.screens.help import Help
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.keys import Keys, fitting
+from hadamard_tui.widgets.progress import Progress
 from hadamard_tui.widgets.scoreboard import WIDTHS, Heads, Scoreboard, columns
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import RunList, Story
 from hadamard_tui.widgets.stage import PanelView, PanelWords, Stage
-from hadamard_tui.widgets.status import Status
-from hadamard_tui.widgets.tabs import Tabs, labels
+from hadamard_tui.widgets.tabs import Tabs, more_words
+from hadamard_tui.widgets.tabs import fitting as fitting_tabs
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -37,7 +38,7 @@ pytestmark = pytest.mark.set_up("empty")
 
 SIZES = [(60, 16), (61, 17), (75, 20), (80, 24), (100, 31), (109, 32), (110, 31), (110, 32), (120, 40),
          (150, 45), (179, 24), (180, 24), (180, 50), (200, 60)]  # fmt: skip
-PARTS = ("#loss", "#tabs", "#panel", "#scoreboard", "#setup", "#side", "#status", "#keys")
+PARTS = ("#loss", "#tabs", "#panel", "#scoreboard", "#setup", "#side", "#selection", "#caption", "#keys")
 
 
 def in_sight(app: HadamardApp) -> dict[str, Region]:
@@ -70,15 +71,15 @@ def check(app: HadamardApp, size: tuple[int, int]) -> None:
             assert not regions[name].overlaps(regions[other]), f"{name} overlaps {other} at {size}"
     assert regions["#loss"].height >= 5, f"the chart of losses has no room at {size}"
 
-    status = laboratory.query_one(Status)
-    assert cell_len(str(status.render())) <= status.size.width, f"the status is cut at {size}"
+    progress = laboratory.query_one(Progress)
+    assert cell_len(str(progress.render())) <= progress.size.width, f"the progress is cut at {size}"
     keys = laboratory.query_one(Keys)
     assert cell_len(keys.render().plain) <= keys.content_size.width, f"the keys are cut at {size}"
     assert "? Help" in keys.render().plain
     assert "q Quit" in keys.render().plain
     tabs = laboratory.query_one(Tabs)
     assert cell_len(tabs.render().plain) <= tabs.content_size.width, f"the tabs are cut at {size}"
-    assert tabs.chosen in tabs.render().plain
+    assert tabs.words[tabs.chosen] in tabs.render().plain
     board = laboratory.query_one(Scoreboard)
     if "#scoreboard" in regions:
         assert board.virtual_size.width <= board.size.width, f"the table is cut at {size}"
@@ -108,10 +109,9 @@ async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: Hadamard
             await pilot.pause(0.1)
             check(app, size)
             text = screen_text(app)
-            words = ["finished", "3/16", "best", "bound", *(["ratio"] if size[0] > 60 else [])]
-            words += ["cpu", "fps"] if size[0] >= 120 else []
+            words = ["finished", "3/16", *(["cpu"] if size[0] >= 150 else [])]
             for word in words:
-                assert word in text.splitlines()[-2], f"{word} is missing at {size}, step {number}"
+                assert word in text.splitlines()[0], f"{word} is missing at {size}, step {number}"
         app.laboratory.editable.put("run.seed", 5)
         for size in some(1):
             await pilot.resize_terminal(*size)
@@ -124,15 +124,15 @@ async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: Hadamard
 async def test_what_stands_where(app: HadamardApp):
     async with opened(app, SIZES[0]) as pilot:
         for size in SIZES:
-            width, height = size
+            width, _ = size
             await pilot.resize_terminal(*size)
             await pilot.pause(0.1)
             setup, chart = app.laboratory.query_one(SetupPane), app.laboratory.query_one("#loss", ChartView)
-            assert setup.display == (width >= 110)
+            assert setup.display == (width >= 140)
             for widget in (RunList, Story):
                 assert bool(app.laboratory.query_one(widget).region) == (width >= 180)
             lower = [bool(app.laboratory.query_one(one).region) for one in (PanelView, Scoreboard)]
-            assert all(lower) == (height >= 32), size
+            assert lower == [False, True], size
             if not setup.display:
                 before = chart.region
                 await pilot.press("s")
@@ -188,7 +188,7 @@ async def words_at(app: HadamardApp, pilot: Pilot[None], panel: str) -> str:
 async def test_words_longer_than_their_panel_are_scrolled_by_keys(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await finished(app, pilot)
-        await words_at(app, pilot, "theory")
+        await words_at(app, pilot, "why")
         panel = app.laboratory.query_one("#panel-words")
         await pilot.press("pagedown")
         await until(pilot, lambda: panel.scroll_y > 0)
@@ -236,14 +236,14 @@ async def test_the_set_up_leaves_the_chart_when_a_run_begins_and_only_where_it_l
 async def test_keys_and_tabs_can_be_clicked(app: HadamardApp):
     async with opened(app, (200, 60)) as pilot:
         tabs, keys = app.laboratory.query_one(Tabs), app.laboratory.query_one(Keys)
-        for name in ("theory", "table", "gap"):
+        for name in ("why", "learners", "gap"):
             await pilot.click(tabs, offset=(tabs.render().plain.index(name), 0))
             await until(pilot, lambda name=name: tabs.chosen == name)
         await pilot.click(keys, offset=(keys.render().plain.index("Set-up") + 1, 0))
         await until(pilot, lambda: not app.laboratory.query_one(SetupPane).display)
         await pilot.click(keys, offset=(keys.render().plain.index("Help") + 1, 0))
         await until(pilot, lambda: isinstance(app.screen, Help))
-    for _, _, action in keys.entries:
+    for _, _, action in keys.entries.values():
         owner, _, name = action.partition(".")
         assert hasattr({"app": app, "screen": app.laboratory}[owner], f"action_{name}")
 
@@ -268,41 +268,81 @@ def test_names_have_room_before_other_columns_until_they_are_told_apart():
         assert ("rate" in shape) == (width == 100)
 
 
-async def test_the_key_that_comes_to_panels_without_a_name_stands_beside_them(app: HadamardApp):
-    async with opened(app, (100, 30)):
-        assert re.search(r"( ·){4,} v next$", app.laboratory.query_one(Tabs).render().plain)
+@looped("width", range(30, 140, 7))
+def test_the_tabs_fit_and_the_open_one_is_among_them(width: int):
+    lengths = [len(word) for word in WORDS.values()]
+    for chosen in range(len(lengths)):
+        for dimmed in ((), (6, 7, 12)):
+            shown = fitting_tabs(lengths, chosen, width, dimmed)
+            assert chosen in shown
+            assert shown == sorted(shown)
+            more = len(lengths) - len(shown)
+            told = len(more_words(more)) if more else 0
+            assert sum(lengths[number] + 2 for number in shown) - 2 + told <= width
 
 
-@looped("width", range(10, 140, 7))
-def test_the_tabs_fit_or_have_numbers_only(width: int):
-    names = tuple(ABOUT)
-    for chosen in names:
-        found = labels(names, chosen, width)
-        assert [number for number, *_ in found] == list(range(1, len(names) + 1))
-        assert any(text.endswith(f" {chosen}") and marked for _, text, marked in found)
-        if width >= 40:
-            assert len(" ".join(text for _, text, _ in found)) <= width
+def test_tabs_that_do_not_apply_make_room_for_those_that_do():
+    assert fitting_tabs([8, 8, 8], 0, 28) == [0, 1, 2]
+    assert fitting_tabs([8, 8, 8, 8], 0, 37) == [0, 1]
+    assert fitting_tabs([8, 8, 8, 8], 0, 37, {1}) == [0, 2]
+    assert fitting_tabs([8, 8, 8, 8], 1, 37, {1}) == [0, 1]
+    assert fitting_tabs([8, 8, 8], 2, 20, {1}) == [2]
 
 
-def test_where_not_all_panels_can_be_named_those_that_explain_and_apply_are():
-    names = tuple(ABOUT)
-    shown = " ".join(text for _, text, _ in labels(names, "weights", 72, {"svd", "rank", "train"}))
-    assert shown == "1 weights 2 3 4 gap 5 error 6 7 verdict 8 theory 9 story 0 table · · · ·"
-    assert "8 theory 9 story" in " ".join(text for _, text, _ in labels(names, "weights", 56))
+async def test_the_tabs_say_how_many_more_there_are_and_the_key_that_comes_to_them(app: HadamardApp):
+    async with opened(app, SMALL):
+        assert re.search(r"  v \d+ more$", app.laboratory.query_one(Tabs).render().plain)
 
 
 def test_the_footer_takes_what_fits_in_the_order_of_importance():
-    entries = (("?", "Help", "help"), ("q", "Quit", "quit"), ("space", "Pause", "pause"), ("r", "Run", "run"))
-    assert [key for key, *_ in fitting(entries, 100)] == ["?", "q", "space", "r"]
-    assert [key for key, *_ in fitting(entries, 22)] == ["?", "q", "r"]
-    assert fitting(entries, 3) == []
+    entries = {
+        "help": ("?", "Help", "help"),
+        "quit": ("q", "Quit", "quit"),
+        "pause": ("space", "Pause", "pause"),
+        "run": ("r", "Run", "run"),
+    }
+    ranked = ("help", "quit", "run", "pause")
+    assert [key for key, *_ in fitting(entries, ranked, 100)] == ["r", "space", "?", "q"]
+    assert [key for key, *_ in fitting(entries, ranked, 22)] == ["r", "?", "q"]
+    assert fitting(entries, ranked, 3) == []
 
 
-def test_no_two_actions_have_the_same_key_or_rank():
+@pytest.mark.parametrize("keys", [IN_A_RUN, AT_REST])
+def test_every_key_that_the_footer_ranks_has_a_place_in_it(keys: tuple[str, ...]):
+    assert len(set(keys)) == len(keys)
+    assert set(keys) <= set(FOOTER) <= {action.id for action in ACTIONS}
+
+
+@pytest.mark.parametrize(("size", "rows"), [((80, 24), 9), ((120, 40), 20), ((200, 60), 34)])
+async def test_the_chart_has_its_rows_with_the_learners_open_after_a_run(
+    app: HadamardApp, size: tuple[int, int], rows: int
+):
+    async with opened(app, size) as pilot:
+        await finished(app, pilot)
+        assert app.laboratory.query_one(Stage).chosen == "learners"
+        lines = lines_of(app, app.laboratory.query_one("#loss"))
+        top = next(number for number, line in enumerate(lines) if "┌─" in line)
+        bottom = next(number for number, line in enumerate(lines) if "└" in line)
+        assert bottom - top - 1 >= rows
+        assert sum("┤" in line for line in lines) >= 3
+        assert len(lines) - bottom - 2 <= 2, "a legend of at most two rows"
+
+
+async def test_the_chart_or_a_panel_is_shown_alone_and_escape_goes_back(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        await finished(app, pilot)
+        chart, panel = app.laboratory.query_one("#loss"), app.laboratory.query_one("#panel")
+        await pilot.press("F")
+        await until(pilot, lambda: chart.region.height == 22)
+        await pilot.press("2")
+        await until(pilot, lambda: panel.region.height == 22, what="the weights alone")
+        await pilot.press("escape")
+        await until(pilot, lambda: 0 < panel.region.height < 14 and chart.region.height > 9)
+
+
+def test_no_two_actions_have_the_same_key():
     keys = [key for action in ACTIONS for key in action.keys.split(",")]
     assert len(keys) == len(set(keys))
-    ranks = [action.footer for action in ACTIONS if action.footer]
-    assert len(ranks) == len(set(ranks))
     eaten = {"ctrl+z", "ctrl+b", "ctrl+a", "ctrl+o", "ctrl+s", "ctrl+w", "ctrl+t", "f1", "f11"}
     assert not eaten & set(keys) - {"ctrl+s"}
 
@@ -340,12 +380,10 @@ async def test_the_table_cuts_long_names_only_as_far_as_they_differ(editable: Ed
         assert all(cell_len(name) <= board.shape["learner"] for name in shown)
 
 
-async def test_the_chart_keeps_its_room_beside_a_long_table_and_a_long_caption(app: HadamardApp):
-    async with opened(app, (120, 40)) as pilot:
-        stage = app.laboratory.query_one(Stage)
-        stage.query_one(Scoreboard).styles.min_height = 10
-        stage.query_one(Caption).styles.min_height = 5
-        await pilot.pause()
-        assert stage.query_one("#panel").display
-        assert stage.query_one("#picture").size.height >= 0.42 * stage.size.height - 1
-        assert stage.query_one("#panel").size.height >= 3
+async def test_a_long_table_and_a_long_headline_leave_the_chart_its_rows(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        await finished(app, pilot)
+        app.laboratory.query_one(Caption).say("word " * 30)
+        app.laboratory.query_one(Scoreboard).styles.min_height = 3
+        await until(pilot, lambda: app.laboratory.query_one(Caption).size.height == 2)
+        assert app.laboratory.query_one("#picture").size.height >= 14

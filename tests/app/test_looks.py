@@ -78,7 +78,7 @@ async def test_without_colour_every_curve_is_named_along_its_way(
         await pilot.press("r", "f")
         await until(pilot, lambda: session_of(app).state == "finished")
         await pilot.pause(0.2)
-        chart = [line[40:] for line in screen_text(app).splitlines()[:16]]
+        chart = [line[40:] for line in screen_text(app).splitlines()[:30]]
         for letter in "ABCDE"[: len(editable.learners)]:
             assert sum(line.count(letter) for line in chart if "│" in line or "┤" in line) >= 2
         for line in app.screen._compositor.render_strips():

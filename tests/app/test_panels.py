@@ -41,6 +41,8 @@ from hadamard_tui.panels import (
     ABOUT,
     DIGITS,
     PANELS,
+    WORDS,
+    claims,
     features,
     gap,
     instances,
@@ -63,7 +65,7 @@ from hadamard_tui.running.retraining import Retraining
 from hadamard_tui.running.snapshot_worker import SnapshotWorker
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 from hadamard_tui.widgets.stage import Stage
-from hadamard_tui.widgets.tabs import Tabs, labels
+from hadamard_tui.widgets.tabs import Tabs
 
 from .conftest import WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -150,8 +152,8 @@ def test_what_panels_draw_has_colours_that_stand_out_from_the_ground(look: str, 
 
 def test_every_panel_has_a_number_and_says_what_it_shows():
     numbers = {action.keys: action.help for action in ACTIONS if action.name.startswith("panel(")}
-    assert list(numbers) == [str(number % 10) for number in range(1, min(len(ABOUT), DIGITS + 1) + 1)]
-    assert list(numbers.values()) == [f"{name}: {about}" for name, about in ABOUT.items()][: DIGITS + 1]
+    assert list(numbers) == [str(number % 10) for number in range(1, min(len(ABOUT), DIGITS) + 1)]
+    assert list(numbers.values()) == [f"{WORDS[name]}: {about}" for name, about in ABOUT.items()][:DIGITS]
 
 
 def test_weights_have_the_target_on_top(one: PanelContext):
@@ -395,7 +397,7 @@ def test_theory_gives_the_reason_and_the_rates_tried():
     assert f"{context.curve.rate:.4g}" in best
 
 
-def test_the_story_has_title_theorem_and_claims():
+def test_the_story_has_title_and_theorem_and_claims_have_a_tab():
     experiment = presets.load("hadamard-128", ["run.device=cpu"])
     trace = run(experiment)
     context = PanelContext(experiment, trace, trace.curves[2], 128, 64, ChartOptions())
@@ -403,13 +405,14 @@ def test_the_story_has_title_theorem_and_claims():
     assert experiment.title in text
     assert "rotation-invariant bound: 1 − k/d, lower bound; " in text
     assert "does not bind EGU, so it is the line to beat" in text
-    assert text.count("not measured yet") == len(experiment.claims)
+    assert words(claims.show(context)).count("not measured yet") == len(experiment.claims)
+    assert claims.tally(context) == ""
     judged = replace(context, predictions=PanelPredictions(outcomes=judge(of_one(experiment, trace))))
-    assert words(story.show(judged)).count("✓ holds") == len(experiment.claims)
-    assert "EGU, EGU± and spindly stay below a tenth after 30 examples" in words(story.show(judged))
+    assert words(claims.show(judged)).count("✓ holds") == len(experiment.claims)
+    assert claims.tally(judged) == "8/8"
 
 
-def test_the_story_of_a_changed_preset_says_of_each_claim_that_it_is_not_judged_and_why():
+def test_the_claims_of_a_changed_preset_say_of_each_claim_that_it_is_not_judged_and_why():
     whole = presets.sweep_of("hadamard-128", presets.document("hadamard-128", ["problem.matrix.d=64"]))
     experiment = whole.experiment
     trace = run(experiment)
@@ -417,11 +420,12 @@ def test_the_story_of_a_changed_preset_says_of_each_claim_that_it_is_not_judged_
     context = PanelContext(
         experiment, trace, trace.curves[2], 64, 64, ChartOptions(), PanelPredictions(outcomes=outcomes)
     )
-    text = words(story.show(context))
+    text = words(claims.show(context))
     assert text.count("– not judged  ") == len(experiment.claims)
     assert text.count("(the set-up was changed)") == len(experiment.claims)
     assert "✗" not in text
-    assert "Not judged, as the set-up was changed: After 64 examples, " in text
+    assert claims.tally(context) == ""
+    assert context.headline(context.loss).startswith("Not judged, as the set-up was changed: After 64")
 
 
 def test_the_story_before_a_run_says_which_measures_are_expensive_and_what_they_cost():
@@ -562,13 +566,13 @@ async def test_a_verdict_that_was_stopped_is_measured_when_the_panel_is_chosen_a
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         assert session_of(app).retraining.certificates is None  # nobody has asked for it
-        await pilot.press("7")
+        await pilot.press("4")
         await until(pilot, lambda: "measuring … 99 %" in screen_text(app))
         await pilot.press("h")
         await until(pilot, lambda: "not measured: it was stopped" in screen_text(app))
         assert session_of(app).state == "finished"
         held.set()
-        await pilot.press("7")
+        await pilot.press("4")
         await until(pilot, lambda: "predictions are unchanged by rotations" in screen_text(app))
 
 
@@ -577,7 +581,7 @@ async def test_quitting_does_not_wait_for_a_measurement(app: HadamardApp, monkey
     monkeypatch.setattr(measuring_module, "judgement", lambda *_: held.wait(30))
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
-        await pilot.press("7")
+        await pilot.press("4")
         await until(pilot, lambda: session_of(app).retraining.certificates is not None)
         await pilot.press("q")
     begun = time.monotonic()
@@ -596,7 +600,7 @@ async def test_panels_that_do_not_apply_are_dimmed_and_enter_makes_one_apply_whi
     async with opened(app, WIDE) as pilot:
         tabs = app.laboratory.query_one(Tabs)
         await until(pilot, lambda: {"svd", "rank", "train"} <= tabs.dimmed)
-        await pilot.press("2")
+        await pilot.press("7")
         await until(pilot, lambda: "Enter records spectra and runs again." in screen_text(app))
         await pilot.press("enter")
         await until(pilot, lambda: is_recorded("spectrum", session_of(app).experiment))
@@ -620,7 +624,7 @@ async def test_the_oracle_tuned_rate_and_its_grid_are_in_the_table(editable: Edi
         curve = trace.curves[0]
         told = f"{curve.rate:.3g}, best of {len(curve.grid)}: {min(curve.grid):.1g}…{max(curve.grid):.1g}"
         assert cells(app).get("rate") == told
-        await pilot.resize_terminal(*WIDE)
+        await pilot.resize_terminal(80, 40)
         await until(pilot, lambda: cells(app).get("rate") == told.partition(":")[0])
         assert cells(app, 1)["rate"] == ""
 
@@ -643,16 +647,6 @@ def test_a_panel_is_a_file_and_takes_no_digit_of_another_while_it_is_experimenta
     place = found.index("tenth")
     assert (place >= sum(not panel.experimental for panel in PANELS)) if experimental else place == 1
     assert [*found[:place], *found[place + 1 :]] == [panel.name for panel in PANELS]
-
-
-def test_what_has_no_digit_is_in_the_row_without_one():
-    names = [f"panel{number}" for number in range(12)]
-    assert [text[:2] for _, text, _ in labels(names, "panel11", 400)] == [
-        *(f"{number % 10} " for number in range(1, 11)),
-        "· ",
-        "· ",
-    ]
-    assert labels(names, "panel11", 40)[-1] == (12, "· panel11", True)
 
 
 def heat(shown: object) -> HeatMap:
@@ -860,21 +854,6 @@ def test_what_cannot_be_trained_once_more_is_shown_at_in_words(one: PanelContext
     assert "once the run has finished" in words(network.show(one))
     erm = context_of("hadamard-128", 'protocol={kind="erm"}', "learners.EGU.update.lr=0.1")
     assert "every k has a model of its own" in words(network.show(looked_inside(erm)))
-
-
-@pytest.mark.parametrize(("kind", "opens"), [("tanh", "gap"), ("identity", "weights")])
-async def test_until_a_person_chooses_a_panel_is_open_that_has_something_to_show(kind: str, opens: str):
-    architecture = f'{{kind = "dense", widths = [4], activation = "{kind}"}}'
-    net = f'{{name = "net", architecture = {architecture}, update = {{kind = "gd", lr = 0.01}}}}'
-    document = presets.document("hadamard-128", ["problem.matrix.d=16", "claims=[]", f"learners=[{net}]"])
-    app = HadamardApp(EditableExperiment(document, None))
-    async with opened(app, WIDE) as pilot:
-        await finished(app, pilot)
-        stage = app.laboratory.query_one(Stage)
-        await until(pilot, lambda: stage.chosen == opens)
-        await pilot.press("1")
-        await pilot.pause(0.3)
-        assert stage.chosen == "weights", "a person has chosen"
 
 
 def test_a_solver_that_takes_no_steps_and_a_start_and_an_end_have_points_and_no_lines():

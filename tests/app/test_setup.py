@@ -65,7 +65,7 @@ def wanted(place: str, kind: str) -> set[str]:
 
 @pytest.mark.slow
 async def test_choosing_a_kind_shows_the_fields_of_its_struct(app: HadamardApp):
-    async with opened(app, (120, 60)) as pilot:
+    async with opened(app, (140, 60)) as pilot:
         for place, family in PARTS.items():
             kind = list(catalogue.members(family))[-1]
             row_of(app, f"{place}.kind").query_one(Choice).value = kind
@@ -395,7 +395,7 @@ async def test_choosing_a_preset_loads_all_of_it(app: HadamardApp):
 
 @pytest.mark.slow
 async def test_learners_are_made_solvers_copied_renamed_and_removed_but_never_the_last(app: HadamardApp):
-    async with opened(app, (120, 60)) as pilot:
+    async with opened(app, (140, 60)) as pilot:
         editable = app.laboratory._editable
         for method, place in (("solver", "learners[0].solver.kind"), ("gradient", "learners[0].update.kind")):
             app.laboratory.query_one("#method", Choice).value = method
@@ -654,7 +654,7 @@ def lines_of(app: HadamardApp, part: str) -> list[str]:
 @pytest.mark.slow
 async def test_an_axis_is_opened_renamed_and_given_other_values_in_its_form():
     app = HadamardApp(EditableExperiment.of("edge-of-stability"))
-    async with opened(app, (120, 100)) as pilot:
+    async with opened(app, (140, 100)) as pilot:
         editable, axes = app.laboratory.editable, app.laboratory.query_one("#axes-list", Lines)
         assert lines_of(app, "axes") == ["▸ eta: 0.05, 0.1, 0.2, 0.3"]
         axes.focus()
@@ -682,7 +682,7 @@ async def test_an_axis_is_opened_renamed_and_given_other_values_in_its_form():
 
 @pytest.mark.slow
 async def test_a_picture_is_added_edited_and_removed_in_its_list(app: HadamardApp):
-    async with opened(app, (120, 120)) as pilot:
+    async with opened(app, (140, 120)) as pilot:
         editable, setup = app.laboratory.editable, app.laboratory.query_one(SetupPane)
         app.laboratory.query_one("#pictures-items .add", Button).press()
         await until(pilot, lambda: composed(app, "pictures[0].measure.kind"))
@@ -703,7 +703,7 @@ async def test_a_picture_is_added_edited_and_removed_in_its_list(app: HadamardAp
 
 
 async def test_the_form_of_a_claim_says_by_its_field_why_it_is_left_out(app: HadamardApp):
-    async with opened(app, (120, 120)) as pilot:
+    async with opened(app, (140, 120)) as pilot:
         app.laboratory.query_one("#claims-items .add", Button).press()
         await until(pilot, lambda: composed(app, "claims[0].at"))
         row_of(app, "claims[0].at").query_one(Input).value = "2d"
@@ -718,7 +718,7 @@ async def test_the_form_of_a_claim_says_by_its_field_why_it_is_left_out(app: Had
 
 @pytest.mark.set_up("empty")
 async def test_a_set_up_that_is_shown_twice_at_once_is_filled_once(app: HadamardApp):
-    async with opened(app, (120, 60)) as pilot:
+    async with opened(app, (140, 60)) as pilot:
         setup = app.laboratory.query_one(SetupPane)
         await asyncio.gather(setup.fill(), setup.fill())
         await until(pilot, lambda: composed(app, "problem.matrix.d"))
@@ -727,7 +727,7 @@ async def test_a_set_up_that_is_shown_twice_at_once_is_filled_once(app: Hadamard
 
 @pytest.mark.set_up("empty")
 async def test_a_preset_chosen_while_the_fields_of_another_are_made_is_the_one_shown(app: HadamardApp):
-    async with opened(app, (120, 60)):
+    async with opened(app, (140, 60)):
         setup = app.laboratory.query_one(SetupPane)
         other = EditableExperiment(presets.load("hard-64"), "hard-64")
         await asyncio.gather(setup.fill(), setup.show(other))
@@ -737,7 +737,7 @@ async def test_a_preset_chosen_while_the_fields_of_another_are_made_is_the_one_s
 @pytest.mark.slow
 async def test_what_few_learners_set_is_made_when_its_line_is_opened_and_stays_in_sight_once_set():
     app = HadamardApp(EditableExperiment.of("hadamard-128"))
-    async with opened(app, (120, 90)) as pilot:
+    async with opened(app, (140, 90)) as pilot:
         editable, setup = app.laboratory.editable, app.laboratory.query_one(SetupPane)
         assert not {place for place in places(app) if "noise" in place.removeprefix("problem.noise")}
         setup.query_one(LearnerForm).query_one(More).focus()

@@ -34,7 +34,7 @@ def test_it_starts_runs_is_resized_in_the_middle_and_quits(terminal: Terminal, o
     terminal.press(b"r")
     terminal.shows("running")
     for columns, lines, word in (
-        (120, 40, "row signs"),
+        (140, 40, "row signs"),
         (50, 10, "50×10 is too small"),
         (200, 60, "label noise"),
     ):

@@ -14,8 +14,8 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace, Playback
 from hadamard_tui.running.session import Session
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.progress import progress_text
 from hadamard_tui.widgets.scoreboard import Scoreboard
-from hadamard_tui.widgets.status import status_text
 
 from .conftest import WIDE, opened, until
 from .test_runs import screen_text, session_of, status_of
@@ -60,7 +60,7 @@ async def test_the_playhead_moves_by_keys_and_everything_shows_the_values_at_its
         assert cells(app)["bound"] == "0.75000"
         assert f"k {4}/16" in status_of(app)
         assert screen_text(app).count("┊") > 8
-        await pilot.press("7")
+        await pilot.press("4")
         await until(pilot, lambda: "at 4" in screen_text(app) and "loss − " in screen_text(app))
         await pilot.press("end")
         await until(pilot, lambda: "┊" not in screen_text(app))
@@ -236,7 +236,7 @@ def test_the_playhead_goes_from_record_to_record_of_every_protocol_and_is_told_o
             session.step()
             wait(lambda: session.tick(0.0) or session.playback.shown == record)  # type: ignore[func-returns-value] # noqa: B023
         assert (session.playback.place, session.point.x_at(session.playback.place)) == (record, x)
-        told = status_text(session, editable, Pace(), 20.0, 200).plain
+        told = progress_text(session, editable, Pace(), 20.0, 200).plain
         assert (f"  {clock} {x}/{xs[-1]}  " in told) == (len(xs) > 1), "a single record has no clock to tell"
     for record in reversed(range(len(xs) - 1)):
         session.playback.move(-1)

@@ -113,7 +113,7 @@ async def test_on_a_tour_pages_that_are_open_scroll_and_panels_say_the_key_that_
         await pilot.press("pagedown")
         await until(pilot, lambda: page.scroll_y > 0)
         assert at(app, TWO[0])
-        await pilot.press("escape", "8")
+        await pilot.press("escape", "3")
         words = app.laboratory.query_one(PanelWords)
         await until(pilot, lambda: "ctrl+d reads on" in screen_text(app))
         assert "pgdn" not in screen_text(app)
@@ -207,7 +207,7 @@ async def test_without_a_tour_there_are_no_stops_and_pages_scroll(app: HadamardA
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("pagedown", "greater_than_sign")
         assert not app.laboratory.query(Banner)
-        assert "Next" not in screen_text(app)
+        assert "> Next" not in screen_text(app)
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.whole else [WIDE])

@@ -155,7 +155,7 @@ async def test_panels_follow_what_was_taken_back(app: HadamardApp):
 
 
 async def test_a_learner_may_be_selected_before_the_screen_knows_of_its_set_up(app: HadamardApp):
-    async with opened(app, (120, 60)):
+    async with opened(app, (140, 60)):
         setup = app.laboratory.query_one(SetupPane)
         more = copy.deepcopy(setup.editable)
         last = more.copy_learner(len(more.learners) - 1)
@@ -168,7 +168,7 @@ async def test_a_learner_may_be_selected_before_the_screen_knows_of_its_set_up(a
 
 
 async def test_a_learner_that_is_gone_is_not_selected(app: HadamardApp):
-    async with opened(app, (120, 60)) as pilot:
+    async with opened(app, (140, 60)) as pilot:
         setup = app.laboratory.query_one(SetupPane)
         last = len(setup.editable.learners) - 1
         setup.pick(last + 1)

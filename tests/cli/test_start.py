@@ -250,7 +250,7 @@ def test_the_view_can_be_said(opened: Opened, on_terminal: Call) -> None:
         ("chart.window=[nan, 3]", "two numbers"),
         ("chart.window=[5, 5.000000000000002]", "two numbers"),
         ("chart.window=[0, inf]", "two numbers"),
-        ("panel=weight", "there is no panel weight; there are weights, svd,"),
+        ("panel=weight", "there is no panel weight; there are learners, weights,"),
     ],
 )
 def test_a_view_that_cannot_be_is_refused(change: str, told: str, opened: Opened, on_terminal: Call) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,6 @@ CHART = [FAINT, LINE, CURVE]
 @pytest.fixture(autouse=True)
 def few_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(animation, "FRAMES", 3)
-    monkeypatch.setattr(animation, "HELD", 1)
 
 
 def test_curves_grow_along_x_and_lines_of_the_theory_stay() -> None:
@@ -74,9 +74,12 @@ def test_a_recording_is_asciicast_2_with_times_that_increase() -> None:
     assert all(
         line.endswith("\x1b[K") for text in texts[:-1] for line in text.removesuffix("\x1b[0m").split("\r\n")
     )
-    assert "A (GD) follows it." in texts[0]
-    shown = [text.count("A") for text in texts[:-1]]
-    assert shown[0] < shown[1] < shown[2]
+    assert ["A (GD) follows it." in text for text in texts[:-1]] == [False, False, True]
+    assert times[-1] - times[-2] == pytest.approx(animation.HELD)
+    colour = "\x1b[38;2;0;114;178m"  # of the curve
+    braille = [re.findall(rf"{re.escape(colour)}([⠁-⣿A]+)", text) for text in texts[:-1]]
+    shown = [sum(map(len, runs)) for runs in braille]
+    assert shown[0] < shown[1] < shown[2], "the chart is that of the app"
 
 
 @pytest.mark.parametrize("suffix", [".gif", ".cast"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import logging
-import math
 import subprocess
 import sys
 import warnings
@@ -15,14 +15,17 @@ import pytest
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib import font_manager
-from matplotlib.figure import Figure
-from matplotlib.text import Text
+from PIL import Image
 
-from hadamard_tui.charts.heat_map import Contour, HeatMap, Point
 from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.charts.series_builder import LETTERS
 from hadamard_tui.cli import main
 from hadamard_tui.looks import palette
-from hadamard_tui.sharing import animation, figure, fonts
+from hadamard_tui.sharing import animation, fonts
+from hadamard_tui.sharing.pdf import pdf
+from hadamard_tui.sharing.png import png
+from hadamard_tui.sharing.svg import chart
+from hadamard_tui.sharing.svg_page import Page
 
 X = np.array([0.0, 1.0])
 PRESET = """
@@ -73,36 +76,27 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(manager, "ttflist", [font for font in manager.ttflist if font.name == "DejaVu Sans"])
     monkeypatch.setattr(font_manager, "findSystemFonts", lambda: files)
     monkeypatch.setattr(animation, "FRAMES", 2)
-    monkeypatch.setattr(animation, "HELD", 0)
     fonts._fonts_for.cache_clear()
     yield files
     fonts._fonts_for.cache_clear()
 
 
-def chart(name: str) -> tuple[list[Series], Axes]:
+def page(name: str) -> Page:
     axes = Axes("", "x", "y", (0.0, 1.0), (0.0, 1.0))
-    return [Series(name, X, X, palette.LIGHT.theory, mark="A")], axes
+    return chart([Series(name, X, X, palette.LIGHT.theory, mark="A")], axes)
 
 
-def warnings_of_drawing(name: str) -> list[str]:
-    """What matplotlib would print while it draws a chart."""
-    series, axes = chart(name)
-    with (
-        figure.settings(figure.text_of_chart(series, axes, "")),
-        warnings.catch_warnings(record=True) as caught,
-    ):
-        warnings.simplefilter("always")
-        sheet, _ = figure.drawn(series, axes, "")
-        sheet.draw_without_rendering()
-    return [str(warning.message) for warning in caught]
+def dark_pixels(made: bytes) -> int:
+    with Image.open(io.BytesIO(made)) as picture:
+        return int((np.asarray(picture.convert("L")) < 128).sum())
 
 
 def test_a_font_that_was_installed_since_draws_the_letters(installed: list[str], tmp_path: Path) -> None:
-    assert any("CJK UNIFIED IDEOGRAPH-5B66" in warning for warning in warnings_of_drawing("学習"))
+    without = dark_pixels(png(page("学習")))
     fonts._fonts_for.cache_clear()
     installed.append(str(font_file(tmp_path / "a.ttf", "Squares A", "学習")))
-    assert warnings_of_drawing("学習") == []
-    assert fonts.fonts_for("A 学習 ±") == (("Squares A",), "")
+    assert dark_pixels(png(page("学習"))) > without + 1000, "two full squares"
+    assert fonts.fonts_for("A 学習 ±") == (("Squares A",), (installed[0],), "")
 
 
 def test_the_family_with_the_most_letters_comes_first_and_none_comes_in_vain(
@@ -110,7 +104,9 @@ def test_the_family_with_the_most_letters_comes_first_and_none_comes_in_vain(
 ) -> None:
     letters = {"Squares B": "学", "Squares C": "学習者", "Squares D": "者名", "Last Resort": "学習者名前"}
     installed += [str(font_file(tmp_path / f"{name}.ttf", name, letters[name])) for name in letters]
-    assert fonts.fonts_for("学習者の名前") == (("Squares C", "Squares D"), "の前")
+    families, files, missing = fonts.fonts_for("学習者の名前")
+    assert (families, missing) == (("Squares C", "Squares D"), "の前")
+    assert [Path(file).stem for file in files] == ["Squares C", "Squares D"]
 
 
 def test_a_family_without_serifs_is_preferred(installed: list[str], tmp_path: Path) -> None:
@@ -125,13 +121,13 @@ def test_a_broken_font_has_no_letters(installed: list[str], tmp_path: Path) -> N
     font_manager.fontManager.addfont(gone)
     gone.unlink()
     installed.append(str(tmp_path / "broken.ttf"))
-    assert fonts.fonts_for("学") == ((), "学")
+    assert fonts.fonts_for("学") == ((), (), "学")
 
 
 def test_other_fonts_are_drawn_as_outlines_in_a_page(installed: list[str], tmp_path: Path) -> None:
     installed.append(str(font_file(tmp_path / "g.ttf", "Squares G", "学")))
-    assert b"/Subtype /Type3" in figure.figure(*chart("学"), "pdf")
-    assert b"/Subtype /Type3" not in figure.figure(*chart("GD ±"), "pdf")
+    assert b"/Subtype /Type3" in pdf(page("学"))
+    assert b"/Subtype /Type3" not in pdf(page("GD ±"))
 
 
 def test_controls_blanks_and_selectors_are_no_missing_letters() -> None:
@@ -144,41 +140,18 @@ def test_missing_letters_are_named_in_one_sentence() -> None:
     assert fonts.boxes("\u0e31") == "shows boxes for ◌\u0e31: no font on this machine has it"
 
 
-def letters_drawn(sheet: Figure) -> set[str]:
-    return {letter for text in sheet.findobj(Text) for letter in text.get_text() if not letter.isascii()}
+def test_letters_that_no_font_has_are_no_warning() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        png(page("学習"))
+        pdf(page("学習"))
+    assert [str(warning.message) for warning in caught] == []
 
 
-def test_the_text_of_a_chart_has_every_letter_that_is_drawn() -> None:
-    axes = Axes("一", "二", "三", (0.0, 1.0), (0.0, 1.0), x_names=((0.5, "四"),))
-    series = [
-        Series("五", X, X, "#000000", mark="六"),
-        Series("七", X, X / 2, "#000000", style="dashed", formula="八"),
-    ]
-    text = figure.text_of_chart(series, axes, "九")
-    with figure.settings(text):
-        sheet, _ = figure.drawn(series, axes, "九")
-        sheet.draw_without_rendering()
-    assert letters_drawn(sheet) == set(text) == set("一二三四五六七八九")
-
-
-def test_the_text_of_a_heat_map_has_every_letter_that_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    sheets: list[Figure] = []
-    monkeypatch.setattr(figure, "_written", lambda sheet, kind: sheets.append(sheet))
-    z = np.array([[1.0, 2.0], [3.0, math.nan]])
-    heat = HeatMap(
-        X,
-        X,
-        z,
-        x_label="一",
-        y_label="二",
-        z_label="三",
-        title="四",
-        contours=(Contour("五", np.array([[0.0, 0.0], [1.0, 1.0]])),),
-        points=(Point("六", 0.0, 0.0),),
-        missing="七",
-    )
-    figure.heat_map_figure(heat, "png", "八")
-    assert letters_drawn(sheets[0]) == set(figure.text_of_heat_map(heat, "八")) == set("一二三四五六七八")
+def test_the_fonts_of_the_program_have_the_letters_of_its_legends() -> None:
+    marks = "".join(LETTERS) + "≡≈−±≤∞η²…└→←″ₖ"
+    assert set(marks) <= fonts.shipped_letters()
+    assert fonts.REGULAR.with_name("LICENSE").exists()
 
 
 @pytest.mark.parametrize("suffix", [".png", ".pdf", ".gif"])
@@ -194,7 +167,7 @@ def test_an_export_names_missing_letters_on_standard_error_and_is_written(
 
 
 def test_libraries_are_silent_about_fonts() -> None:
-    animation.gif(*chart("GD"))
+    fonts.fonts_for("学")
     for library in ("matplotlib.font_manager", "fontTools.subset"):
         assert not logging.getLogger(library).isEnabledFor(logging.ERROR)
 
@@ -208,6 +181,6 @@ def test_standard_error_is_empty_where_matplotlib_has_no_folder_and_a_family_is_
     monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path / "mine.toml"))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     program = [sys.executable, "-m", "hadamard_tui", "run", "mine.toml"]
-    exports = ["--export", "a.gif", "--export", "a.pdf"]
+    exports = ["--export", "a.png", "--export", "a.pdf"]
     done = subprocess.run([*program, *exports], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,8 +11,6 @@ import pytest
 
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.heat_map import Contour, HeatMap, Point
-from hadamard_tui.sharing import figure
-from hadamard_tui.sharing.figure import heat_map_figure
 from hadamard_tui.sharing.svg_heat_map import heat_map_svg
 
 Z = np.array([[1e-6, 1e-3, 1.0], [10.0, 1e3, math.nan]])
@@ -93,22 +90,3 @@ def test_a_map_of_more_cells_than_pixels_takes_no_more_room_than_pixels_would() 
     z = np.arange(2000.0 * 3).reshape(3, 2000) % 977
     text = heat_map_svg(HeatMap(np.arange(2000.0), np.arange(3.0), z))
     assert text.count(b"M") < 3 * 720 + 200
-
-
-def test_very_many_cells_are_a_picture_in_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figure, "MOST_CELLS", Z.size - 1)
-    assert b"/Subtype /Image" in heat_map_figure(heat(), "pdf")
-
-
-@pytest.mark.parametrize(("kind", "begins"), [("pdf", b"%PDF"), ("png", b"\x89PNG")])
-def test_the_other_figures_are_what_their_names_say(kind: str, begins: bytes) -> None:
-    content = heat_map_figure(heat(), kind)
-    assert content.startswith(begins)
-    assert b"/Subtype /Image" not in content, "so few cells are drawn one by one"
-
-
-def test_letters_that_the_font_lacks_are_no_warning() -> None:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        heat_map_figure(heat(missing="未計算"), "png")
-    assert [str(warning.message) for warning in caught] == []

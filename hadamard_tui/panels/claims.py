@@ -1,0 +1,60 @@
+"""The claims about a set-up, and how they came out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from hadamard_tui.panels.panel import Lack, Panel
+
+if TYPE_CHECKING:
+    from engine.claims import Outcome
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.editing.fitting_claims import LeftOut
+    from hadamard_tui.panels.context import PanelContext
+
+SIGNS = {True: "✓", False: "✗", None: "–"}
+STYLES = {True: "bold green", False: "bold red", None: "dim"}
+"""The sign before a claim and its style, by outcome."""
+
+
+def show(context: PanelContext) -> Text:
+    """The claims of a run, and those of the set-up that do not fit it."""
+    predictions = context.predictions
+    return Text("\n").join(
+        [*claims(context.experiment, predictions.outcomes), *left_out(predictions.left_out)]
+    )
+
+
+def tally(context: PanelContext) -> str:
+    """How many claims hold, of how many that were judged."""
+    judged = [outcome.holds for outcome in context.predictions.outcomes or () if outcome.holds is not None]
+    return f"{sum(judged)}/{len(judged)}" if judged else ""
+
+
+def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]:
+    """One line per claim, with its outcome once the run has shown it."""
+    if outcomes is None:
+        return [Text.assemble(("· not measured yet  ", "dim"), claim.text) for claim in experiment.claims]
+    lines = []
+    for outcome in outcomes:
+        word = f"{SIGNS[outcome.holds]} {outcome.word}  ", STYLES[outcome.holds]
+        lines.append(Text.assemble(word, outcome.claim.text, (f"  ({outcome.detail})", "dim")))
+    return lines
+
+
+def left_out(claims: Sequence[LeftOut]) -> list[Text]:
+    """One line per claim of the set-up that does not fit it, and why."""
+    return [Text(f"– left out: {one.claim.get('text')}  ({one.why.what})", style="dim") for one in claims]
+
+
+def lacks(experiment: Experiment) -> Lack | None:
+    """Why there are no claims to show."""
+    return None if experiment.claims else Lack("No claims are made about this set-up.")
+
+
+PANEL = Panel(
+    "claims", "the claims about this set-up, and how they came out", show, place=40, tally=tally, lacks=lacks
+)

@@ -1,0 +1,215 @@
+"""A page of SVG as PDF, drawn by matplotlib element by element."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hadamard_tui.sharing.fonts import fonts_for
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from matplotlib.artist import Artist
+    from matplotlib.transforms import Bbox
+
+    from hadamard_tui.sharing.svg_page import Page
+
+POINTS = 0.75
+"""Points of a page of PDF for each pixel of SVG."""
+
+INCH = 72
+
+STEPS = re.compile(r"([MLHVlhvz])([^A-Za-z]*)")
+TRANSFORMS = re.compile(r"(translate|rotate)\(([^)]*)\)")
+
+INHERITED = "fill", "stroke", "stroke-width"
+
+
+def pdf(page: Page) -> bytes:
+    """The page as PDF, in which text stays text, without a date: the same page gives the same file.
+
+    Type 3 is for fonts with outlines of PostScript: some readers of PDF draw nothing of these in type 42.
+    """
+    families = fonts_for(page.text).families
+    page.written()  # which gives the page its size
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    settings: dict[Any, Any] = {
+        "text.parse_math": False,
+        "lines.scale_dashes": False,
+        "hatch.linewidth": 0.5,
+        "font.family": ["DejaVu Sans", *families],
+        "pdf.fonttype": 3 if families else 42,
+    }
+    width, height = (float(page.root.attrib[side]) for side in ("width", "height"))
+    with rc_context(settings), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        figure = Figure((width * POINTS / INCH, height * POINTS / INCH))
+        plot = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))
+        plot.set_axis_off()
+        _Painter(plot, page.root).paint(page.root, np.eye(3), {"fill": "#000000", "stroke-width": "1"}, None)
+        file = io.BytesIO()
+        figure.savefig(file, format="pdf", metadata={"CreationDate": None})
+    return file.getvalue()
+
+
+class _Painter:
+    """Draws elements of SVG on axes whose units are its pixels."""
+
+    def __init__(self, plot: Any, root: Element) -> None:
+        self._plot = plot
+        self._by_id = {element.attrib["id"]: element for element in root.iter() if "id" in element.attrib}
+        self._order = 0
+
+    def paint(
+        self, element: Element, matrix: np.ndarray, inherited: dict[str, str], area: Bbox | None
+    ) -> None:
+        """Draw an element and all in it, within an area if there is one."""
+        tag, given = element.tag.rpartition("}")[2], dict(element.attrib)
+        if tag == "defs" or given.get("opacity") == "0":
+            return
+        matrix = matrix @ _transform(given.get("transform", ""))
+        style = inherited | given
+        area = self._cut(area, given.get("clip-path", ""))
+        if tag == "text":
+            self._add(self._text(element.text or "", matrix, style), area)
+        elif (path := _path(tag, given)) is not None:
+            self._add(self._patch(path, matrix, style), area)
+        passed_on = {name: style[name] for name in INHERITED if name in style}
+        for part in element:
+            self.paint(part, matrix, passed_on, area)
+
+    def _cut(self, area: Bbox | None, name: str) -> Bbox | None:
+        """What of an area is in the rectangle of this name."""
+        from matplotlib.transforms import Bbox
+
+        if not name:
+            return area
+        (rectangle,) = self._by_id[name.removeprefix("url(#").removesuffix(")")]
+        place = [float(rectangle.attrib[side]) for side in ("x", "y", "width", "height")]
+        cut = Bbox.from_bounds(*place)
+        return cut if area is None else Bbox.intersection(area, cut) or Bbox.null()
+
+    def _patch(self, path: Any, matrix: np.ndarray, style: dict[str, str]) -> Artist:
+        from matplotlib.patches import PathPatch
+        from matplotlib.transforms import Affine2D
+
+        pattern = style["fill"].startswith("url")
+        dashes = [float(number) * POINTS for number in style.get("stroke-dasharray", "").split()]
+        offset = float(style.get("stroke-dashoffset", 0)) * POINTS
+        scale = float(np.hypot(*matrix[:2, 0]))
+        patch = PathPatch(
+            path,
+            facecolor=_colour("none" if pattern else style["fill"], style.get("fill-opacity")),
+            edgecolor="#8a929a"
+            if pattern
+            else _colour(style.get("stroke", "none"), style.get("stroke-opacity")),
+            linewidth=0 if pattern else float(style["stroke-width"]) * POINTS * scale,
+            linestyle=(offset % (2 * sum(dashes)), dashes) if dashes else "solid",
+            hatch="...." if pattern else None,
+            capstyle="butt",
+            joinstyle="round",
+        )
+        patch.set_transform(Affine2D(matrix) + self._plot.transData)
+        return patch
+
+    def _text(self, text: str, matrix: np.ndarray, style: dict[str, str]) -> Artist:
+        from matplotlib.patheffects import withStroke
+        from matplotlib.text import Text
+
+        x, y, _ = matrix @ (float(style["x"]), float(style["y"]), 1)
+        words = Text(
+            x,
+            y,
+            text,
+            color=style["fill"],
+            fontsize=float(style["font-size"]) * POINTS,
+            fontweight=style.get("font-weight", "normal"),
+            ha={"middle": "center", "end": "right"}.get(style.get("text-anchor", ""), "left"),
+            va="baseline",
+            rotation=-np.degrees(np.arctan2(matrix[1, 0], matrix[0, 0])),
+            rotation_mode="anchor",
+            transform=self._plot.transData,
+        )
+        if "paint-order" in style:
+            halo = withStroke(linewidth=float(style["stroke-width"]) * POINTS, foreground=style["stroke"])
+            words.set_path_effects([halo])
+        return words
+
+    def _add(self, artist: Artist, area: Bbox | None) -> None:
+        """Put an artist over all before it, within an area if there is one."""
+        from matplotlib.transforms import TransformedBbox
+
+        self._order += 1
+        artist.set_zorder(self._order)
+        self._plot.add_artist(artist)
+        artist.set_clip_on(area is not None)
+        if area is not None:
+            artist.set_clip_box(TransformedBbox(area, self._plot.transData))
+            artist.set_clip_path(None)
+
+
+def _colour(colour: str, opacity: str | None) -> Any:
+    return "none" if colour == "none" else (colour, float(opacity or 1))
+
+
+def _transform(words: str) -> np.ndarray:
+    """The matrix [3, 3] of the moves and turns of an element."""
+    matrix = np.eye(3)
+    for kind, numbers in TRANSFORMS.findall(words):
+        values = [float(number) for number in numbers.replace(",", " ").split()]
+        step = np.eye(3)
+        if kind == "translate":
+            step[:2, 2] = values
+        else:
+            turn = np.radians(values[0])
+            step[:2, :2] = [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
+        matrix = matrix @ step
+    return matrix
+
+
+def _path(tag: str, given: dict[str, str]) -> Any:
+    """The outline of a shape as a path of matplotlib; None for what is no shape."""
+    from matplotlib.path import Path
+
+    if tag == "path":
+        return _outline(given["d"])
+    if tag == "circle":
+        return Path.circle((float(given["cx"]), float(given["cy"])), float(given["r"]))
+    if tag == "rect" and "%" not in given["width"]:
+        x, y, width, height = (float(given[side]) for side in ("x", "y", "width", "height"))
+        return Path([(x, y), (x + width, y), (x + width, y + height), (x, y + height), (x, y)], closed=True)
+    return None
+
+
+def _outline(words: str) -> Any:
+    """A path from the commands of SVG that the program writes."""
+    from matplotlib.path import Path
+
+    places: list[tuple[float, float]] = []
+    codes: list[Any] = []
+    x = y = 0.0
+    for command, numbers in STEPS.findall(words):
+        values = [float(number) for number in numbers.replace(",", " ").split()]
+        match command:
+            case "M" | "L":
+                x, y = values
+            case "l":
+                x, y = x + values[0], y + values[1]
+            case "H":
+                (x,) = values
+            case "h":
+                x += values[0]
+            case "V":
+                (y,) = values
+            case "v":
+                y += values[0]
+        places.append((x, y))
+        codes.append({"M": Path.MOVETO, "z": Path.CLOSEPOLY}.get(command, Path.LINETO))
+    return Path(places, codes)

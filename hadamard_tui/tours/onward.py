@@ -1,0 +1,34 @@
+"""Where to go from a preset: the next stop of its paths, what would break it, and who else learns."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from functools import cache
+
+from hadamard_tui.tours.talk import break_at, is_path, talks
+
+
+@cache
+def onward(preset: str | None) -> tuple[str, ...]:
+    """The sentences that end the story of a preset; none where it is no stop of a path or talk."""
+    return tuple(_sentences(preset)) if preset is not None else ()
+
+
+def _sentences(preset: str) -> Iterator[str]:
+    learners: list[str] = []
+    for name, talk in talks().items():
+        for number, stop in enumerate(talk.stops):
+            if stop.preset != preset or stop.set:
+                continue
+            if is_path(talk):
+                following = talk.stops[number + 1 :]
+                after = f"Next: {following[0].preset}" if following else "The last stop"
+                yield f"{after} (path {name}: {talk.title})."
+            if stop.learns and stop.learns not in learners:
+                learners.append(stop.learns)
+    if (change := break_at(preset)) is not None:
+        settings = " ".join(f"--set {shlex.quote(one)}" for one in change.set)
+        yield f"Break it: {settings}. {change.text}"
+    if learners:
+        yield f"Who else learns: {'; '.join(learners)}."

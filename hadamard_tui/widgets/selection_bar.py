@@ -1,0 +1,212 @@
+"""The first row: which preset, matrix family, learner, architecture and protocol, and how far the run is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.cells import cell_len
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+
+from engine.spec import presets
+from hadamard_tui.charts.series_builder import mark
+from hadamard_tui.keyboard.motions import motions
+from hadamard_tui.widgets.choice import Choice
+from hadamard_tui.widgets.preset_choice import PresetChoice
+from hadamard_tui.widgets.progress import Progress
+
+if TYPE_CHECKING:
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+
+ADD = "+"
+"""The value of the line that adds a learner."""
+
+LABELLED = 100
+"""From so many columns on, the choices have labels."""
+
+LEAST_PROGRESS, LEAST_WORDS = 18, 4
+"""Cells that the progress and each choice keep."""
+
+ARROW, GAP = " ▾", 1
+
+
+class PartWord(Choice):
+    """A choice of the bar: label, what is chosen, and an arrow; `place` is that of the part it changes."""
+
+    DEFAULT_CSS = """
+    PartWord { width: auto; background: transparent; margin: 0 1 0 0; }
+    PartWord:focus { text-style: bold reverse; }
+    PartWord > Offered { width: 36; }
+    """
+
+    def __init__(self, label: str, id: str) -> None:
+        super().__init__((), value="", id=id)
+        self.label = label
+        self.words, self.place, self.family = "", "", ""
+
+    def show(self, words: str, value: str, place: str = "", family: str = "") -> None:
+        """Say what is chosen; its members of `family` are listed when the list is opened."""
+        self.words, self.place, self.family = words, place, family
+        with self.prevent(Choice.Changed):
+            self.offer(((words, value),), value)
+
+    async def action_show_list(self) -> None:
+        from engine.core.catalogue import members
+
+        if self.family and not self.expanded:
+            self.offer([(kind, kind) for kind in members(self.family)], self.value)
+        await super().action_show_list()
+
+    def render(self) -> Content:
+        return _shown(self)
+
+
+class PresetWord(PresetChoice):
+    """The preset, which opens the page of presets."""
+
+    DEFAULT_CSS = """
+    PresetWord { width: auto; background: transparent; margin: 0 1 0 0; }
+    PresetWord:focus { text-style: bold reverse; }
+    """
+
+    label, words = "preset", ""
+
+    def render(self) -> Content:
+        return _shown(self)
+
+
+def _shown(choice: PartWord | PresetWord) -> Content:
+    """Label, words and arrow, in the cells that a choice has."""
+    room = choice.content_size.width - cell_len(ARROW)
+    label = f"{choice.label} " if choice.label and room >= cell_len(_labelled(choice)) else ""
+    words = Content(choice.words).truncate(max(room - cell_len(label), 0), ellipsis=True)
+    return Content.assemble((label, "dim"), words, (ARROW, "dim"))
+
+
+def _labelled(choice: PartWord | PresetWord) -> str:
+    return f"{choice.label} {choice.words}".strip()
+
+
+class SelectionBar(Horizontal):
+    """The recipe of the experiment, each part of which is exchanged by a key or a click."""
+
+    DEFAULT_CSS = "SelectionBar { height: 1; padding: 0 1; background: $boost; } Progress { width: 1fr; }"
+    BINDINGS: ClassVar[list[BindingType]] = [*motions(move_left="next(-1)", move_right="next(1)")]
+
+    class Chosen(Message):
+        """Another kind of part was chosen for a place of the set-up."""
+
+        def __init__(self, place: str, kind: str) -> None:
+            super().__init__()
+            self.place, self.kind = place, kind
+
+    class LearnerChosen(Message):
+        """Another learner was chosen, by its number; None for a new one."""
+
+        def __init__(self, number: int | None) -> None:
+            super().__init__()
+            self.number = number
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._shown: object = None
+
+    def compose(self) -> ComposeResult:
+        yield PresetWord((), value="", id="bar-preset")
+        for name in ("matrix", "learner", "architecture", "protocol"):
+            yield PartWord("" if name == "protocol" else name, id=f"bar-{name}")
+        yield Progress(id="progress")
+
+    @property
+    def _choices(self) -> Sequence[PartWord | PresetWord]:
+        return [child for child in self.children if isinstance(child, PartWord | PresetWord)]
+
+    def show(self, editable: EditableExperiment, learner: int) -> None:
+        """Say what a set-up is made of, with this learner selected."""
+        raw, letters = editable.raw, editable.letters
+        values = editable.learners[learner]
+        solver, matrix = values.get("solver"), raw["problem"]["matrix"]
+        place = f"learners[{learner}].{'architecture' if solver is None else 'solver'}"
+        part = solver if solver is not None else values["architecture"]
+        learners = tuple(
+            (f"{mark(letter)} {values['name']}", str(number))
+            for number, (letter, values) in enumerate(zip(letters, editable.learners, strict=True))
+        )
+        preset = presets.name_of(editable.preset) if editable.preset else "your own"
+        preset = f"{preset}, changed" if editable.changed and editable.preset else preset
+        shown = preset, str(matrix), learners, learner, str(part), str(raw["protocol"])
+        if shown == self._shown or not self.children:
+            return
+        self._shown = shown
+        self.query_one(PresetWord).words = preset
+        self._choice("matrix").show(_with_size(matrix), _kind(matrix), "problem.matrix", "matrices")
+        self._choice("learner").show(learners[learner][0], str(learner))
+        self._choice("learner").choices = (*learners, ("add a learner", ADD))
+        architecture = self._choice("architecture")
+        architecture.label = "architecture" if solver is None else "solver"
+        family = "architectures" if solver is None else "solvers"
+        architecture.show(_kind(part), _kind(part), place, family)
+        self._choice("protocol").show(_kind(raw["protocol"]), _kind(raw["protocol"]), "protocol", "protocols")
+        self._fit()
+
+    def _choice(self, label: str) -> PartWord:
+        return self.query_one(f"#bar-{label}", PartWord)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        """Give every choice its cells: first labels go, then the longest words are cut."""
+        width = self.content_size.width
+        if not width:
+            return
+        choices = self._choices
+        room = width - LEAST_PROGRESS - len(choices) * (GAP + cell_len(ARROW))
+        words = [cell_len(choice.words) for choice in choices]
+        labelled = [
+            length + cell_len(f"{choice.label} ") for length, choice in zip(words, choices, strict=True)
+        ]
+        cells = labelled if width >= LABELLED and sum(labelled) <= room else words
+        while sum(cells) > room and max(cells) > LEAST_WORDS:
+            cells[cells.index(max(cells))] -= 1
+        for choice, count in zip(choices, cells, strict=True):
+            choice.styles.width = count + cell_len(ARROW)
+            choice.refresh()
+
+    def enter(self) -> None:
+        """Give the first choice the keys."""
+        self._choices[0].focus()
+
+    def action_next(self, places: int) -> None:
+        """Go to another choice."""
+        choices = self._choices
+        number = next((at for at, choice in enumerate(choices) if choice.has_focus), 0)
+        choices[(number + places) % len(choices)].focus()
+
+    @on(Choice.Changed)
+    def _changed(self, event: Choice.Changed) -> None:
+        event.stop()
+        choice = event.choice
+        if not isinstance(choice, PartWord):
+            return
+        self._shown = None  # what was refused is taken back at the next look
+        if choice.id == "bar-learner":
+            self.post_message(self.LearnerChosen(None if event.value == ADD else int(event.value)))
+        else:
+            self.post_message(self.Chosen(choice.place, event.value))
+
+
+def _kind(part: Any) -> str:
+    """The kind of a part, which says it alone or with its fields."""
+    return str(part["kind"]) if isinstance(part, dict) else str(part)
+
+
+def _with_size(matrix: Any) -> str:
+    """The kind of a matrix, and its d where it has one."""
+    size = matrix.get("d") if isinstance(matrix, dict) else None
+    return _kind(matrix) if size is None else f"{_kind(matrix)} d {size}"

@@ -1,0 +1,27 @@
+"""Where a preset leads to: the next stop of its paths, its break, and who else learns."""
+
+from __future__ import annotations
+
+from hadamard_tui.tours.onward import onward
+from hadamard_tui.tours.talk import break_at, stops_of
+
+
+def test_a_stop_names_the_next_one_its_break_and_who_else_learns() -> None:
+    following, change, learners = onward("hadamard-128")
+    assert following.startswith("Next: hadamard-128-weights (path gradient-descent:")
+    assert change.startswith("Break it: --set 'learners.GD.update=")
+    assert learners.startswith("Who else learns: EGU")
+
+
+def test_the_last_stop_of_a_path_says_so() -> None:
+    assert onward("junk-flow-degrees")[0].startswith("The last stop (path parities:")
+
+
+def test_a_preset_that_is_no_stop_of_a_path_leads_nowhere() -> None:
+    assert onward("wendel") == onward(None) == onward("no.toml") == ()
+
+
+def test_a_stop_of_a_talk_takes_its_break_from_a_path() -> None:
+    talk = stops_of("alt2021")
+    assert talk is not None
+    assert talk[0].breaks == break_at("hadamard-128") is not None

@@ -1,0 +1,181 @@
+"""Files show what a screen as large would show: its ticks, letters, legend and colours."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from xml.etree.ElementTree import Element
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from engine.results.results import of_one
+from engine.results.views import view
+from engine.runtime.run import run
+from engine.runtime.sweep import run_sweep
+from engine.spec import presets
+from engine.spec.pictures import drawn, of_run
+from hadamard_tui.charts.chart_sheet import ChartSheet, compose
+from hadamard_tui.charts.colour import triplet
+from hadamard_tui.charts.frame import Layout, arrange
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
+from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.charts.view_plot import plot
+from hadamard_tui.looks import palette
+from hadamard_tui.sharing.pdf import pdf
+from hadamard_tui.sharing.png import png
+from hadamard_tui.sharing.svg import chart
+from hadamard_tui.sharing.svg_page import MUTED, WORDS, Page
+
+PRESETS = ["hadamard-128", "rank-64", "criticality"]
+X = np.linspace(0, 1, 65)
+AXES = Axes("a chart", "x", "y", (0.0, 1.0), (0.0, 1.0))
+
+
+def chart_of(preset: str) -> tuple[list[Series], Axes]:
+    """The chart of a preset's first picture, in the colours of paper."""
+    sweep = presets.sweep_of(preset, presets.document(preset, ["run.device=cpu"]))
+    experiment = sweep.experiment
+    if drawn(experiment):
+        found = view(drawn(experiment)[0], run_sweep(sweep))
+    else:
+        found = view(of_run(experiment), of_one(experiment, run(experiment)))
+    with palette.on_paper():
+        shown = plot(Look(found))
+    return list(shown.series), shown.axes
+
+
+def screen_of(series: list[Series], axes: Axes, page: Page) -> tuple[Layout, ChartSheet]:
+    """The chart of a screen with an area as large as that of the page."""
+    width = page.columns + 100 - arrange(axes, 100, page.rows + 10, (DOTS_ACROSS, DOTS_DOWN)).columns
+    for height in range(page.rows, page.rows + 20):
+        sheet = compose(series, axes, width, height)
+        if (sheet.surround.columns, sheet.surround.rows) == (page.columns, page.rows):
+            layout = arrange(axes, width, height - sheet.legend_lines, (DOTS_ACROSS, DOTS_DOWN))
+            return layout, sheet
+    raise AssertionError("no screen has such an area")
+
+
+def texts(group: Element) -> list[Element]:
+    return [one for one in group.iter() if one.tag == "text"]
+
+
+@pytest.fixture(scope="module", params=PRESETS)
+def drawings(request: pytest.FixtureRequest) -> tuple[list[Series], Page, Layout, ChartSheet]:
+    series, axes = chart_of(request.param)
+    page = chart(series, axes)
+    return series, page, *screen_of(series, axes, page)
+
+
+def test_ticks_are_those_of_the_screen_and_those_that_give_way_to_the_label_of_its_axis(
+    drawings: tuple[list[Series], Page, Layout, ChartSheet],
+) -> None:
+    _, page, layout, _ = drawings
+    numbers = next(one for one in page.root if one.get("fill") == MUTED)
+    found = [one.text for one in texts(numbers)]
+    up = [label for _, label in layout.y_ticks]
+    along = [label for _, label in layout.tick_line.ticks]
+    assert found[: len(up)] == up
+    assert [label for label in found[len(up) :] if label in along] == along
+    assert len(found) - len(up) - len(along) <= 3
+
+
+def test_letters_are_those_of_the_screen_in_their_colours(
+    drawings: tuple[list[Series], Page, Layout, ChartSheet],
+) -> None:
+    series, page, _, sheet = drawings
+    marks = [series[mark.at] for mark in sheet.picture.marks]
+    assert marks
+    assert Counter((one.text, one.get("fill")) for one in texts(page.letters)) == Counter(
+        (one.mark, one.colour) for one in marks
+    )
+
+
+def test_the_legend_has_the_order_of_the_screen(
+    drawings: tuple[list[Series], Page, Layout, ChartSheet],
+) -> None:
+    series, page, _, sheet = drawings
+    pieces = [piece for row in sheet.names for piece in row if piece.index >= 0]
+    heads = [one for one in texts(page.root) if one.get("font-weight") == "bold"]
+    legend = [one for one in heads if one.get("font-size") == f"{WORDS:g}"]
+    on_screen = [(piece.text.split()[0], series[piece.index]) for piece in pieces]
+    marked = [(first, one.mark, one.colour) for first, one in on_screen if one.mark]
+    on_page = [one for one in legend if one.text not in ("≡", "≈")]
+    assert [(one.text.split()[-1], one.get("fill")) for one in on_page] == [
+        (mark, colour) for _, mark, colour in marked
+    ]
+    assert [one.text.split()[0] for one in on_page] == [first for first, _, _ in marked]
+
+
+def test_curves_that_run_along_each_other_are_one_line_by_turns_and_no_dash_lies_on_another() -> None:
+    first = Series("GD", X, 1 - X, "#0000aa", "long", mark="A")
+    second = Series("least squares", X, 1 - X, "#00aa00", "long", mark="B")
+    bound = Series("bound", X, 1 - X, "#111111", "dashed", formula="1 − x")
+    page = chart([bound, first, second], AXES)
+    paths = [one for one in page.grown.iter("path") if one.get("fill") == "none"]
+    assert [one.get("stroke") for one in paths] == ["#0000aa", "#111111", "#00aa00"]
+    assert len({one.get("d") for one in paths}) == 1
+    patterns = [(one.get("stroke-dasharray"), one.get("stroke-dashoffset")) for one in paths]
+    assert patterns == [("10 4", "0"), ("10 32", "-28"), ("10 32", "-14")]
+    assert not list(page.area.iter("path"))
+    written = [one.text for one in texts(page.root)]
+    assert written[-4:] == ["≡ B", "least squares", "≡", "bound 1 − x"]
+
+
+def test_a_curve_that_goes_on_where_the_shared_line_has_ended_is_drawn_to_its_end() -> None:
+    short = Series("short", X[:33], X[:33], "#0000aa", mark="A")
+    long = Series("long", X, X, "#00aa00", mark="B")
+    page = chart([short, long], AXES)
+    ends = []
+    for path in page.grown.iter("path"):
+        if path.get("stroke") == "#00aa00":
+            start, *steps = (path.get("d") or "").removeprefix("M").split("l")
+            places = np.cumsum([[float(part) for part in step.split(",")] for step in (start, *steps)], 0)
+            ends.append(places[-1, 0])
+    assert max(ends) == pytest.approx(page.right, abs=0.02)
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    curve = Series("GD", X, 1 - X, "#0000aa", mark="A")
+    return chart([curve, Series("bound", X, X / 2, "#111111", "dashed")], AXES, "A headline.")
+
+
+def test_a_png_has_the_colours_of_the_curves_and_letters_on_white(page: Page) -> None:
+    with Image.open(io.BytesIO(png(page, 2))) as picture:
+        pixels = np.asarray(picture.convert("RGB"))
+    assert pixels.shape[1] == 1440
+    assert (pixels[0, 0] == 255).all()
+    for colour, least in (("#0000aa", 500), ("#111111", 300), (MUTED, 20)):
+        assert (pixels == triplet(colour)).all(2).sum() > least
+    below = pixels[-60:]
+    assert (below.mean(2) < 128).sum() > 50, "the headline is below"
+
+
+def test_a_png_is_the_same_each_time_whatever_fonts_are_installed(page: Page) -> None:
+    assert png(page, 1) == png(page, 1)
+
+
+def test_a_pdf_has_the_text_of_the_page_as_text_and_is_the_same_each_time(page: Page) -> None:
+    made = pdf(page)
+    assert made.startswith(b"%PDF")
+    assert b"/Subtype /Type42" in made or b"/FontFile2" in made
+    assert made == pdf(page)
+
+
+def test_what_grows_is_cut_at_its_place_and_the_headline_comes_at_the_end(page: Page) -> None:
+    def dark(share: float) -> tuple[int, int]:
+        page.grow(share)
+        with Image.open(io.BytesIO(png(page, 1))) as picture:
+            pixels = np.asarray(picture.convert("RGB")).astype(int)
+        blue = (pixels[:, :, 2] - pixels[:, :, 0] > 100)[: int(page.bottom)]
+        across = np.flatnonzero(blue.any(0))
+        return int(across.max(initial=0)), int((pixels[-30:].mean(2) < 128).sum())
+
+    middle = (page.left + page.right) / 2
+    assert dark(0.5)[0] == pytest.approx(middle, abs=2)
+    assert dark(0.5)[1] == 0
+    assert dark(1.0)[0] == pytest.approx(page.right, abs=8)
+    assert dark(1.0)[1] > 0
