@@ -120,6 +120,8 @@ class HadamardApp(FailingApp):
         rate = FrameRate(most_frames(self.config.fps, self.config.fps_over_ssh))
         self.laboratory = Laboratory(editable, autorun, view, rate, self.config.ascii)
         self._guide = None
+        self._is_walking = False
+        """Whether the tour is a path that was chosen in the app."""
         if tour is not None:
             from hadamard_tui.screens.guide import Guide
 
@@ -204,12 +206,19 @@ class HadamardApp(FailingApp):
             self.push_screen(Commands())
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        from hadamard_tui.tours.talk import is_path, talks
+
         for action in ACTIONS:
             if self.check_action(action.name.removeprefix("app."), ()):
                 yield SystemCommand(action.label, action.help, self._command(action.name))
         for number, (name, about) in enumerate(ABOUT.items(), start=1):
             if number > DIGITS:  # those with a digit are actions
                 yield SystemCommand(f"Tab: {name}", f"{name}: {about}", self._command(f"panel({number})"))
+
+        for name, talk in talks().items():
+            if is_path(talk):
+                words = f"{len(talk.stops)} stops: predict, run, why, break it"
+                yield SystemCommand(f"Path: {talk.title}", words, partial(self.choose_preset, name))
 
     def _command(self, name: str):  # type: ignore[no-untyped-def]
         async def act() -> None:
@@ -234,10 +243,36 @@ class HadamardApp(FailingApp):
         opened = self.laboratory.editable.preset
         self.push_screen(Browser(opened, typed, self.config.ascii), self.choose_preset)
 
-    async def choose_preset(self, preset: str | None) -> None:
-        """Put up a preset, as choosing it from the list does."""
-        if preset is not None:
-            await self.laboratory.query_one(SetupPane).choose(preset)
+    async def choose_preset(self, name: str | None) -> None:
+        """Put up a preset, or walk a path, as choosing it from the list does."""
+        from hadamard_tui.tours.talk import talks
+
+        if name is None:
+            return
+        if self._is_walking:
+            await self._leave_path()
+        if name in talks():
+            await self.walk(name)
+        else:
+            await self.laboratory.query_one(SetupPane).choose(name)
+
+    async def walk(self, path: str) -> None:
+        """Walk a path that comes with the program, up to its end or until a preset is chosen."""
+        from hadamard_tui.screens.guide import Guide
+        from hadamard_tui.tours.talk import stops_to
+        from hadamard_tui.tours.tour import Tour
+
+        if self._guide is not None:
+            await self._guide.leave()
+        self._guide, self._is_walking = Guide(Tour(stops_to([path])), self.laboratory), True
+        await self._guide.start()
+        self.laboratory.refresh_bindings()
+
+    async def _leave_path(self) -> None:
+        if self._guide is not None:
+            await self._guide.leave()
+        self._guide, self._is_walking = None, False
+        self.laboratory.refresh_bindings()
 
     def show_part(self, family: str, kind: str) -> None:
         """Say what a part is, and which presets show it."""
@@ -276,8 +311,8 @@ class HadamardApp(FailingApp):
 
     async def action_stops_on(self, by: int) -> None:
         """Go so many presets of a tour on, back if negative."""
-        if self._guide is not None:
-            await self._guide.move(by)
+        if self._guide is not None and not await self._guide.move(by) and by > 0 and self._is_walking:
+            await self._leave_path()
 
     async def action_next_stop(self) -> None:
         """The next preset of a tour."""

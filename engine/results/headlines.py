@@ -11,7 +11,6 @@ from engine.core.texts import cut
 from engine.pictures import wording
 from engine.pictures.bounds import strongest_bound
 from engine.pictures.view import View
-from engine.pictures.view_names import line_in_brief
 from engine.results.outcomes import about
 from engine.spec.experiment import Experiment
 
@@ -47,7 +46,7 @@ def ending(view: View) -> str:
         if not np.isfinite(z).any():
             return ""
         ends = (wording.value(view, float(of(z))) for of in (np.nanmin, np.nanmax))
-        return f"On the map {wording.quantity(view)} {wording.verb(view)} between {' and '.join(ends)}"
+        return f"On the map {wording.predicate(view)} between {' and '.join(ends)}"
     chosen = [one for one in view.curves if one.chosen and np.isfinite(one.y).any()]
     if not chosen:
         return ""
@@ -58,4 +57,4 @@ def ending(view: View) -> str:
     bound = strongest_bound(view, curves[0], x)
     if bound is None:
         return text
-    return wording.shortened(text, f"; {line_in_brief(view, bound)} is {wording.value(view, bound.at(x))}")
+    return wording.shortened(text, f"; {wording.line(view, [bound])} is {wording.value(view, bound.at(x))}")

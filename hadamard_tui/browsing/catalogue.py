@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from engine.core.catalogue import members
@@ -12,21 +12,39 @@ from engine.spec.preset_index import Entry, entry_of, index
 from engine.spec.presets import name_of
 from hadamard_tui.browsing.words import has_words
 from hadamard_tui.state import own_presets
+from hadamard_tui.tours.talk import ESSENTIALS, is_path, talks
 
 YOURS = "Yours"
 """The heading of the person's own presets."""
+
+PATHS = "Guided paths"
+"""The heading of the paths."""
 
 Group = tuple[str, Sequence[Entry]]
 """A heading and what stands below it."""
 
 
 def groups(opened: str | None = None) -> list[Group]:
-    """All presets by subject, the person's own first, with the file of the one that is opened among them."""
+    """The person's own presets, those to begin with, the guided paths, and all other presets by subject.
+
+    The file of the preset that is opened is among the person's own.
+    """
     here = [opened] if opened is not None and opened.endswith(".toml") else []
     own = [_own(path) for path in dict.fromkeys([*here, *own_presets.paths()])]
-    found: list[Group] = [(YOURS, own)]
-    found += [(subject, [one for one in index() if one.subject == subject]) for subject in SUBJECTS]
+    entries = {entry.name: entry for entry in index()}
+    essentials = talks()[ESSENTIALS]
+    first = [entries.pop(stop.preset) for stop in essentials.stops if stop.preset in entries]
+    found: list[Group] = [(YOURS, own), (essentials.title, first), (PATHS, [*_paths()])]
+    found += [(subject, [one for one in entries.values() if one.subject == subject]) for subject in SUBJECTS]
     return [group for group in found if group[1]]
+
+
+def _paths() -> Iterator[Entry]:
+    """The guided paths, found by the words of their questions."""
+    for name, talk in talks().items():
+        if is_path(talk):
+            questions = " ".join(stop.predict for stop in talk.stops)
+            yield Entry(name, talk.title, questions, "", PATHS, (), (), frozenset(), "")
 
 
 def matching(found: Iterable[Group], typed: str) -> list[Group]:
@@ -61,6 +79,7 @@ def _has(entry: Entry, heading: str, typed: str) -> bool:
         *entry.kinds,
         *(summary_of(one) for kind, one in members("architectures").items() if kind in entry.kinds),
         heading,
+        entry.subject,
     )
     return has_words(typed, " ".join(said), entry.source)
 

@@ -14,9 +14,11 @@ from engine.core import files
 from hadamard_tui.browsing import thumbnail
 from hadamard_tui.browsing.thumbnail import Thumbnail
 from hadamard_tui.running.progress import in_words
+from hadamard_tui.tours.talk import talks
 
 if TYPE_CHECKING:
     from engine.spec.preset_index import Entry
+    from hadamard_tui.tours.talk import Talk
 
 NO_CHART = "There is no chart of it yet: it is new, or was changed since the others were drawn."
 NO_CHART_OF_YOURS = "Charts are kept of the presets that come with the program."
@@ -26,7 +28,9 @@ FILE = Path(__file__).with_name("thumbnails.json")
 
 
 def preview(entry: Entry, coloured: bool = True) -> Text:
-    """Title, cost, chart, story, claims and source of a preset."""
+    """Title, cost, chart, story, claims and source of a preset; the stops of a path."""
+    if (path := talks().get(entry.name)) is not None:
+        return _stops(path)
     kept = shipped().get(entry.name)
     current = kept is not None and kept.digest == entry.digest
     text = Text.assemble((entry.title or "No title", "bold"), "\n", (_facts(entry, kept), "dim"), "\n")
@@ -43,6 +47,15 @@ def preview(entry: Entry, coloured: bool = True) -> Text:
         text.append("\nIt claims\n", "bold").append("".join(f"· {claim}\n" for claim in entry.claims))
     if entry.source:
         text.append(f"\nSource: {entry.source}", "dim")
+    return text
+
+
+def _stops(path: Talk) -> Text:
+    """The title of a path, and the question of each stop."""
+    about = f"{len(path.stops)} stops: predict, run, why, break it"
+    text = Text.assemble((path.title, "bold"), "\n", (about, "dim"), "\n")
+    for number, stop in enumerate(path.stops, 1):
+        text.append(f"\n{number}. {stop.preset}\n", "bold").append(f"{stop.predict}\n")
     return text
 
 

@@ -46,12 +46,19 @@ ALLOWED = {
 
 
 def presets_table() -> Table:
-    """Every preset, by subject, with its title, the first sentence of its story, and its source."""
+    """Every preset, by subject, with its title, the first sentence of its story, and its source.
+
+    Those to begin with come first.
+    """
     from engine.spec import presets
     from engine.spec.experiment import SUBJECTS
+    from hadamard_tui.tours.talk import ESSENTIALS, talks
 
-    rows: dict[str, list[tuple[Text, Text | Group]]] = {subject: [] for subject in SUBJECTS}
-    for name in presets.names():
+    essentials = talks()[ESSENTIALS]
+    first = [stop.preset for stop in essentials.stops]
+    headings = essentials.title, *SUBJECTS
+    rows: dict[str, list[tuple[Text, Text | Group]]] = {heading: [] for heading in headings}
+    for name in dict.fromkeys([*first, *presets.names()]):
         try:
             preset = presets.load(name)
         except BadInput as error:
@@ -60,7 +67,7 @@ def presets_table() -> Table:
         story = first_sentence(preset.story)
         lines = [Text(line, style) for line, style in ((story, ""), (preset.source, "dim")) if line]
         said = Group(Text(preset.title, "bold"), *lines)
-        rows[preset.subject].append((Text(name, "bold"), said))
+        rows[essentials.title if name in first else preset.subject].append((Text(name, "bold"), said))
     table = _table("preset", "what it shows, and where it comes from")
     for subject, some in rows.items():
         if some:

@@ -48,12 +48,21 @@ class Guide:
         self._laboratory.watchers.append(self._look)
         await self.present()
 
-    async def move(self, by: int) -> None:
-        """Go on or back."""
+    async def leave(self) -> None:
+        """Take the banner away; what is on the screen stays."""
+        self._laboratory.watchers.remove(self._look)
+        if self._next_look is not None:
+            self._next_look.cancel()
+        self._laboratory.remove_class(TOUR)
+        await self._banner.remove()
+
+    async def move(self, by: int) -> bool:
+        """Go on or back; False where there is nothing further, as a notice says."""
         if self.tour.move(by):
             await self.present()
-        else:
-            self._laboratory.notify(self._end() if by > 0 else "The tour begins here.")
+            return True
+        self._laboratory.notify(self._end() if by > 0 else "The tour begins here.")
+        return False
 
     def _end(self) -> str:
         right, made = self.tour.score

@@ -15,8 +15,8 @@ from hadamard_tui.state import config, state_file
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import KeptView, Memory
 from hadamard_tui.terminal.standard_streams import lacks_letters
-from hadamard_tui.tours.talk import ESSENTIALS, check_preset, stops_of
-from hadamard_tui.tours.tour import Stop, Tour
+from hadamard_tui.tours.talk import stops_to
+from hadamard_tui.tours.tour import Tour
 
 if TYPE_CHECKING:
     from engine.spec.reading import Raw
@@ -96,13 +96,7 @@ def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only:
 
     Raises: BadInput for a preset, talk or theme that is not there.
     """
-    found: list[Stop] = []
-    for given in stops or [ESSENTIALS]:
-        talk = stops_of(given)
-        if talk is None:
-            check_preset(given)
-        found += [Stop(given)] if talk is None else talk
-    tour = Tour(found, alone)
+    tour = Tour(stops_to(stops), alone)
     start = begin(tour.editable.document, tour.stop.preset, False, True, theme, ascii_only)
     start.view.setup_hidden = True
     return replace(start, tour=tour, first=False)

@@ -5,14 +5,25 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
+from hadamard_tui import NAME
 from hadamard_tui.tours.talk import break_at, is_path, talks
+
+if TYPE_CHECKING:
+    from hadamard_tui.tours.tour import Break
 
 
 @cache
 def onward(preset: str | None) -> tuple[str, ...]:
     """The sentences that end the story of a preset; none where it is no stop of a path or talk."""
     return tuple(_sentences(preset)) if preset is not None else ()
+
+
+def command(preset: str, change: Break) -> str:
+    """The command line that runs a preset with its break."""
+    settings = (f"--set {shlex.quote(setting)}" for setting in change.set)
+    return f"{NAME} run {preset} {' '.join(settings)}"
 
 
 def _sentences(preset: str) -> Iterator[str]:
@@ -28,7 +39,6 @@ def _sentences(preset: str) -> Iterator[str]:
             if stop.learns and stop.learns not in learners:
                 learners.append(stop.learns)
     if (change := break_at(preset)) is not None:
-        settings = " ".join(f"--set {shlex.quote(one)}" for one in change.set)
-        yield f"Break it: {settings}. {change.text}"
+        yield f"Break it: {command(preset, change)}. {change.text}"
     if learners:
         yield f"Who else learns: {'; '.join(learners)}."

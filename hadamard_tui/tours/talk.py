@@ -6,7 +6,7 @@ prediction first, and ends with a change that takes the theorem away.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -106,7 +106,26 @@ def stops_of(given: str) -> list[Stop] | None:
     return [_stop(given, number, place, path) for number, place in enumerate(_talk(given, raw).stops)]
 
 
-def check_preset(given: str) -> None:
+def stops_to(names: Sequence[str]) -> list[Stop]:
+    """The stops of several paths, talks and presets; without names those that everybody should have seen.
+
+    Raises: BadInput for a name of none of them.
+    """
+    found: list[Stop] = []
+    for given in names or [ESSENTIALS]:
+        talk = stops_of(given)
+        if talk is None:
+            _check_preset(given)
+        found += [Stop(given)] if talk is None else talk
+    return found
+
+
+def title_of(names: Sequence[str]) -> str:
+    """The titles of the paths and talks among `names`, and the names of all others."""
+    return ", ".join(talks()[name].title if name in talks() else name for name in names or [ESSENTIALS])
+
+
+def _check_preset(given: str) -> None:
     """See that what is no talk is a preset. Raises: BadInput, with talks and presets that may be meant."""
     if not given.endswith(".toml") and Path(given).name == given and given not in presets.names():
         raise presets.unknown(given, "talk or preset", [*shipped(), *presets.names()])

@@ -14,7 +14,7 @@ from engine.spec.experiment import SUBJECTS
 from engine.spec.preset_index import entry_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing import preview as thumbnails
-from hadamard_tui.browsing.catalogue import YOURS, best, groups, matching, shown_name
+from hadamard_tui.browsing.catalogue import PATHS, YOURS, best, groups, matching, shown_name
 from hadamard_tui.browsing.preview import NO_CHART, NO_CHART_OF_YOURS, preview
 from hadamard_tui.browsing.thumbnail import Thumbnail
 from hadamard_tui.editing.editable_experiment import EditableExperiment
@@ -23,6 +23,8 @@ from hadamard_tui.screens.browser import Browser
 from hadamard_tui.screens.help import Help
 from hadamard_tui.state import own_presets
 from hadamard_tui.state.config import Config
+from hadamard_tui.tours.talk import ESSENTIALS, talks
+from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 from hadamard_tui.widgets.lines import Lines, Words
@@ -39,10 +41,43 @@ def found(typed: str) -> list[str]:
     return [shown_name(entry) for _, some in matching(groups(), typed) for entry in some]
 
 
-def test_every_preset_stands_below_its_subject_once():
-    headings = [heading for heading, _ in groups()]
+def test_the_list_begins_with_fifteen_presets_and_the_paths_and_has_all_others_below_their_subject():
+    (first, begin_here), (paths, seven), *others = groups()
+    assert (first, paths) == ("Fifteen presets to begin with", PATHS)
+    assert [entry.name for entry in begin_here] == [stop.preset for stop in talks()[ESSENTIALS].stops]
+    assert (len(begin_here), len(seven)) == (15, 7)
+    headings = [heading for heading, _ in others]
     assert headings == [subject for subject in SUBJECTS if subject in headings]
-    assert sorted(found("")) == presets.names()
+    names = [shown_name(entry) for _, entries in ((first, begin_here), *others) for entry in entries]
+    assert sorted(names) == presets.names()
+
+
+def test_a_path_is_found_by_its_questions_and_shows_its_stops():
+    assert "large-steps" in found("does the net diverge")
+    path = next(entry for heading, entries in groups() if heading == PATHS for entry in entries)
+    text = preview(path).plain
+    assert "8 stops: predict, run, why, break it" in text
+    assert all(stop.preset in text for stop in talks()[path.name].stops)
+
+
+async def test_a_path_that_is_chosen_is_walked_until_a_preset_is_chosen(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await app.choose_preset("gradient-descent")
+        await until(pilot, lambda: "1 of 8 · predict" in screen_text(app))
+        assert app.laboratory.session is None
+        await app.choose_preset("rank-64")
+        await until(pilot, lambda: not app.laboratory.query(Banner))
+        await until(pilot, lambda: app.laboratory.editable.preset == "rank-64")
+
+
+async def test_a_path_that_is_walked_to_its_end_says_so_and_goes(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await app.choose_preset("gradient-descent")
+        await until(pilot, lambda: "1 of 8 · predict" in screen_text(app))
+        await app.action_stops_on(7)
+        await app.action_stops_on(1)
+        assert any("The tour ends here." in note.message for note in app._notifications)
+        await until(pilot, lambda: not app.laboratory.query(Banner))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +154,7 @@ async def test_what_is_typed_filters_the_list_and_enter_opens_without_a_run(app:
         assert standing(options) == "hadamard-128"
         await pilot.press(*"kern")
         await until(pilot, lambda: standing(options) == "kernels-128")
-        assert options.option_count < 30
+        assert options.option_count < 40
         await until(
             pilot, lambda: "No kernel gets below" in screen_text(app) and "kernels-128" in screen_text(app)
         )
@@ -167,9 +202,9 @@ async def test_the_keys_of_vi_move_in_the_list_and_others_of_the_configuration_t
         await pilot.press("G")
         last = standing(options)
         await pilot.press("g", "j", "j", "f2")
-        assert (standing(options), last) == ("consistency-128", options.get_option_at_index(-1).id)
+        assert (standing(options), last) == ("hadamard-128-weights", options.get_option_at_index(-1).id)
         await pilot.press("k", "up", "escape", "slash")
-        assert standing(options) == "consistency-128"
+        assert standing(options) == "hadamard-128-weights"
         assert app.focused is app.screen.query_one(Input)
         await pilot.press("f3")
         await until(pilot, lambda: not isinstance(app.screen, Browser))
@@ -187,7 +222,7 @@ async def test_the_field_of_the_preset_opens_the_list_with_the_letter_that_is_ty
         await until(pilot, lambda: isinstance(app.screen, Browser) and app.screen.query(Input))
         assert app.screen.query_one(Input).value == "x"
         await pilot.press("o", "r")
-        await until(pilot, lambda: standing(app.screen.query_one(OptionList)) == "xor-bits-128")
+        await until(pilot, lambda: standing(app.screen.query_one(OptionList)) == "xor-products-128")
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, Browser))
         await pilot.press("enter")

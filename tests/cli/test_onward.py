@@ -9,7 +9,7 @@ from hadamard_tui.tours.talk import break_at, stops_of
 def test_a_stop_names_the_next_one_its_break_and_who_else_learns() -> None:
     following, change, learners = onward("hadamard-128")
     assert following.startswith("Next: hadamard-128-weights (path gradient-descent:")
-    assert change.startswith("Break it: --set 'learners.GD.update=")
+    assert change.startswith("Break it: hadamard-tui run hadamard-128 --set 'learners.GD.update=")
     assert learners.startswith("Who else learns: EGU")
 
 
