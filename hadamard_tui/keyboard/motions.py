@@ -21,8 +21,8 @@ class Motion(msgspec.Struct, frozen=True):
 MOTIONS = (
     Motion("move-down", "down,j", "Go down"),
     Motion("move-up", "up,k", "Go up"),
-    Motion("move-left", "left,h", "In a heat map: go to the cell at the left"),
-    Motion("move-right", "right,l", "In a heat map: go to the cell at the right"),
+    Motion("move-left", "left,h", "In a heat map and in the first row: go left"),
+    Motion("move-right", "right,l", "In a heat map and in the first row: go right"),
     Motion("move-first", "home,g", "Go to the first line"),
     Motion("move-last", "end,G", "Go to the last line"),
     Motion("move-page-down", "pagedown,ctrl+d", "Go a page down; in the list of presets, scroll the preview"),

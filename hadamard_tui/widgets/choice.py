@@ -108,6 +108,9 @@ class Choice(Vertical, can_focus=True):
     }
     """
 
+    SEARCHED_BY_LETTERS: ClassVar[bool] = True
+    """Whether a letter opens the list there. Otherwise letters are commands of the app until it is open."""
+
     expanded = var(False, init=False)
     """Whether the list is open."""
 
@@ -212,6 +215,8 @@ class Choice(Vertical, can_focus=True):
 
     async def on_key(self, event: events.Key) -> None:
         """Search in the list for what a letter begins."""
+        if not self.SEARCHED_BY_LETTERS:
+            return
         letter = event.character if event.is_printable and event.key != "space" else None
         if event.key in self.not_typed or (letter is None and event.key not in ("delete", "backspace")):
             return

@@ -44,6 +44,8 @@ class PartWord(Choice):
     PartWord > Offered { width: 36; }
     """
 
+    SEARCHED_BY_LETTERS = False
+
     def __init__(self, label: str, id: str) -> None:
         super().__init__((), value="", id=id)
         self.label = label
@@ -74,6 +76,7 @@ class PresetWord(PresetChoice):
     PresetWord:focus { text-style: bold reverse; }
     """
 
+    SEARCHED_BY_LETTERS = False
     label, words = "preset", ""
 
     def render(self) -> Content:

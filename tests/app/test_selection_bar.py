@@ -1,0 +1,145 @@
+"""The first row: what the experiment is made of, and how each part of it is exchanged."""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.screens.browser import Browser
+from hadamard_tui.widgets.selection_bar import PartWord, PresetWord, SelectionBar
+
+from .conftest import SMALL, opened, until
+from .test_runs import screen_text, session_of
+
+pytestmark = pytest.mark.set_up("empty")
+
+AT = {"preset": 0, "matrix": 1, "learner": 2, "architecture": 3, "protocol": 4}
+"""How many times the right arrow is pressed to come to each choice."""
+
+
+def first_row(app: HadamardApp) -> str:
+    return screen_text(app).splitlines()[0]
+
+
+def choice(app: HadamardApp, name: str) -> PartWord:
+    return app.laboratory.query_one(f"#bar-{name}", PartWord)
+
+
+async def open_list(app: HadamardApp, pilot: Pilot[None], name: str) -> None:
+    await pilot.press("escape", "k", *["right"] * AT[name], "enter")
+    await until(pilot, lambda: choice(app, name).expanded, what=f"the list of {name}")
+
+
+async def choose(app: HadamardApp, pilot: Pilot[None], name: str, words: str) -> None:
+    """Choose from a list of the bar by the letters of a line."""
+    await open_list(app, pilot, name)
+    await pilot.press(*words, "enter")
+    await until(pilot, lambda: not choice(app, name).expanded)
+
+
+@pytest.fixture
+def shipped() -> HadamardApp:
+    return HadamardApp(EditableExperiment.of("hadamard-128"))
+
+
+@pytest.mark.parametrize(
+    ("width", "words"),
+    [
+        (80, ("hadamard-128 ▾", "hadamard d 128 ▾", "A GD ▾", "linear ▾", "one-pass ▾", "ready")),
+        (
+            140,
+            ("preset hadamard-128 ▾", "matrix hadamard d 128 ▾", "learner A GD ▾", "architecture linear ▾"),
+        ),
+    ],
+)
+async def test_each_entry_shows_the_current_choice_and_labels_where_there_is_room(
+    shipped: HadamardApp, width: int, words: tuple[str, ...]
+) -> None:
+    async with opened(shipped, (width, 24)) as pilot:
+        await until(pilot, lambda: "one-pass ▾" in first_row(shipped))
+        row = first_row(shipped)
+        places = [row.find(word) for word in words]
+        assert -1 not in places, row
+        assert places == sorted(places)
+        assert "…" not in row
+        assert ("matrix" in row) == ("architecture" in row) == (width == 140)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "place"),
+    [
+        ("matrix", "gaussian", "problem.matrix"),
+        ("architecture", "spindly", "learners[0].architecture"),
+        ("protocol", "epochs", "protocol"),
+    ],
+)
+async def test_a_part_is_exchanged_by_keys_and_the_change_is_undone(
+    app: HadamardApp, name: str, kind: str, place: str
+) -> None:
+    async with opened(app, SMALL) as pilot:
+        before = app.laboratory.editable.copied().raw
+        await choose(app, pilot, name, kind)
+        await until(pilot, lambda: _kind(app.laboratory.editable.value(place)) == kind)
+        await until(pilot, lambda: choice(app, name).words.startswith(kind))
+        await pilot.press("u")
+        await until(pilot, lambda: app.laboratory.editable.raw == before, what="the set-up before")
+        await until(pilot, lambda: not choice(app, name).words.startswith(kind))
+
+
+def _kind(part: object) -> str:
+    return str(part["kind"]) if isinstance(part, dict) else str(part)
+
+
+async def test_the_chosen_learner_is_the_selected_one_and_of_a_solver_the_row_says_so(
+    app: HadamardApp,
+) -> None:
+    async with opened(app, (140, 30)) as pilot:
+        assert choice(app, "architecture").label == "architecture"
+        await choose(app, pilot, "learner", "B least")
+        await until(pilot, lambda: choice(app, "learner").words == "B least squares")
+        assert choice(app, "architecture").label == "solver"
+        assert "solver lls ▾" in first_row(app)
+        before = [dict(learner) for learner in app.laboratory.editable.learners]
+        await choose(app, pilot, "architecture", "ridge")
+        await until(pilot, lambda: _kind(app.laboratory.editable.learners[1]["solver"]) == "ridge")
+        assert app.laboratory.editable.learners[0] == before[0], "of the selected learner alone"
+
+
+async def test_the_last_line_of_the_learners_adds_one(app: HadamardApp) -> None:
+    async with opened(app, SMALL) as pilot:
+        count = len(app.laboratory.editable.learners)
+        await open_list(app, pilot, "learner")
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: len(app.laboratory.editable.learners) == count + 1)
+        await until(pilot, lambda: choice(app, "learner").words[2:] != "GD")
+        words = [words for words, _ in choice(app, "learner").choices]
+        assert len(words) == count + 2
+        assert words[-1] == "add a learner"
+        await pilot.press("u")
+        await until(pilot, lambda: len(app.laboratory.editable.learners) == count)
+        await until(pilot, lambda: len(choice(app, "learner").choices) == count + 1)
+
+
+async def test_the_preset_opens_the_page_of_presets(app: HadamardApp) -> None:
+    async with opened(app, SMALL) as pilot:
+        await pilot.press("k", "enter")
+        await until(pilot, lambda: isinstance(app.screen, Browser))
+
+
+@pytest.mark.slow
+async def test_arrows_go_round_and_letters_stay_commands_of_the_app(app: HadamardApp) -> None:
+    async with opened(app, SMALL) as pilot:
+        bar = app.laboratory.query_one(SelectionBar)
+        await pilot.press("k")
+        assert bar.query_one(PresetWord).has_focus
+        await pilot.press("left")
+        assert choice(app, "protocol").has_focus
+        await pilot.press("right", "right")
+        assert choice(app, "matrix").has_focus
+        await pilot.press("r", "f")
+        await until(pilot, lambda: session_of(app).state == "finished")
+        assert not choice(app, "matrix").expanded
+        await pilot.press("escape")
+        assert app.laboratory.focused is None
