@@ -10,6 +10,7 @@ from engine.claims import Outcome
 from engine.core.texts import cut
 from engine.pictures import wording
 from engine.pictures.bounds import strongest_bound
+from engine.pictures.laws import laws_in_words
 from engine.pictures.view import View
 from engine.results.outcomes import about
 from engine.spec.experiment import Experiment
@@ -18,12 +19,12 @@ from engine.spec.experiment import Experiment
 def headline(view: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> str:
     """The finding of the claim that a picture is about, in at most LONGEST characters.
 
-    It says so where the claim fails. Where it is not judged, or there are no claims, it says how the picture
-    ends. Nothing while the picture is empty.
+    It says so where the claim fails. Where it is not judged, or there are no claims, it says by which law
+    what is read off grows along an axis, or how the picture ends. Nothing while the picture is empty.
     """
     outcome = headline_of(view, experiment, outcomes)
     if outcome is None:
-        return ending(view)
+        return laws_in_words(view) or ending(view)
     if outcome.holds is None:
         return cut(f"Not judged, as {outcome.detail}: {ending(view)}", wording.LONGEST)
     said = outcome.finding or outcome.detail
