@@ -14,8 +14,8 @@ from engine.pictures.view_names import x_name
 LEAST_PLACES = 4
 """Two numbers are fitted, so fewer places say nothing about the law."""
 
-ADVANTAGE = 2
-"""A power has to fit so many times better: few places hardly tell a small power from a logarithm."""
+LEAST_EXPONENT = 1 / 3
+"""Over a few doublings of x, smaller powers and logarithms differ by less than replicas do."""
 
 WORST = 0.2
 """Root mean square of the relative residuals from which on neither law is said."""
@@ -43,7 +43,7 @@ def fitted_law(x: Floats, y: Floats) -> Law | None:
     power = Law(float(exponent), None, _error(np.exp(constant) * x**exponent, y))
     slope, constant = np.polyfit(np.log2(x), y, 1)
     logarithm = Law(None, float(slope), _error(constant + slope * np.log2(x), y))
-    law = power if ADVANTAGE * power.error < logarithm.error else logarithm
+    law = power if abs(exponent) >= LEAST_EXPONENT and power.error < logarithm.error else logarithm
     return law if law.error <= WORST else None
 
 

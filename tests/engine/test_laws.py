@@ -45,7 +45,7 @@ def test_errors_of_a_few_percent_leave_the_law():
     assert law.exponent == pytest.approx(1, abs=0.1)
 
 
-def test_a_small_power_that_fits_hardly_better_than_a_logarithm_is_called_one():
+def test_a_small_power_is_called_a_logarithm():
     law = fitted_law(X, np.round(8 * X**0.19))
     assert law is not None
     assert law.slope is not None
