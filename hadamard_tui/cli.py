@@ -86,6 +86,11 @@ Device = Annotated[
     str | None, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or cuda:1, for run.device.")
 ]
 
+RUNS = "What to run: a preset, its .toml file, or a result as .json, which says what was run."
+Fresh = Annotated[
+    bool, _flag("--fresh", help="Compute all points of the axes, also those kept from earlier runs.")
+]
+
 Theme = Annotated[
     str | None, typer.Option("--theme", metavar="THEME", help="Colours: dark, light or contrast.")
 ]
@@ -162,7 +167,7 @@ def laboratory(
 
 @command("run")
 def run_headless(
-    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml", help="What to run.")],
+    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE", help=RUNS)],
     settings: Settings = None,
     device: Device = None,
     path: ComputedBy = None,
@@ -193,9 +198,7 @@ def run_headless(
         bool,
         _flag("--by-replica", help="Put the values of every replica into the JSON of --json and --out, too."),
     ] = False,
-    fresh: Annotated[
-        bool, _flag("--fresh", help="Compute all points of the axes, also those kept from earlier runs.")
-    ] = False,
+    fresh: Fresh = False,
     ascii_only: Ascii = False,
 ) -> int:
     """Run a preset without the app: print its chart or pictures, the table and the claims.
@@ -246,7 +249,62 @@ def run_headless(
             delivery.attempt(lambda: files.write(out, done.as_json(by_replica)))
         for file in exports or ():
             delivery.attempt(partial(_export, file, done))
-    return 1 if done.strayed or any(outcome.holds is False for outcome in done.outcomes) else 0
+    return done.exit_code
+
+
+@command("share")
+def share_page(
+    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE", help=RUNS)],
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE.html", help="The page; PRESET.html if none is given."),
+    ] = None,
+    settings: Settings = None,
+    device: Device = None,
+    fresh: Fresh = False,
+) -> int:
+    """Run a preset and write one page of HTML that shows it anywhere: pictures, story, theorems and claims.
+
+    The page needs no other file and no network. Exit codes are those of run.
+    """
+    from engine.core import files
+    from engine.core.parts import BadInput
+    from engine.spec import presets
+
+    page = Path(f"{presets.name_of(preset)}.html") if out is None else out
+    if page.suffix != ".html":
+        raise BadInput(f"--out {page}", "what it writes is a page; its name ends in .html")
+    files.check(page)
+    document = _load(preset, settings, device)
+    from hadamard_tui.headless import console
+    from hadamard_tui.headless.outcome import computed
+    from hadamard_tui.sharing.file_writer import place_file
+    from hadamard_tui.sharing.web_page import web_page
+
+    done = computed(preset, document, console.errors(), fresh)
+    console.output().print(place_file(page, web_page(done.results, done.outcomes, preset, document)))
+    return done.exit_code
+
+
+@command("report")
+def write_report(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the pages go.")],
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="PRESET|FILE", help="All presets if none is given.")
+    ] = None,
+    fresh: Fresh = False,
+) -> int:
+    """Write a page for every preset as share does, and an index of them. Exit code 1 if a claim fails."""
+    from engine.spec import presets
+    from hadamard_tui.headless import console
+    from hadamard_tui.headless.report import report
+
+    failed, chosen, errors = False, names or presets.names(), console.errors()
+    for number, reported in enumerate(report(folder, chosen, errors, fresh), start=1):
+        failed |= not reported.holds
+        where = f"{number} of {len(chosen)}  {reported.preset}"
+        console.output().print(f"{where}: {reported.in_words}", soft_wrap=True)
+    return int(failed)
 
 
 @command("verify")
@@ -574,5 +632,5 @@ def _refuse_preset(word: str) -> None:
     from engine.core.parts import BadInput
     from engine.spec import presets
 
-    if word in presets.names() or word.endswith(".toml"):
+    if word in presets.names() or word.endswith(presets.FILES):
         raise BadInput(word, f"a preset is not a command; use {NAME} --preset {word} or {NAME} run {word}")

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
     from engine.spec.sweep import Sweep
 
+FILES = ".toml", ".json"
+"""The ends of the names of preset files, and of results, which say what was run."""
+
 
 def folder() -> Path:
     """Where the presets lie."""
@@ -36,15 +39,15 @@ def names() -> list[str]:
 
 def name_of(preset: str) -> str:
     """A preset in a word: its name, or that of its file."""
-    return Path(preset).stem if preset.endswith(".toml") else preset
+    return Path(preset).stem if preset.endswith(FILES) else preset
 
 
 def path_of(preset: str) -> Path:
-    """The file of a preset, given by its name or as the path of a .toml file. Raises: BadInput."""
+    """The file of a preset, given by its name or as the path of a file. Raises: BadInput."""
     if fault := texts.fault(preset):
         raise BadInput(preset, f"its name {fault}")
     given = Path(preset)
-    if given.suffix == ".toml" or given.name != preset:
+    if given.suffix in FILES or given.name != preset:
         with files.faults(preset):
             if not given.exists():
                 raise BadInput(preset, "there is no such file")

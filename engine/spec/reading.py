@@ -40,18 +40,43 @@ NO_NAMES: Mapping[str, float] = MappingProxyType({})
 MOST_BYTES = 1 << 18
 """The largest preset file: a hundred times what any preset needs, and read in a second."""
 
+RESULT, MOST_BYTES_OF_RESULT = ".json", 1 << 28
+"""The end of the name of a file with a result, and its largest size."""
+
 
 def read_raw(path: Path) -> Raw:
-    """The content of a preset file, its relative data paths made relative to the working directory."""
+    """The content of a preset file, its relative data paths made relative to the working directory.
+
+    Of a file with a result it is the experiment that was run.
+    """
+    is_result = path.suffix == RESULT
     with files.faults(""):
-        content = files.read(path, MOST_BYTES)
-    raw = raw_values.document(content)
+        content = files.read(path, MOST_BYTES_OF_RESULT if is_result else MOST_BYTES)
+    raw = _experiment_of_result(content) if is_result else raw_values.document(content)
     for name, part, fields in _data_files(raw):
         for field in fields:
             if isinstance(part.get(field), str):
                 part[field] = beside(path.parent, part[field])
             _set_beside(path.parent, raw.get("axes"), f"problem.{name}.{field}")
     return raw
+
+
+def _experiment_of_result(content: bytes) -> Raw:
+    """The experiment of a result, as it was given. Raises: BadInput for what is no result."""
+    try:
+        return msgspec.json.decode(content, type=_Result).experiment.given
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadInput("", f"it is no result that --export or --out wrote as JSON: {error}") from error
+
+
+class _Given(msgspec.Struct):
+    given: Raw
+
+
+class _Result(msgspec.Struct):
+    """What a file with a result says of its experiment."""
+
+    experiment: _Given
 
 
 def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:

@@ -50,6 +50,11 @@ class Done:
         """Whether it is shown by pictures, or as losses against the clock of its protocol."""
         return bool(drawn(self.experiment))
 
+    @property
+    def exit_code(self) -> int:
+        """1 if a claim failed, or a learner strayed."""
+        return int(bool(self.strayed) or any(outcome.holds is False for outcome in self.outcomes))
+
     def as_json(self, by_replica: bool = False) -> bytes:
         """The result as JSON, with the values of every replica if asked for; BadInput for too many."""
         return encode(self.document, self.results, self.outcomes, by_replica)

@@ -73,9 +73,25 @@ def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float =
 def chart(
     series: Sequence[Series], axes: Axes, caption: str = "", within: float = 0.0, growing: bool = False
 ) -> Page:
-    """The chart with the ticks, letters, names and legend of a screen that is as large.
+    """The chart with its legend and its caption; the other arguments are those of `draw`."""
+    page, picture = draw(series, axes, within, growing)
+    page.legend(list(entries(series, picture, axes)))
+    page.caption(caption)
+    return page
+
+
+class Drawing(NamedTuple):
+    """A page without legend and caption, and the picture of a screen that is as large."""
+
+    page: Page
+    picture: Raster
+
+
+def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: bool = False) -> Drawing:
+    """The chart with the ticks, letters and names of a screen that is as large.
 
     Args:
+        within: so many pixels curves may be off.
         growing: whether the curves are to grow, before lines of the theory that are there from the start.
     """
     page = Page(axes)
@@ -103,9 +119,7 @@ def chart(
             _zeros(into, page, axes, one)
     _letters(page, picture, series, axes)
     _names(page, picture, series)
-    page.legend(list(_entries(series, picture, axes)))
-    page.caption(caption)
-    return page
+    return Drawing(page, picture)
 
 
 def _pixels(page: Page, axes: Axes, one: Series) -> tuple[np.ndarray, np.ndarray]:
@@ -221,10 +235,9 @@ def _names(page: Page, picture: Raster, series: Sequence[Series]) -> None:
         write(page.over, x, y, name, SMALL, fill=series[at].colour, **HALO)
 
 
-def _entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[Entry]:
+def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[Entry]:
     """The legend of the screen with whole names, and its remark at the end."""
-    entries = legend_entries(series, picture.groups, left_out=picture.left_out, y_log=axes.y_log)
-    for entry in entries:
+    for entry in legend_entries(series, picture.groups, left_out=picture.left_out, y_log=axes.y_log):
         for number, part in enumerate(entry.parts):
             one = series[part.at]
             yield Entry(
@@ -233,6 +246,7 @@ def _entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[
                 f"{part.relation}{part.mark}".strip(),
                 one.colour,
                 number > 0,
+                part.at,
             )
     if picture.remark:
         yield Entry(picture.remark)

@@ -76,6 +76,7 @@ class Entry(NamedTuple):
         sample: draws the sample, its left end at these pixels; None for a text alone.
         colour: of what stands before the sample.
         is_next: whether it belongs to the part before it, and stands on the same line where it has room.
+        at: the position of its series.
     """
 
     text: str
@@ -83,6 +84,7 @@ class Entry(NamedTuple):
     before: str = ""
     colour: str = "inherit"
     is_next: bool = False
+    at: int | None = None
 
     @property
     def width(self) -> float:
@@ -132,18 +134,19 @@ class Page:
         self.left = EDGE + LEADING * WORDS + max((length(label, SMALL) for _, label in up), default=0) + GAP
         self.right = WIDTH - EDGE - beside
         self.columns = int((self.right - self.left) / CELL_WIDTH)
-        self.top = EDGE
+        self.top, heading = EDGE, put(self.root, "g", **{"class": "title"})
         for line in lines(title, TITLE, self.right - self.left):
             self.top += LEADING * TITLE
             middle = (self.left + self.right) / 2
-            write(self.root, middle, self.top - 0.4 * TITLE, line, TITLE, anchor="middle", weight="bold")
+            write(heading, middle, self.top - 0.4 * TITLE, line, TITLE, anchor="middle", weight="bold")
         self.top += GAP
         self.bottom = self.top + AREA_HEIGHT
         self._end = self.bottom
         self._ticks(axes, up)
         self._end += LEADING * WORDS
-        write(self.root, (self.left + self.right) / 2, self._end, x_label, WORDS, anchor="middle")
-        write_upwards(self.root, EDGE + 0.8 * WORDS, (self.top + self.bottom) / 2, y_label)
+        names = put(self.root, "g", **{"class": "names"})
+        write(names, (self.left + self.right) / 2, self._end, x_label, WORDS, anchor="middle")
+        write_upwards(names, EDGE + 0.8 * WORDS, (self.top + self.bottom) / 2, y_label)
         self._cut("area", self.left, self.right - self.left, self.top)
         self._reached, self._rest = self._cut("grown", 0, WIDTH), self._cut("ahead", WIDTH, 0)
         self.area, curves = (put(self.root, "g", clip_path="url(#area)") for _ in range(2))
@@ -151,7 +154,8 @@ class Page:
         self._last = put(self.root, "g")
         frame = f"M{self.left:.2f},{self.top:.2f}V{self.bottom:.2f}H{self.right:.2f}"
         put(self.root, "path", d=frame, fill="none", stroke=MUTED)
-        self.over, self.letters = (put(self.root, "g", **cut) for cut in ({}, {"clip_path": "url(#grown)"}))
+        self.over = put(self.root, "g", **{"class": "over"})
+        self.letters = put(self.root, "g", clip_path="url(#grown)", **{"class": "letters"})
 
     def across(self, axes: Axes, values: np.ndarray) -> np.ndarray:
         """Pixels from the left for values on the x-axis; NaN stays NaN."""
@@ -219,15 +223,15 @@ class Page:
 
     def _ticks(self, axes: Axes, up: Sequence[Tick]) -> None:
         """Grid and numbers."""
-        numbers = put(self.root, "g", fill=MUTED)
+        rows, columns = (put(self.root, "g", fill=MUTED, **{"class": name}) for name in ("up", "along"))
         for (_, label), y in zip(up, self.down(axes, values_of(up)), strict=True):
-            put(numbers, "path", d=f"M{self.left:.2f},{y:.2f}H{self.right:.2f}", stroke=GRID)
-            write(numbers, self.left - GAP / 2, y + 0.35 * SMALL, label, SMALL, anchor="end")
+            put(rows, "path", d=f"M{self.left:.2f},{y:.2f}H{self.right:.2f}", stroke=GRID)
+            write(rows, self.left - GAP / 2, y + 0.35 * SMALL, label, SMALL, anchor="end")
         self._end += GAP / 2 + SMALL
         along = ticks_along(axes, self.columns)
         for (_, label), x in zip(along, self.across(axes, values_of(along)), strict=True):
-            put(numbers, "path", d=f"M{x:.2f},{self.top:.2f}V{self.bottom + 4:.2f}", stroke=GRID)
-            write(numbers, x, self._end, label, SMALL, anchor="middle")
+            put(columns, "path", d=f"M{x:.2f},{self.top:.2f}V{self.bottom + 4:.2f}", stroke=GRID)
+            write(columns, x, self._end, label, SMALL, anchor="middle")
 
 
 def put(into: Element, tag: str, **attributes: object) -> Element:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import io
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import psutil
 import pytest
+from chromium import Page, blank_page, until
 from PIL import Image
 
 from engine.learners.kind_place import KindPlace
@@ -32,8 +29,6 @@ from .conftest import Answer
 
 MOST = 120.0
 """Seconds that a viewer may take for all that is asked of it on a busy machine."""
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def free_port() -> int:
@@ -78,14 +73,6 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
         assert server.process.wait(60) == 0
 
 
-async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
-    """Wait for a condition; fails if that takes too long."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never came to that"
-        await asyncio.sleep(0.05)
-
-
 @pytest.mark.slow
 async def test_files_of_viewers_go_to_their_browser_and_their_app_ends_with_a_killed_server(served: Served):
     async with asyncio.timeout(MOST), aiohttp.ClientSession() as session:
@@ -112,109 +99,35 @@ async def test_files_of_viewers_go_to_their_browser_and_their_app_ends_with_a_ki
             served.process.wait(60)
 
 
-class Page:
-    """A page of a headless browser, through the DevTools protocol."""
-
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
-        self._socket, self._number = socket, 0
-
-    async def ask(self, method: str, **parameters: object) -> dict[str, Any]:
-        """Call a method and wait for its answer."""
-        self._number += 1
-        await self._socket.send_json({"id": self._number, "method": method, "params": parameters})
-        while True:
-            answer = json.loads((await self._socket.receive(timeout=60)).data)
-            if answer.get("id") == self._number:
-                return dict(answer["result"])
-
-    async def picture(self) -> bytes:
-        return base64.b64decode((await self.ask("Page.captureScreenshot"))["data"])
-
-    async def press(self, key: str, **more: object) -> None:
-        """Press a key, wherever the focus is."""
-        for kind in ("keyDown", "keyUp"):
-            await self.ask("Input.dispatchKeyEvent", type=kind, text=key, key=key, **more)
-
-    async def evaluate(self, script: str) -> object:
-        """The value of an expression in the page; None while there is no document."""
-        return (await self.ask("Runtime.evaluate", expression=script))["result"].get("value")
-
-
 @pytest.mark.slow
 async def test_a_browser_shows_the_app_which_has_the_focus_and_says_why_it_ended(
     served: Served, tmp_path: Path
 ):
-    assert CHROMIUM is not None, "this test needs chromium: apt-get install chromium"
-    options = [
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        f"--user-data-dir={tmp_path / 'browser'}",
-        "--remote-debugging-port=0",
-        "--window-size=800,600",
-    ]
-    browser = subprocess.Popen(
-        [CHROMIUM, *options, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        found = tmp_path / "browser" / "DevToolsActivePort"
-        await until(lambda: found.exists() and found.read_text().count("\n"))
-        tools = f"http://localhost:{found.read_text().split()[0]}/json"
-        async with aiohttp.ClientSession() as session:
-            first = await page_of(session, tools, "about:blank")
-            async with session.ws_connect(first, max_msg_size=0) as socket:
-                page = Page(socket)
-                await page.ask("Page.navigate", url=f"{served.address}?fontsize=10")
-                await until_true(page, "document.body.classList.contains('-first-byte')")
-                await shows(
-                    page,
-                    palette.DARK.ground,
-                    [palette.DARK.of(KindPlace(kind)) for kind in ("exact", "sparse")],
-                )
-                await page.press("t")
-                await shows(
-                    page,
-                    palette.LIGHT.ground,
-                    [palette.LIGHT.of(KindPlace(kind)) for kind in ("exact", "sparse")],
-                )
-                await page.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
-                await page.press("P")
-                await until(lambda: list(tmp_path.glob("*.svg")))
-                served.process.send_signal(signal.SIGINT)
-                await until_true(page, says("The server was stopped."))
-                assert served.process.wait(60) == 0
-    finally:
-        browser.terminate()
-        browser.wait(20)
-
-
-async def page_of(session: aiohttp.ClientSession, tools: str, address: str) -> str:
-    """Where the page of an address can be talked to, once the browser has it."""
-    for _ in range(600):
-        with_pages = await session.get(tools)
-        for page in await with_pages.json():
-            if page["url"] == address:
-                return str(page["webSocketDebuggerUrl"])
-        await asyncio.sleep(0.1)
-    raise AssertionError("the browser never opened the page")
+    async with blank_page(tmp_path) as page:
+        await page.ask("Page.navigate", url=f"{served.address}?fontsize=10")
+        await page.until_true("document.body.classList.contains('-first-byte')")
+        await shows(
+            page,
+            palette.DARK.ground,
+            [palette.DARK.of(KindPlace(kind)) for kind in ("exact", "sparse")],
+        )
+        await page.press("t")
+        await shows(
+            page,
+            palette.LIGHT.ground,
+            [palette.LIGHT.of(KindPlace(kind)) for kind in ("exact", "sparse")],
+        )
+        await page.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+        await page.press("P")
+        await until(lambda: list(tmp_path.glob("*.svg")))
+        served.process.send_signal(signal.SIGINT)
+        await page.until_true(says("The server was stopped."))
+        assert served.process.wait(60) == 0
 
 
 def says(words: str) -> str:
     """The script that asks whether the page, besides the terminal, says something."""
     return f"document.body.innerText.includes({json.dumps(words)})"
-
-
-async def until_true(page: Page, script: str) -> None:
-    """Wait until a script is true in the page."""
-    for _ in range(200):
-        if await page.evaluate(script):
-            return
-        await asyncio.sleep(0.3)
-    raise AssertionError(f"it never came to {script}")
 
 
 async def shows(page: Page, ground: str, learners: Sequence[str]) -> None:

@@ -73,8 +73,8 @@ def test_ticks_are_those_of_the_screen_and_those_that_give_way_to_the_label_of_i
     drawings: tuple[list[Series], Page, Layout, ChartSheet],
 ) -> None:
     _, page, layout, _ = drawings
-    numbers = next(one for one in page.root if one.get("fill") == MUTED)
-    found = [one.text for one in texts(numbers)]
+    rows, columns = (one for one in page.root if one.get("class") in ("up", "along"))
+    found = [one.text for one in (*texts(rows), *texts(columns))]
     up = [label for _, label in layout.y_ticks]
     along = [label for _, label in layout.tick_line.ticks]
     assert found[: len(up)] == up

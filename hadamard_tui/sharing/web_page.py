@@ -1,0 +1,306 @@
+"""A run as one page of HTML that needs nothing else: its pictures, story, theorems, claims and command."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+from xml.etree.ElementTree import Element, tostring
+
+import numpy as np
+
+from engine.core.parts import BadInput
+from engine.core.texts import listed
+from engine.pictures.view_names import x_name
+from engine.results.headlines import headline
+from engine.results.outcomes import about
+from engine.results.views import view
+from engine.spec.experiment import SUBJECTS
+from engine.spec.pictures import drawn, of_run
+from hadamard_tui.charts.colour_map import colour_map
+from hadamard_tui.charts.line_heads import DIRECTIONS, meaning, whole_name
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.view_plot import heat_map, plot
+from hadamard_tui.looks import palette
+from hadamard_tui.looks.palette import DARK, LIGHT
+from hadamard_tui.sharing.command_line import command_line
+from hadamard_tui.sharing.svg import draw, entries
+from hadamard_tui.sharing.svg_heat_map import MISSING, heat_map_page
+from hadamard_tui.sharing.svg_page import GRID, GROUND, INK, MUTED, SAMPLE, Page, put
+
+if TYPE_CHECKING:
+    from engine.claims import Outcome
+    from engine.pictures.view import View
+    from engine.results.results import Results
+    from engine.spec.reading import Raw
+    from hadamard_tui.charts.heat_map import HeatMap
+    from hadamard_tui.charts.series import Axes, Series
+
+WEB = Path(__file__).parent / "web"
+
+LARGEST = 1_000_000
+"""Bytes of a page at most."""
+
+WITHIN = 0.3
+"""Pixels that curves may be off."""
+
+DIGITS = 5
+"""Those of a value that the page reads out."""
+
+MOST_CELLS = 20_000
+"""Cells of a heat map whose values are read out."""
+
+STEPS = 1000
+"""Places of a scrubber."""
+
+SIGNS = {True: "✓", False: "✗", None: "–"}
+
+
+def web_page(results: Results, outcomes: Sequence[Outcome], preset: str, document: Raw) -> bytes:
+    """The page of a run that has come to its end.
+
+    Args:
+        outcomes: those of its claims.
+        preset: the preset that was run, of which `document` may be a change.
+
+    Raises: BadInput for more than LARGEST bytes.
+    """
+    experiment = results.sweep.experiment
+    views = [view(picture, results) for picture in drawn(experiment) or [of_run(experiment)]]
+    title = escape(experiment.title or "An experiment")
+    figures = [
+        figure for number, one in enumerate(views) for figure in _figures(one, number, results, outcomes)
+    ]
+    body = [
+        f"<h1>{title}</h1>",
+        f'<p class="headline">{escape(headline(views[0], experiment, outcomes))}</p>',
+        *figures,
+        *_story(experiment.story, experiment.source),
+        *_theorems(results),
+        *_claims(outcomes),
+        "<h2>Run it</h2>",
+        f"<pre>{escape(command_line(document, preset, '--run'))}</pre>",
+    ]
+    body.append(f"<script>{(WEB / 'page.js').read_text()}</script>")
+    content = _document(title, _dark_rules("".join(figures)), body)
+    if len(content) > LARGEST:
+        what = f"the page has {len(content):,} bytes, and {LARGEST:,} is the limit"
+        raise BadInput("", f"{what}; take fewer pictures, learners or evaluation points")
+    return content
+
+
+class IndexEntry(NamedTuple):
+    """What the index says of a page.
+
+    Args:
+        file: the page, in the folder of the index.
+        holding: how many of its claims hold.
+    """
+
+    file: str
+    title: str
+    headline: str
+    subject: str
+    claims: int
+    holding: int
+
+    @classmethod
+    def of(cls, results: Results, outcomes: Sequence[Outcome], file: str) -> IndexEntry:
+        """The entry of a run that has come to its end."""
+        experiment = results.sweep.experiment
+        first = view((drawn(experiment) or [of_run(experiment)])[0], results)
+        holding = sum(outcome.holds is True for outcome in outcomes)
+        said = headline(first, experiment, outcomes)
+        return cls(file, experiment.title or file, said, experiment.subject, len(outcomes), holding)
+
+
+def index_page(entries: Sequence[IndexEntry]) -> bytes:
+    """The index of some pages, by subject."""
+    body = ["<h1>Experiments</h1>"]
+    for subject in SUBJECTS:
+        items = [
+            f'<li><a href="{escape(quote(entry.file))}">{escape(entry.title)}</a><br>{escape(entry.headline)}'
+            f'<br><span class="muted">{entry.holding} of {entry.claims} claims hold</span></li>'
+            for entry in entries
+            if entry.subject == subject
+        ]
+        body += [f"<h2>{escape(subject)}</h2><ul>{''.join(items)}</ul>"] if items else []
+    return _document("Experiments", "", body)
+
+
+def _document(title: str, rules: str, body: Sequence[str]) -> bytes:
+    """A whole document with the style of pages and further rules; the title is HTML already."""
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{(WEB / 'page.css').read_text()}{rules}</style>"
+    )
+    parts = [f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>', *body, "</body></html>\n"]
+    return "\n".join(parts).encode()
+
+
+def _figures(one: View, number: int, results: Results, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """The chart of a picture, or its heat maps, each with what it shows."""
+    experiment = results.sweep.experiment
+    said = headline(one, experiment, about(one.picture, experiment, outcomes)) if number else ""
+    with palette.on_paper():
+        if one.heats:
+            heats = [heat_map(Look(one), heat) for heat in one.heats]
+            for place, heat in enumerate(heats):
+                yield _heat_figure(heat, f"p{number}-{place}", said if place == 0 else "")
+            return
+        drawing = plot(Look(one))
+    yield _chart_figure(drawing.series, drawing.axes, one, f"p{number}", said)
+
+
+def _chart_figure(series: Sequence[Series], axes: Axes, one: View, name: str, said: str) -> str:
+    page, picture = draw(series, axes, WITHIN, growing=True)
+    line = f"M0,{page.top:.2f}V{page.bottom:.2f}"
+    put(page.over, "path", d=line, stroke=MUTED, stroke_width=1.5, **{"class": "playhead"})
+    rows, curves = [], []
+    for entry in entries(series, picture, axes):
+        if entry.at is None:
+            rows.append(f'<tr><td colspan="4" class="muted">{escape(entry.text)}</td></tr>')
+            continue
+        sign = f'<td class="sign" data-colour="{entry.colour}">{escape(entry.before)}</td>'
+        sample = Element("svg", {"viewBox": f"0 0 {SAMPLE:g} 12"})
+        assert entry.sample is not None, "a series has a sample"
+        entry.sample(sample, 0, 6)
+        picked = f"<td>{tostring(sample, encoding='unicode')}</td><td>{escape(entry.text)}</td>"
+        rows.append(f'<tr>{sign}{picked}<td class="value"></td></tr>')
+        curves.append(_values(series[entry.at], axes, page))
+    names = dict(axes.x_names)
+    low, high = axes.x_limits
+    data = {
+        "axis": {"left": page.left, "right": page.right, "low": low, "high": high, "log": axes.x_log},
+        "xName": x_name(one),
+        "places": list(names),
+        "names": list(names.values()),
+        "curves": curves,
+    }
+    slider = (
+        '<div class="scrub"><button type="button" aria-label="play">▶</button>'
+        f'<input type="range" min="0" max="{STEPS}" value="{STEPS}" aria-label="{escape(x_name(one))}">'
+        "<output></output></div>"
+    )
+    return _figure(page, axes, name, said, f"{slider}<table>{''.join(rows)}</table>", data)
+
+
+def _values(one: Series, axes: Axes, page: Page) -> dict[str, Any] | None:
+    """The values of a curve that are read out, one for every pixel at most; None for what has none.
+
+    `own` says whether it is the curve of a learner, at whose places the page reads out.
+    """
+    there = (
+        np.isfinite(one.x) & np.isfinite(one.y) & (one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1])
+    )
+    x, y = one.x[there], one.y[there]
+    if not len(x):
+        return None
+    order = np.argsort(x, kind="stable")
+    x, y = x[order], y[order]
+    pixels = np.rint(Scale(axes.x_limits, axes.x_log, round(page.right - page.left)).place(x))
+    last = np.append(np.diff(pixels) > 0, True)
+    return {"x": _rounded(x[last]), "y": _rounded(y[last]), "own": one.mark is not None}
+
+
+def _rounded(values: np.ndarray) -> list[float | None]:
+    return [float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None for value in values.tolist()]
+
+
+def _heat_figure(heat: HeatMap, name: str, said: str) -> str:
+    page, axes = heat_map_page(heat), heat.axes
+    low, high = axes.x_limits
+    cells = {
+        "x": _rounded(heat.x),
+        "y": _rounded(heat.y),
+        "z": [_rounded(row) for row in heat.z] if heat.z.size <= MOST_CELLS else [],
+        "top": page.top,
+        "bottom": page.bottom,
+        "yLow": axes.y_limits[0],
+        "yHigh": axes.y_limits[1],
+        "yLog": axes.y_log,
+    }
+    data = {
+        "axis": {"left": page.left, "right": page.right, "low": low, "high": high, "log": axes.x_log},
+        "xName": heat.x_label,
+        "yName": heat.y_label,
+        "cells": cells,
+    }
+    return _figure(page, axes, name, said, "<output></output>", data)
+
+
+def _figure(page: Page, axes: Axes, name: str, said: str, below: str, data: dict[str, Any]) -> str:
+    """A page of SVG with a caption, what stands below it, and what the script reads."""
+    page.written()  # which gives the page its size
+    page.root.set("class", "chart")
+    svg = tostring(page.root, encoding="unicode")
+    for part in ("area", "grown", "ahead", MISSING):
+        svg = svg.replace(f'id="{part}"', f'id="{name}-{part}"').replace(
+            f"url(#{part})", f"url(#{name}-{part})"
+        )
+    words = [f"<b>{escape(axes.title)}</b>" if axes.title else "", escape(said)]
+    words.append(f'<span class="muted">{escape(axes.y_label)} · {escape(axes.x_label)}</span>')
+    caption = "<br>".join(filter(None, words))
+    script = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    return (
+        f"<figure><figcaption>{caption}</figcaption>{svg}{below}"
+        f'<script type="application/json">{script}</script></figure>'
+    )
+
+
+def _story(story: str, source: str) -> Iterator[str]:
+    if story.strip():
+        yield f"<h2>What is seen, and why</h2><p>{escape(' '.join(story.split()))}</p>"
+    if source:
+        yield f'<p class="source">Source: {escape(source)}</p>'
+
+
+def _theorems(results: Results) -> Iterator[str]:
+    """The lines of the theory that hold for the first point and bind a learner there."""
+    trace = next(iter(results.traces.values()))
+    items = []
+    for line in trace.theorems:
+        bound = [name for name, finding in line.on_learners.items() if finding.holds]
+        if line.on_problem.holds and bound:
+            what = line.statement
+            named = f"<b>{escape(whole_name(what))}: {escape(what.formula)}</b>, {DIRECTIONS[what.direction]}"
+            reason = f"It holds here: {escape(line.on_problem.reason)}. It is about {escape(listed(bound))}."
+            source = f'<span class="source">{escape(what.source)}</span>'
+            items.append(f"<li>{named}<br>{escape(meaning(line.kind))} {reason}<br>{source}</li>")
+    if items:
+        yield f"<h2>Theorems</h2><ul>{''.join(items)}</ul>"
+
+
+def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """The claims, each with what was measured."""
+    if outcomes:
+        items = (
+            f"<li><b>{SIGNS[one.holds]}</b> {escape(one.claim.text)}"
+            f'<br><span class="muted">{escape(one.word)}: {escape(one.detail)}</span></li>'
+            for one in outcomes
+        )
+        yield f'<h2>Claims, as measured</h2><ul class="claims">{"".join(items)}</ul>'
+
+
+def _dark_rules(figures: str) -> str:
+    """Rules that draw the figures in the colours of the dark screen where the reader's page is dark."""
+    maps = (colour_map(dark_is_more=dark).colours.tolist() for dark in (True, False))
+    cells = [["#{:02x}{:02x}{:02x}".format(*colour) for colour in colours] for colours in maps]
+    pairs = dict(zip(cells[0], cells[1], strict=True)) | dict(
+        zip(LIGHT.of_learners, DARK.of_learners, strict=True)
+    )
+    pairs |= {LIGHT.theory: DARK.theory, LIGHT.unproved: DARK.unproved, LIGHT.others: DARK.others}
+    pairs |= {GROUND: DARK.ground, INK: "#ececec", MUTED: "#b4b4b4", GRID: "#333333"}
+    used = {colour for colour in re.findall(r"#[0-9a-f]{6}", figures) if colour in pairs}
+    signs = "".join(f'[data-colour="{colour}"]{{color:{colour}}}' for colour in sorted(used))
+    rules = "".join(
+        f'[fill="{colour}"]{{fill:{pairs[colour]}}}[stroke="{colour}"]{{stroke:{pairs[colour]}}}'
+        f'[data-colour="{colour}"]{{color:{pairs[colour]}}}'
+        for colour in sorted(used)
+    )
+    return f"{signs}@media (prefers-color-scheme: dark){{{rules}}}"
