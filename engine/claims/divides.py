@@ -38,7 +38,7 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
         assert outcome.measured is not None, "a finding is of what was measured"
         contour = heat_of(view, str(self.curve)).contour(self.contour)
         where = f"at {100 * outcome.measured:.3g} % of the places"
-        side = f"{wording.quantity(view)} {wording.verb(view)} above {number(self.at_value)} on one side"
+        side = f"{wording.predicate(view)} above {number(self.at_value)} on one side"
         return f"{contour.name} divides the map: {where} {side} and below it on the other"
 
     def judge(self, view: View) -> Outcome:

@@ -26,7 +26,7 @@ class Everywhere(Comparing, frozen=True, kw_only=True, tag="everywhere"):
     def finding(self, view: View, outcome: Outcome) -> str:
         z = heat_of(view, str(self.curve)).z
         least, greatest = (wording.value(view, float(of(z))) for of in (np.nanmin, np.nanmax))
-        return f"On the map {wording.quantity(view)} {wording.verb(view)} between {least} and {greatest}"
+        return f"On the map {wording.predicate(view)} between {least} and {greatest}"
 
     def judge(self, view: View) -> Outcome:
         assert self.curve is not None, "a claim about every learner is judged of one after the other"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -14,12 +13,26 @@ from engine.core.notation import number
 from engine.core.parts import BadField
 from engine.learners.learner import Name
 from engine.pictures import reductions, wording
-from engine.pictures.view_names import line_in_brief, line_name
+from engine.pictures.view_names import line_name
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, LineView, View
 
 FORMS = ("never_below", "never_above", "follows")
+
+
+class _Farthest(NamedTuple):
+    """The place at which a curve is farthest from its line, or farthest beyond what is allowed."""
+
+    name: str
+    line: LineView
+    is_allowed: bool
+    """Whether the curve is where it is allowed to be, everywhere."""
+
+    distance: float
+    sentence: str
+    is_visible: bool
+    """Whether the sentence has different numbers for the curve and the line."""
 
 
 class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
@@ -72,38 +85,44 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return Outcome(self, holds and reached, float(gap[at]), detail, stderr)
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        kind, relation = self.kind_of_line, "follow"
-        if not self.follows:
-            relation = f"never {'fall' if self.never_below else 'rise'}"
-        within, farthest, name = list[str](), list[tuple[bool, float, str]](), ""
-        for curve in (self.of(view), *(one for one in view.curves if one.chosen and one.name != self.curve)):
-            with suppress(KeyError):
-                line = view.line(kind, curve.name)
-                x, gap, tolerance, _ = self._compared(view, curve, line)
-                if not len(x):
-                    continue
-                name = name or line_in_brief(view, line)
-                beyond = self._beyond(gap)
-                is_within = bool((beyond <= tolerance).all())
-                if is_within:
-                    within.append(wording.called(view, curve))
-                distance = np.abs(gap) if is_within else beyond
-                at = int(np.argmax(distance))
-                height = float(np.interp(x[at], line.x, line.y))
-                y, level = (wording.value(view, one) for one in (height + float(gap[at]), height))
-                if y != level:
-                    values = f"{wording.called(view, curve)} is at {y}, the line at {level}"
-                    where = f"{wording.place(view, x[at])} {values}"
-                    farthest.append((not is_within, float(distance[at]), where))
-        contrast = max(farthest)[2] if farthest else ""
+        """Say which curves respect their lines, and where the one that is farthest from its line is."""
+        curves = (self.of(view), *(one for one in view.curves if one.chosen and one.name != self.curve))
+        places = [place for curve in curves if (place := self._farthest(view, curve)) is not None]
+        line = wording.line(view, [place.line for place in places])
+        visible = [place for place in places if place.is_visible]
+        farthest = max(visible, key=lambda place: (not place.is_allowed, place.distance), default=None)
+        within = [place.name for place in places if place.is_allowed]
         if not within:
-            return f"{contrast[:1].upper()}{contrast[1:]}: {name}"
-        verb = wording.agree(within, relation) if self.follows or len(within) > 1 else f"{relation}s"
-        side = "" if self.follows else " below" if self.never_below else " above"
-        first = f"{wording.listed(within)} {verb}{side} {name}"
-        if not contrast and outcome.measured:
-            first = f"{first} within {number(abs(outcome.measured), 2)}"
-        return wording.shortened(first, f"; {contrast}" if contrast else "")
+            relation = "leaves" if self.follows else "falls below" if self.never_below else "rises above"
+            first = f"{places[0].name} {relation} {line}"
+        elif self.follows:
+            first = f"{wording.listed(within)} {wording.agree(within, 'follow')} {line}"
+        else:
+            verb = wording.agree(within, "fall" if self.never_below else "rise")
+            first = f"{wording.listed(within)} never {verb} {'below' if self.never_below else 'above'} {line}"
+        if farthest is not None:
+            return wording.shortened(first, f"; {farthest.sentence}")
+        gap = max(place.distance for place in places)
+        return f"{first} within {number(gap, 2)}" if self.follows and gap else first
+
+    def _farthest(self, view: View, curve: CurveView) -> _Farthest | None:
+        """Where a curve is farthest from its line; None where it has no line or no place."""
+        try:
+            line = view.line(self.kind_of_line, curve.name)
+        except KeyError:
+            return None
+        x, gap, tolerance, _ = self._compared(view, curve, line)
+        if not len(x):
+            return None
+        beyond = self._beyond(gap)
+        is_allowed = bool((beyond <= tolerance).all())
+        distance = np.abs(gap) if is_allowed else beyond
+        at = int(np.argmax(distance))
+        height = float(np.interp(x[at], line.x, line.y))
+        y, level = (wording.value(view, value) for value in (height + float(gap[at]), height))
+        name = wording.called(view, curve)
+        sentence = f"{wording.place(view, x[at])} {name} is at {y}, the line at {level}"
+        return _Farthest(name, line, is_allowed, float(distance[at]), sentence, y != level)
 
     def _compared(
         self, view: View, curve: CurveView, line: LineView

@@ -31,22 +31,24 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
 
     def finding(self, view: View, outcome: Outcome) -> str:
         curve = self.of(view)
-        assert outcome.measured is not None, "a finding is of what was measured"
+        first = f"{wording.quantity(view)} of {wording.called(view, curve)} {self._law(view, outcome)}"
         places = curve.x[curve.ends.sound & self._usable(curve.x, curve.y)]
+        others = [other for other in view.curves if other.chosen and other is not curve]
+        values = wording.enumerated(view, *wording.named_values(view, float(places.max()), curve, others))
+        subject = "they are" if wording.verb(view) == "are" else "it is"
+        place = f"at the largest {x_name(view)}" if view.picture.x != view.axes.clock else "at the end"
+        text = f"{first[0].upper()}{first[1:]}; {place} {subject} {values}"
+        is_short = others and len(text) <= wording.LONGEST
+        return text if is_short else f"{wording.span(view, places)}, {first}"
+
+    def _law(self, view: View, outcome: Outcome) -> str:
+        """The law with the measured slope, from the verb on: "goes like d^0.98"."""
+        assert outcome.measured is not None, "a finding is of what was measured"
         slope, x = number(outcome.measured), x_name(view)
-        plural = wording.verb(view) == "are"
+        is_plural = wording.verb(view) == "are"
         if self.linear:
-            law = f"{'change' if plural else 'changes'} by {slope} per 1 of {x}"
-        else:
-            law = f"{'go' if plural else 'goes'} like {x if x.isidentifier() else f'({x})'}^{slope}"
-        first = f"{wording.quantity(view)} of {wording.called(view, curve)} {law}"
-        last = float(places[-1])
-        others = [one for one in view.curves if one.chosen and one is not curve]
-        end = wording.enumerated(view, *wording.named_values(view, last, curve, others))
-        it = "they are" if plural else "it is"
-        return wording.shortened(
-            f"{wording.span(view, places)}, {first}", f"; {wording.place(view, last)} {it} {end}"
-        )
+            return f"{'change' if is_plural else 'changes'} by {slope} per unit of {x}"
+        return f"{'go' if is_plural else 'goes'} like {x if x.isidentifier() else f'({x})'}^{slope}"
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from engine.claims import Comparing, Outcome, Place, divergence, name_of
 from engine.pictures import wording
 
 if TYPE_CHECKING:
-    from engine.pictures.view import CurveView, View
+    from engine.pictures.view import View
 
 
 class Value(Comparing, frozen=True, kw_only=True, tag="value"):
@@ -34,21 +35,22 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         """
         assert self.below is not None, "it is asked of claims that a curve is below a number"
         curves = [curve for curve in view.curves if curve.chosen]
-        arrivals = {wording.called(view, curve): _arrival(curve, self.below) for curve in curves}
-        arrival = arrivals.get(wording.called(view, self.of(view)))
-        if view.picture.x != view.axes.clock or arrival is None or arrival > self.at:
+        arrivals = {wording.called(view, curve): wording.arrival(curve, self.below) for curve in curves}
+        arrival = arrivals.get(wording.called(view, self.of(view)), np.inf)
+        if view.picture.x != view.axes.clock or arrival > self.at:
             return ""
-        early = {name: x for name, x in arrivals.items() if x is not None and x <= self.at}
-        late = {name: x for name, x in arrivals.items() if x is not None and x > self.at}
-        never = [name for name, x in arrivals.items() if x is None]
+        early = {name: x for name, x in arrivals.items() if x <= self.at}
+        late = {name: x for name, x in arrivals.items() if self.at < x < np.inf}
+        never = [name for name, x in arrivals.items() if np.isinf(x)]
         is_loss = view.picture.measure.name == "loss"
         verb = wording.agree([*early], "stay" if is_loss else "keep")
         subject = "" if is_loss else f"{view.axes.y_label} "
         last = max(early.values())
         when = wording.place(view, last) if last else "throughout"
         first = f"{wording.listed([*early])} {verb} {subject}below {wording.level(view, self.below)} {when}"
-        later = f", {wording.listed([*late])} only after {wording.ends(late.values())}" if late else ""
-        others = f"{', and ' if late else ', '}{wording.listed(never)} never" if never else ""
+        rest = wording.listed if late and never else _the_others
+        later = f", {rest([*late])} only after {wording.ends(late.values())}" if late else ""
+        others = f"{', and ' if late else ', '}{rest(never)} never" if never else ""
         return wording.shortened(first, later, others)
 
     def judge(self, view: View) -> Outcome:
@@ -66,8 +68,6 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         return self.compared(float(curve.y[place]), stderr)
 
 
-def _arrival(curve: CurveView, level: float) -> float | None:
-    """The first place from which a curve stays below a level to its end; None if it does not."""
-    beyond = np.flatnonzero(~(curve.y < level))
-    first = int(beyond[-1]) + 1 if len(beyond) else 0
-    return float(curve.x[first]) if curve.ends.complete and first < len(curve.x) else None
+def _the_others(names: Sequence[str]) -> str:
+    """Up to two names; more of them are all others."""
+    return wording.listed(names) if len(names) < 3 else "the others"

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 
 from engine.core.notation import number, symbol
-from engine.pictures.view import CurveView, Floats, View, along_records, negligible
-from engine.pictures.view_names import measure_name, short_name, x_name
+from engine.pictures.view import CurveView, Floats, LineView, View, along_records, negligible
+from engine.pictures.view_names import line_in_brief, measure_name, short_name, x_name
 
 LONGEST = 160
 """Characters of a finding at most."""
@@ -21,7 +21,7 @@ MOST_NAMES = 3
 UNITS = {"k": "example", "step": "step", "epoch": "epoch", "evaluations": "evaluation"}
 """What the clocks count."""
 
-PLURAL = re.compile(r"\b(pieces|cells|units)\b|^(examples|steps|epochs|evaluations) for ")
+PLURAL = re.compile(r"\b(pieces|cells|units)\b|^(examples|rows|steps|epochs|evaluations) for ")
 """Quantities that take a plural verb."""
 
 Named = tuple[str, float]
@@ -40,6 +40,13 @@ def called(view: View, curve: CurveView) -> str:
     """The name of a curve, quoted where it has a comma."""
     name = short_name(view, curve)
     return f"“{name}”" if "," in name else name
+
+
+def line(view: View, lines: Sequence[LineView]) -> str:
+    """The line of some curves in a sentence, without owner and values where they have different ones."""
+    names = {line_in_brief(view, line) for line in lines}
+    name = names.pop() if len(names) == 1 else lines[0].called
+    return name if name == lines[0].formula else f"the {name}"
 
 
 def agree(names: Sequence[object], verb: str) -> str:
@@ -93,6 +100,13 @@ def value_at(curve: CurveView, x: float) -> float | None:
     return None if at is None or np.isnan(curve.y[at]) else float(curve.y[at])
 
 
+def arrival(curve: CurveView, level: float) -> float:
+    """The first place from which a curve stays below a level to its end; infinite if it does not."""
+    beyond = np.flatnonzero(~(curve.y < level))
+    first = int(beyond[-1]) + 1 if len(beyond) else 0
+    return float(curve.x[first]) if curve.ends.complete and first < len(curve.x) else np.inf
+
+
 def named_values(
     view: View, x: float, curve: CurveView, others: Sequence[CurveView]
 ) -> tuple[Named, list[Named]]:
@@ -106,17 +120,22 @@ def compared(view: View, x: float, first: Named, others: Sequence[Named]) -> str
     """The values of curves at a place, as a sentence."""
     where = place(view, x)
     values = enumerated(view, first, others)
-    return shortened(f"{where[0].upper()}{where[1:]}, {quantity(view)} {verb(view)} {values}")
+    return shortened(f"{where[0].upper()}{where[1:]}, {predicate(view)} {values}")
 
 
 def enumerated(view: View, first: Named, others: Sequence[Named]) -> str:
-    """The values of a curve and of two others; of more others the least and the greatest."""
-    if not others and len(view.curves) == 1:
-        return value(view, first[1])
-    named = [(name, value(view, y)) for name, y in others]
-    if len(named) > 2:
-        named = [("the others", ends([y for _, y in others], partial(value, view)))]
-    return listed([f"{text} for {name}" for name, text in ((first[0], value(view, first[1])), *named)])
+    """The values of a curve and of another; of more others the least and the greatest.
+
+    Curves with the same value share it.
+    """
+    named = [(name, value(view, y)) for name, y in (first, *others)]
+    if len(view.curves) == 1 and not others:
+        return named[0][1]
+    if len({text for _, text in named}) == 1:
+        return f"{named[0][1]} for {listed([name for name, _ in named])}"
+    if len(others) > 1:
+        named[1:] = [("the others", ends([y for _, y in others], partial(value, view)))]
+    return listed([f"{text} for {name}" for name, text in named])
 
 
 def quantity(view: View) -> str:
@@ -131,6 +150,12 @@ def quantity(view: View) -> str:
     unit = UNITS.get(view.axes.clock) if reading.over == "record" else None
     counted = f"{unit}s" if unit else symbol(reading.over, view.axes.words)
     return f"{counted} for {measure_name(view)} {sign} {number(float(threshold or 0.0))}"
+
+
+def predicate(view: View) -> str:
+    """The quantity on y and its verb; a comma ends a quantity that has one."""
+    subject = quantity(view)
+    return f"{subject}{',' if ', ' in subject else ''} {verb(view)}"
 
 
 def verb(view: View) -> str:

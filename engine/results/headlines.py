@@ -10,8 +10,8 @@ from engine.claims import Outcome
 from engine.core.texts import cut
 from engine.pictures import wording
 from engine.pictures.bounds import strongest_bound
+from engine.pictures.laws import laws_in_words
 from engine.pictures.view import View
-from engine.pictures.view_names import line_in_brief
 from engine.results.outcomes import about
 from engine.spec.experiment import Experiment
 
@@ -19,12 +19,12 @@ from engine.spec.experiment import Experiment
 def headline(view: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> str:
     """The finding of the claim that a picture is about, in at most LONGEST characters.
 
-    It says so where the claim fails. Where it is not judged, or there are no claims, it says how the picture
-    ends. Nothing while the picture is empty.
+    It says so where the claim fails. Where it is not judged, or there are no claims, it says by which law
+    what is read off grows along an axis, or how the picture ends. Nothing while the picture is empty.
     """
     outcome = headline_of(view, experiment, outcomes)
     if outcome is None:
-        return ending(view)
+        return laws_in_words(view) or ending(view)
     if outcome.holds is None:
         return cut(f"Not judged, as {outcome.detail}: {ending(view)}", wording.LONGEST)
     said = outcome.finding or outcome.detail
@@ -47,7 +47,7 @@ def ending(view: View) -> str:
         if not np.isfinite(z).any():
             return ""
         ends = (wording.value(view, float(of(z))) for of in (np.nanmin, np.nanmax))
-        return f"On the map {wording.quantity(view)} {wording.verb(view)} between {' and '.join(ends)}"
+        return f"On the map {wording.predicate(view)} between {' and '.join(ends)}"
     chosen = [one for one in view.curves if one.chosen and np.isfinite(one.y).any()]
     if not chosen:
         return ""
@@ -58,4 +58,4 @@ def ending(view: View) -> str:
     bound = strongest_bound(view, curves[0], x)
     if bound is None:
         return text
-    return wording.shortened(text, f"; {line_in_brief(view, bound)} is {wording.value(view, bound.at(x))}")
+    return wording.shortened(text, f"; {wording.line(view, [bound])} is {wording.value(view, bound.at(x))}")

@@ -31,6 +31,7 @@ def check_points(sweep: Sweep) -> None:
                 raise BadInput(f"pictures[{number}]", what)
         marks_of(sweep, picture)
         _check_varying(sweep, picture, f"pictures[{number}]")
+        _check_replicas(sweep, picture)
     _check_until(sweep)
     _check_claims(sweep)
 
@@ -85,6 +86,17 @@ def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
                 if first.setdefault(key, point.place[number]) != point.place[number]:
                     what = f"{axis.name} varies along a curve; name it in x, curves, at or read"
                     raise BadInput(where, what)
+
+
+def _check_replicas(sweep: Sweep, picture: Picture) -> None:
+    """See that a curve has equally many replicas at all of its points. Raises: BadInput."""
+    counts: dict[tuple[int, ...], int] = {}
+    for point in (point for point in sweep.points if point.is_in(picture)):
+        replicas = point.experiment.run.replicas
+        count = counts.setdefault(sweep.apart(picture, point), replicas)
+        if replicas != count:
+            here = f"there are {replicas} where {point.label}, and {count} at another place of a curve"
+            raise BadInput("run.replicas", f"{here}; take the same number at every point")
 
 
 def _check_claims(sweep: Sweep) -> None:

@@ -20,7 +20,7 @@ class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
     Source: Zaslavsky 1975; theory-nets.md §39.
     """
 
-    title: ClassVar[str] = "Zaslavsky's count"
+    title: ClassVar[str] = "Zaslavsky count"
     measure: ClassVar[str] = "regions"
     formula: ClassVar[str] = "1 + n + n(n − 1)/2"
     source: ClassVar[str] = "Zaslavsky 1975; theory-nets.md §39"

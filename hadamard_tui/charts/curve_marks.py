@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hadamard_tui.charts.left_out import beyond
 from hadamard_tui.charts.scale import Scale
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 FEW = 8
 """A curve of at most so many points in sight has its letter at each of them."""
+
+ABOVE, BELOW = "↑", "↓"
+"""Stand before the letter of a curve at the edge of the chart where it goes beyond."""
 
 _ROOM = 3  # cells at least between those
 _MARK_PERIOD, _MARK_ROOM = 24, 6  # cells from one letter of a curve to its next, and to that of another curve
@@ -26,6 +30,15 @@ class MarkAt(NamedTuple):
     at: int
     row: int
     column: int
+
+
+class EdgeMark(NamedTuple):
+    """An arrow and the letter of a series (its position), from a cell at the edge of the chart on."""
+
+    at: int
+    row: int
+    column: int
+    text: str
 
 
 def curve_marks(
@@ -88,6 +101,40 @@ def curve_marks(
             if lines.shown[index, column * across] and free[1, cell]:
                 put(index, int(cell))
     return marks
+
+
+def edge_marks(
+    series: Sequence[Series], axes: Axes, shape: tuple[int, int], letters: Collection[MarkAt] = ()
+) -> Iterator[EdgeMark]:
+    """Where curves leave the chart at its upper or lower edge, one mark for each stretch beyond it.
+
+    Args:
+        shape: the rows and columns of the picture.
+        letters: letters of curves, which keep their cells.
+    """
+    rows, columns = shape
+    across = Scale(axes.x_limits, axes.x_log, columns)
+    taken = {(letter.row, letter.column) for letter in letters}
+    for index, one in enumerate(series):
+        if not one.mark or one.faint:
+            continue
+        for arrow, row, is_beyond in zip((ABOVE, BELOW), (0, rows - 1), beyond(one, axes), strict=True):
+            for column in _stretches(one.x, is_beyond, across):
+                cells = {(row, column), (row, column + 1)}
+                if taken.isdisjoint(cells):
+                    taken |= cells
+                    yield EdgeMark(index, row, column, f"{arrow}{one.mark}")
+
+
+def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
+    """The first cell of each stretch of chosen points, those that are close to the one before left out.
+
+    Each has another cell to its right.
+    """
+    order = np.argsort(x, kind="stable")
+    starts = order[chosen[order] & ~np.concatenate([[False], chosen[order][:-1]])]
+    cells = np.floor(across.place(x[starts]) + 0.5).astype(int).clip(0, max(across.size - 2, 0))
+    return [int(cell) for cell in cells[np.diff(cells, prepend=-_MARK_ROOM) >= _MARK_ROOM]]
 
 
 def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iterator[MarkAt]:

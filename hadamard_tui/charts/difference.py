@@ -18,20 +18,21 @@ if TYPE_CHECKING:
 
 def difference(look: Look) -> Plot:
     """Every curve less that of the same name in the last of the pinned runs; 0 where they are alike."""
-    name, other = look.pinned[-1]
-    view = look.view
-    others = {curve.name: curve for curve in other.curves}
+    pinned, view = look.pinned[-1], look.view
+    others = {curve.name: curve for curve in pinned.view.curves}
     curves = [_less(curve, others[curve.name]) for curve in view.curves if curve.name in others]
     changed = replace(
         view,
-        axes=replace(view.axes, y_label=f"{view.axes.y_label}, less {name}", y_log=False, marks=()),
+        axes=replace(
+            view.axes, y_label=f"{view.axes.y_label} minus that with {pinned.name}", y_log=False, marks=()
+        ),
         quantity=replace(view.quantity, as_measured=False),
         curves=curves,
         lines=[],
     )
     options = replace(look.options, y_log=False)
     drawn = plot(replace(look, view=changed, options=options, pinned=(), ghost=None))
-    zero = Series(f"as in {name}", np.array(drawn.axes.x_limits), np.zeros(2), theory(), "dashed")
+    zero = Series(f"as with {pinned.name}", np.array(drawn.axes.x_limits), np.zeros(2), theory(), "dashed")
     return drawn._replace(series=[zero, *drawn.series])
 
 

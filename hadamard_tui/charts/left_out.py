@@ -25,22 +25,28 @@ def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
     )
 
 
+def beyond(one: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
+    """Where a series is above the chart, and where below it, both of the shape of x.
+
+    A linear axis is left at the foot by rounding alone, which does not count.
+    """
+    low, high = axes.y_limits
+    inside = (one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1]) & np.isfinite(one.y)
+    below = (one.y > axes.y_rounding) & (one.y < low) if axes.y_log else np.zeros_like(inside)
+    return inside & (one.y > high), inside & below
+
+
 def remark(series: Sequence[Series], axes: Axes, hidden: Hidden) -> str:
     """What a chart says about that: which curves and lines leave it, and how many points no limits could
     show.
-
-    A linear axis is left at the foot by rounding alone, of which nothing is said.
     """
     above: dict[str, None] = {}
     below: dict[str, None] = {}
-    low, high = axes.y_limits
     for one in series:
         called = one.mark or (one.name.partition(", ")[0] if is_line(one) else "")
-        y = one.y[(one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1]) & np.isfinite(one.y)]
-        if called and (y > high).any():
-            above[called] = None
-        if called and axes.y_log and ((y > axes.y_rounding) & (y < low)).any():
-            below[called] = None
+        for names, is_beyond in zip((above, below), beyond(one, axes), strict=True):
+            if called and is_beyond.any():
+                names[called] = None
     sides = [("above", above), ("below", below)]
     said = [f"{side} the chart: {', '.join(called)}" for side, called in sides if called]
     values = hidden.values + hidden.places * (not axes.x_log)

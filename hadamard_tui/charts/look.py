@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -24,6 +24,17 @@ SMALL, HALF = 0.01, 0.5
 """Bounds that end below this share of their start separate learners no more; numbers are shown at HALF."""
 
 
+class Pinned(NamedTuple):
+    """A pinned run in a picture."""
+
+    name: str
+    """What it has that the run on the screen has not, "d = 128", or the name of the run."""
+
+    view: View
+    change: str = ""
+    """What differs from it to the run on the screen, "d 128 → 256"; empty if nothing does."""
+
+
 class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     """A view, and what of it is looked at.
 
@@ -34,7 +45,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         place: where the playhead stands on that clock, at most `shown`.
         cursor: the place on x, where that goes along no run, that a person has chosen.
         height: on the y of a heat map, the row that a person has chosen.
-        pinned: names of other runs, and the same picture of them.
+        pinned: other runs in the same picture.
         stopped: whether the run was, before its end.
         guesses: where learners were guessed to come below a tenth, None for never, by name.
         ghost: the same picture of the run before, which stays faint behind it.
@@ -50,7 +61,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     options: ChartOptions = msgspec.field(default_factory=ChartOptions)
     cursor: float | None = None
     height: float | None = None
-    pinned: Sequence[tuple[str, View]] = ()
+    pinned: Sequence[Pinned] = ()
     stopped: bool = False
     ghost: View | None = None
     guesses: Mapping[str, float | None] = msgspec.field(default_factory=dict)

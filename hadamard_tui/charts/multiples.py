@@ -38,7 +38,7 @@ def _curves(look: Look) -> list[CurveView]:
 
 
 def _alone(look: Look, curve: CurveView, axes: Axes) -> Plot:
-    pinned = [(name, _only(view, [curve.name])) for name, view in look.pinned]
+    pinned = [run._replace(view=_only(run.view, [curve.name])) for run in look.pinned]
     view = look.view
     references = [one for one in view.curves if one.training.is_reference]
     lines = [line for line in view.lines if line.is_about(curve)]

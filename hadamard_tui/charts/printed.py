@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from hadamard_tui.charts.coincidence import alike, coincident, repeated
 from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.contrast import faded, legible
+from hadamard_tui.charts.curve_marks import edge_marks
 from hadamard_tui.charts.frame import Layer, Layout, arrange, draw, uncoloured
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
@@ -81,7 +82,11 @@ def _layers(
         _layer(one, markers[at], lines.top[at], lines.bottom[at], seen[at], layout.rows)
         for at, one in enumerate(series)
     ]
-    return [*regions, *curves]
+    edges = [
+        Layer([column, column + 1], [layout.rows - 1 - row] * 2, list(text), triplet(series[at].colour))
+        for at, row, column, text in edge_marks(series, axes, (layout.rows, layout.columns))
+    ]
+    return [*regions, *curves, *edges]
 
 
 def _region(one: Series, index: int, bands: Spans, rows: int) -> Layer:

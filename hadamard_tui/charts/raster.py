@@ -10,7 +10,7 @@ import numpy as np
 
 from hadamard_tui.charts.code_points import write
 from hadamard_tui.charts.coincidence import alike, coincident, repeated
-from hadamard_tui.charts.curve_marks import MarkAt, curve_marks, zeros
+from hadamard_tui.charts.curve_marks import MarkAt, curve_marks, edge_marks, zeros
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.line_names import NameAt, line_names
@@ -87,6 +87,9 @@ def paint(
     for index, row, column in marks:
         glyphs[row, column], colours[row, column] = ord(series[index].mark or " "), index
         line_owner[row, column] = index
+    for index, row, column, text in edge_marks(series, axes, (rows, columns), marks):
+        if (span := write(glyphs, row, column, text)) is not None:
+            colours[row, span] = line_owner[row, span] = index
     close = alike(series, axes, groups)
     names = line_names(series, lines, close, line_owner >= 0, DOTS_ACROSS, DOTS_DOWN)
     for index, row, column, name in names:

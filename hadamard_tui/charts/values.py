@@ -146,10 +146,10 @@ def _value(one: Value) -> float:
 
 
 def _pinned(look: Look) -> Iterator[Value]:
-    for place, (name, view) in enumerate(look.pinned, start=1):
-        signed = _is_signed(view)
-        for curve in view.curves:
-            yield replace(_of_curve(look, view, curve, place, name), signed=signed)
+    for place, run in enumerate(look.pinned, start=1):
+        signed = _is_signed(run.view)
+        for curve in run.view.curves:
+            yield replace(_of_curve(look, run.view, curve, place, run.name), signed=signed)
 
 
 def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str = "") -> Value:

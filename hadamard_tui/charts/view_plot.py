@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from engine.pictures.bounds import bounds_on
-from engine.pictures.view import along_records
+from engine.pictures.view import FROM_BELOW, along_records
 from engine.pictures.view_names import line_name, x_name, y_name
 from hadamard_tui.charts.bars import bars
 from hadamard_tui.charts.different_lines import different
@@ -36,7 +36,7 @@ from hadamard_tui.charts.view_axes import view_axes
 if TYPE_CHECKING:
     from engine.pictures.picture import Marked
     from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
-    from hadamard_tui.charts.look import Look
+    from hadamard_tui.charts.look import Look, Pinned
 
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "dash-dot"}
 """Those of lines that are less than proved; others are dashed."""
@@ -66,9 +66,7 @@ def plot(look: Look) -> Plot:
 def view_series(look: Look) -> list[Series]:
     """What is faint, the lines and marks of the view, the curves of pinned runs and then its own, on top."""
     curves = [
-        one
-        for number, (name, other) in enumerate(look.pinned, start=1)
-        for one in _pinned(name, other, Pen(look, number))
+        one for number, run in enumerate(look.pinned, start=1) for one in _pinned(run, Pen(look, number))
     ]
     curves += [] if look.ghost is None else _ghost(look.ghost)
     if look.view.picture.draw == "bars":
@@ -125,10 +123,15 @@ def _as_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _region(look: Look) -> list[Series]:
-    """Where no learner of the picture comes that proved lower bounds bind, as far as these are right."""
-    each = [_proved(look.view, curve) for curve in look.view.curves]
-    each = [lines for lines in each if lines]
-    if not each:
+    """Where no learner of the chart comes that proved lower bounds bind, as far as these are right.
+
+    A pinned run has its own bounds. No region is right if a learner is bound in one run and not in another.
+    """
+    views = [look.view, *(run.view for run in look.pinned)]
+    bounds = [(curve.learner, _proved(view, curve)) for view in views for curve in view.curves]
+    bound_learners = {learner for learner, lines in bounds if lines}
+    each = [lines for learner, lines in bounds if learner in bound_learners]
+    if not each or not all(each):
         return []
     x = np.unique(np.concatenate([line.x[_picked(line, look)] for lines in each for line in lines]))
     held = [reduce(np.fmax, [_along(line, x) for line in lines]) for lines in each]
@@ -155,11 +158,22 @@ def _picked(line: LineView, look: Look) -> np.ndarray:
     return there
 
 
-def _pinned(name: str, view: View, pen: Pen) -> list[Series]:
-    """The curves of a pinned run, with small letters, and its name for the legend."""
+def _pinned(run: Pinned, pen: Pen) -> list[Series]:
+    """The curves of a pinned run, with small letters, its name for the legend, and its bounds, faint."""
     nothing = np.empty(0)
-    title = Series(f"{name}{SMALL_LETTERS}", nothing, nothing, others(), style=pinned_style(pen.number))
-    return [title, *(one for curve in view.curves for one in pen.draw(curve))]
+    style = pinned_style(pen.number)
+    title = Series(f"{run.name}{SMALL_LETTERS}", nothing, nothing, others(), style=style)
+    bounds = [
+        replace(_line(line, pen.look), name="", formula="", style=style, faint=True)
+        for line in different(run.view.lines)
+        if line.direction in FROM_BELOW and not _is_drawn(line, pen.look.view)
+    ]
+    return [title, *bounds, *(one for curve in run.view.curves for one in pen.draw(curve))]
+
+
+def _is_drawn(line: LineView, view: View) -> bool:
+    """Whether a view has the same line, so that another one would cover it."""
+    return any(_same(line.x, other.x) and _same(line.y, other.y) for other in view.lines)
 
 
 def _ghost(view: View) -> list[Series]:

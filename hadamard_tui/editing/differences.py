@@ -3,39 +3,61 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
-Said = list[str]
+
+class Difference(NamedTuple):
+    """A value that two documents write differently, or something that is in one of them only."""
+
+    place: str
+    """Place of the value below `part`, "update.lr"; in words what is in one document only."""
+
+    before: str = ""
+    after: str = ""
+    part: tuple[str, ...] = ()
+    """Part of the set-up and, of a learner, its name; empty for what is in one document only."""
+
+    owner: str = ""
+    """Name of the learner, if there are several."""
+
+    def __str__(self) -> str:
+        values = f"{self.before} → {self.after}" if self.before or self.after else ""
+        return " ".join(filter(None, (self.owner, self.place, values)))
 
 
-def differences(before: Raw, after: Raw) -> Said:
+def differences(before: Raw, after: Raw) -> list[Difference]:
     """One entry per value that is written differently in two documents that say everything.
 
     Titles, stories and claims are words about it.
     """
     found, before = _axes_renamed(before, after)
     for part in ("problem", "protocol", "run"):
-        found += between(before[part], after[part], "")
+        found += _of_part((part,), before[part], after[part])
     found += _of_axes(before["axes"], after["axes"])
     old, new = ({one["name"]: one for one in raw["learners"]} for raw in (before, after))
     renamed = _renamed(old, new)
     for name, learner in new.items():
         was = old.get(renamed.get(name, name))
         if was is None:
-            found.append(f"with {name}")
+            found.append(Difference(f"with {name}"))
             continue
         if was["name"] != name:
-            found.append(f"{was['name']} is called {name}")
-        changed = between(_plain(was), _plain(learner), "")
-        found += [f"{name} {one}" if len(new) > 1 else one for one in changed]
+            found.append(Difference(f"{was['name']} is called {name}"))
+        changes = _of_part(("learners", name), _plain(was), _plain(learner))
+        found += [change._replace(owner=name if len(new) > 1 else "") for change in changes]
     gone = [name for name in old if name not in new and name not in renamed.values()]
-    return found + [f"without {name}" for name in gone]
+    return found + [Difference(f"without {name}") for name in gone]
 
 
-def _axes_renamed(before: Raw, after: Raw) -> tuple[Said, Raw]:
+def _of_part(part: tuple[str, ...], before: Raw, after: Raw) -> list[Difference]:
+    """The values of a part of the set-up that differ."""
+    return [change._replace(part=part) for change in between(before, after, "")]
+
+
+def _axes_renamed(before: Raw, after: Raw) -> tuple[list[Difference], Raw]:
     """Which axes have other names only, and the earlier document with these."""
     from engine.spec.renaming import rename_axis
 
@@ -45,16 +67,16 @@ def _axes_renamed(before: Raw, after: Raw) -> tuple[Said, Raw]:
         before = copy.deepcopy(before)
         rename_axis(before, was, name)
         next(axis for axis in before["axes"] if axis["name"] == was)["name"] = name
-    return [f"{was} is called {name}" for name, was in renamed.items()], before
+    return [Difference(f"{was} is called {name}") for name, was in renamed.items()], before
 
 
-def _of_axes(before: list[Raw], after: list[Raw]) -> Said:
+def _of_axes(before: list[Raw], after: list[Raw]) -> list[Difference]:
     """The axes that there are in one of two documents only, and those with other values."""
     old, new = ({axis["name"]: _plain(axis) for axis in axes} for axes in (before, after))
-    found = [f"along {name}" for name in new if name not in old]
+    found = [Difference(f"along {name}") for name in new if name not in old]
     for name, axis in new.items():
         found += between(old.get(name, axis), axis, name)
-    return found + [f"not along {name}" for name in old if name not in new]
+    return found + [Difference(f"not along {name}") for name in old if name not in new]
 
 
 def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
@@ -68,18 +90,18 @@ def _plain(learner: Raw) -> Raw:
     return {key: value for key, value in learner.items() if key != "name"}
 
 
-def between(before: Any, after: Any, place: str) -> Said:
+def between(before: Any, after: Any, place: str) -> list[Difference]:
     """The entries for two values at a place, put before them. Parts of different kinds differ as a whole."""
     if before == after:
         return []
     if isinstance(before, dict) and isinstance(after, dict):
         if before.get("kind") != after.get("kind"):
-            return [f"{place} {before['kind']} → {after['kind']}"]
-        found: Said = []
+            return [Difference(place, str(before["kind"]), str(after["kind"]))]
+        found: list[Difference] = []
         for key in dict.fromkeys([*before, *after]):
             found += between(before.get(key), after.get(key), f"{place}.{key}" if place else key)
         return found
-    return [f"{place} {_said(before)} → {_said(after)}"]
+    return [Difference(place, _said(before), _said(after))]
 
 
 def _said(value: Any) -> str:

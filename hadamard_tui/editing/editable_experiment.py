@@ -368,7 +368,7 @@ class EditableExperiment:
         if _what_runs(msgspec.structs.replace(experiment, run=origin.run)) == _what_runs(origin):
             return {key: self._origin_document[key] for key in ("title", "story", "source")}
         name = presets.name_of(self.preset) if self.preset else origin.title or "Your own experiment"
-        changes = differences(self._origin_document, document)
+        changes = map(str, differences(self._origin_document, document))
         return {"title": plain(f"{name}: {', '.join(changes)}"), "story": "", "source": ""}
 
 

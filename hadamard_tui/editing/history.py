@@ -95,7 +95,7 @@ def _changes(before: EditableExperiment, after: EditableExperiment) -> Iterator[
         yield from _of_items(part, old[part], new[part])
     for part in dict.fromkeys([*old, *new]):
         if part not in (*ITEMS, *WORDS):
-            yield from between(old.get(part), new.get(part), "" if part == "problem" else part)
+            yield from map(str, between(old.get(part), new.get(part), "" if part == "problem" else part))
     if len(old["learners"]) == len(new["learners"]):
         for place in sorted(before.off.keys() ^ after.off.keys()):
             yield f"{new['learners'][place]['name']} {'off' if place in after.off else 'on'}"
@@ -105,7 +105,7 @@ def _of_items(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
     """The changes of a list, one of whose items may have gone or come."""
     if len(old) == len(new):
         for number, (was, now) in enumerate(zip(old, new, strict=True)):
-            yield from (f"{_name(part, number, was)}: {one.strip()}" for one in between(was, now, ""))
+            yield from (f"{_name(part, number, was)}: {change}" for change in between(was, now, ""))
         return
     fewer, others = sorted((old, new), key=len)
     alike = (number for number, pair in enumerate(zip(fewer, others, strict=False)) if pair[0] != pair[1])

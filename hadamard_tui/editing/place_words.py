@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,7 +23,7 @@ def in_words(editable: EditableExperiment, place: str) -> str:
     *owners, leaf = place.split(".")
     if not owners:
         return _item(editable, leaf) + where + point
-    title = _titles(editable.experiment, owners).get(leaf, leaf)
+    title = title_of(editable.experiment, owners, leaf)
     owner = owners[0] if owners[0].startswith("learners[") else owners[-1]
     return f"{title} of {_item(editable, owner)}{where}{point}"
 
@@ -38,14 +39,17 @@ def _item(editable: EditableExperiment, name: str) -> str:
     return f"{ONE_OF.get(found[1], found[1])} {number + 1}"
 
 
-def _titles(experiment: Any, owners: list[str]) -> dict[str, str]:
-    """The titles of the fields of what stands at a place, by their names; none where that is not known."""
+def title_of(experiment: Any, owners: Sequence[str], leaf: str) -> str:
+    """The title of a field of the part at a place; its name where that is not known.
+
+    Args:
+        owners: the path to the part, with the numbers of items: "learners[0]", "update".
+    """
     owned = experiment
     for owner in owners:
         name, _, number = owner.rstrip("]").partition("[")
         owned = getattr(owned, name, None)
         if number:
             owned = owned[int(number)] if owned is not None and int(number) < len(owned) else None
-    return (
-        {one.name: one.title for one in fields_of(type(owned))} if isinstance(owned, msgspec.Struct) else {}
-    )
+    fields = fields_of(type(owned)) if isinstance(owned, msgspec.Struct) else ()
+    return next((field.title for field in fields if field.name == leaf), leaf)

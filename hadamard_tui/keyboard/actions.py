@@ -40,6 +40,7 @@ GLYPHS = {
     "minus": "-",
     "greater_than_sign": ">",
     "less_than_sign": "<",
+    "tilde": "~",
     "question_mark": "?",
     "colon": ":",
     "full_stop": ".",
@@ -75,17 +76,18 @@ GROUPS = (RUN, LOOK, COMPARE, CHANGE, KEEP, TALK, WAY)
 """What a person wants to do, in the order of the help page."""
 
 FOOTER = (
-    "next_stop", "previous_stop", "leave", "run", "pause", "halt", "step", "next_learner", "predict", "pin",
-    "export", "next_picture", "full", "presets", "setup", "recipe", "view", "back", "jump", "zoom", "runs",
-    "command_palette", "help", "quit",
+    "next_stop", "previous_stop", "leave", "run", "pause", "halt", "step", "next_learner", "vary", "predict",
+    "pin", "export", "next_picture", "full", "presets", "setup", "recipe", "view", "back", "jump", "zoom",
+    "runs", "command_palette", "help", "quit",
 )  # fmt: skip
 """The actions of the footer, by id, from left to right."""
 
 ALWAYS = "next_stop", "previous_stop", "leave", "help", "quit", "run"
 IN_A_RUN = (*ALWAYS, "pause", "halt", "step", "next_learner", "full", "presets", "setup", "view", "jump")
 AT_REST = (
-    *ALWAYS, "presets", "next_learner", "predict", "pin", "export", "setup", "full", "command_palette",
-    "pause", "recipe", "next_picture", "view", "back", "jump", "runs", "zoom", "step", "halt",
+    *ALWAYS, "presets", "next_learner", "vary", "predict", "pin", "export", "setup", "full",
+    "command_palette", "pause", "recipe", "next_picture", "view", "back", "jump", "runs", "zoom", "step",
+    "halt",
 )  # fmt: skip
 """The actions that the footer has room for first, while a run goes on and at any other time."""
 
@@ -261,6 +263,13 @@ ACTIONS = (
         "down,ctrl+down",
         "Smaller",
         "In a number of the set-up: step it down, and run at once; − too, until you type in it",
+        CHANGE,
+    ),
+    Action(
+        "vary",
+        "tilde",
+        "Sweep",
+        "Sweep the number under the cursor, or the size of the matrix, over five values, and show the law",
         CHANGE,
     ),
     Action("undo", "u", "Undo", "Take the last change of the set-up back", CHANGE),

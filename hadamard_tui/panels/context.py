@@ -11,12 +11,12 @@ import numpy as np
 
 from hadamard_tui.charts.look import Look
 from hadamard_tui.running.guesses import scored
+from hadamard_tui.running.headline import headline_of_look
 from hadamard_tui.running.retraining import Retraining
 from hadamard_tui.running.viewed import Viewed
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
-    from engine.pictures.view import View
     from engine.results.trace import Curve, Trace
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.chart_options import ChartOptions
@@ -78,14 +78,13 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         """The loss of all learners."""
         return self.look("loss")
 
-    def headline(self, view: View) -> str:
+    def headline(self, look: Look) -> str:
         """The headline of a picture, once the run is shown to its end; before that what the run is about."""
         predictions = self.predictions
         if predictions.outcomes is None:
             return self.experiment.title
-        from engine.results.headlines import headline
-
-        words = headline(view, predictions.experiment or self.experiment, predictions.outcomes)
+        experiment = predictions.experiment or self.experiment
+        words = headline_of_look(look, experiment, predictions.outcomes)
         return f"{scored(predictions.guesses, self.loss.view)} {words}" if predictions.guesses else words
 
     @property

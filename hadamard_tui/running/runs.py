@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engine.core.parts import BadInput
-from hadamard_tui.editing.differences import differences
+from hadamard_tui.charts.look import Pinned
+from hadamard_tui.editing.differences import Difference, differences
+from hadamard_tui.editing.place_words import title_of
 from hadamard_tui.running.viewed import Viewed
 
 if TYPE_CHECKING:
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
     from hadamard_tui.running.session import Session
+
+MOST_DIFFERENCES = 2
+"""A pinned run with more differences from the run on the screen is called by its own name."""
 
 MOST_BYTES, MOST_RUNS = 128 << 20, 32
 """What is kept at most beside the pinned runs and the one on the screen; then the oldest goes."""
@@ -38,6 +43,9 @@ class Kept:
     missing: str = ""
     """Why the last picture that it could not have lacks replicas; empty until there is one."""
 
+    _compared: tuple[Raw, tuple[str, str]] | None = None
+    """The last set-up that `compared` was asked about, and its answer, as it is asked at every frame."""
+
     @property
     def document(self) -> Raw:
         """Its set-up, as a preset would say it."""
@@ -58,6 +66,24 @@ class Kept:
         """What its curves take."""
         curves = (curve for trace in self.results.traces.values() for curve in trace.curves)
         return sum(array.nbytes for curve in curves for array in curve.as_arrays().values())
+
+    def compared(self, document: Raw) -> tuple[str, str]:
+        """What it is called beside a run of another set-up, and what differs: "d = 128", "d 128 → 256"."""
+        if self._compared is None or self._compared[0] is not document:
+            self._compared = document, self._compare(document)
+        name, change = self._compared[1]
+        return self.name if self.renamed or not name else name, change
+
+    def _compare(self, document: Raw) -> tuple[str, str]:
+        changes = differences(self.document, document)
+        if not changes:
+            return "", ""
+        if len(changes) > MOST_DIFFERENCES or not all(change.part for change in changes):
+            return "", f"{self.name} → this run"
+        titles = [_title(change, self.experiment) for change in changes]
+        pairs = list(zip(titles, changes, strict=True))
+        name = ", ".join(f"{title} = {change.before}" for title, change in pairs)
+        return name, ", ".join(f"{title} {change.before} → {change.after}" for title, change in pairs)
 
     def view(self, picture: Picture, whole: bool) -> View | None:
         """A picture of it, of the `whole` or of the last point alone; None if it is none of this run."""
@@ -142,10 +168,15 @@ class Runs:
         """The run that ended last, without the one that is on the screen itself."""
         return next((run for run in reversed(self.kept) if run.trace is not trace), None)
 
-    def views(self, trace: Trace | None, picture: Picture, whole: bool) -> list[tuple[str, View]]:
-        """The names of these that have a picture, and it."""
-        found = [(run.name, run.view(picture, whole)) for run in self.others(trace)]
-        return [(name, view) for name, view in found if view is not None]
+    def views(self, session: Session, picture: Picture, whole: bool) -> list[Pinned]:
+        """The pinned runs beside that of a session which have a picture; no two have the same name."""
+        pinned: dict[str, Pinned] = {}
+        for run in self.others(session.trace):
+            if (view := run.view(picture, whole)) is not None:
+                name, change = run.compared(session.document)
+                name = f"{name} ({run.name})" if name in pinned else name
+                pinned[name] = Pinned(name, view, change)
+        return list(pinned.values())
 
     def difference_of(self, number: int) -> str:
         """What run `number` is: the difference from the one before; of the first, its title."""
@@ -157,4 +188,15 @@ class Runs:
 
 def changes(before: Raw, after: Raw) -> str:
     """What differs between two runs, in one line."""
-    return ", ".join(differences(before, after)) or "the same set-up"
+    return ", ".join(map(str, differences(before, after))) or "the same set-up"
+
+
+def _title(change: Difference, experiment: Experiment) -> str:
+    """The title of the field that differs, and whose it is: "rate η of EGU"."""
+    first, *learner = change.part
+    if learner:
+        number = [one.name for one in experiment.learners].index(learner[0])
+        first = f"{first}[{number}]"
+    *owners, leaf = change.place.split(".")
+    title = title_of(experiment, [first, *owners], leaf)
+    return f"{title} of {change.owner}" if change.owner else title

@@ -15,7 +15,7 @@ from engine.runtime import worker as engine
 from engine.runtime.run import Finished, Loaded
 from engine.runtime.sweep import Begun
 from hadamard_tui.charts.chart_options import ChartOptions
-from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.look import Look, Pinned
 from hadamard_tui.running.engine_time import EngineTime
 from hadamard_tui.running.playback import Pace, Playback
 from hadamard_tui.running.retraining import Retraining
@@ -129,7 +129,7 @@ class Session:
         self,
         number: int = 0,
         options: ChartOptions | None = None,
-        pinned: Sequence[tuple[str, View]] = (),
+        pinned: Sequence[Pinned] = (),
         cursor: float | None = None,
         height: float | None = None,
         ghost: View | None = None,
@@ -137,7 +137,7 @@ class Session:
         """What there is to see of a picture by now, once there is a trace.
 
         Args:
-            pinned: the names of pinned runs, and the same picture of them.
+            pinned: the same picture of pinned runs.
 
         Raises: BadInput for a picture that these results do not have.
         """

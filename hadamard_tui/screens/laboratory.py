@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
+from engine.core.parts import BadInput
 from engine.spec.presets import name_of
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.keyboard.keymap import key
@@ -38,6 +39,7 @@ from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.data_line import DataLine
 from hadamard_tui.widgets.entry import NumberEntry
+from hadamard_tui.widgets.form import Varied as RowVaried
 from hadamard_tui.widgets.keys import Keys
 from hadamard_tui.widgets.progress import Progress, keys_to_run
 from hadamard_tui.widgets.scoreboard import Scoreboard
@@ -205,6 +207,26 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             shown = "" if self.query_one(SetupPane).display else f"{key('setup')} opens the set-up, "
             where = f"{shown}{key('focus_next')} goes from field to field"
             self.notify(f"These keys step a number of the set-up, and the run follows: {where}.")
+
+    async def action_vary(self) -> None:
+        """Sweep the size of the matrix: of a number with the keys its own field sweeps it."""
+        await self._vary("problem.matrix.d", True, "d")
+
+    @on(RowVaried)
+    async def _row_varied(self, event: RowVaried) -> None:
+        event.stop()
+        await self._vary(event.row.place, event.row.is_whole, event.row.symbol)
+
+    async def _vary(self, place: str, whole: bool, symbol: str) -> None:
+        """Sweep a number of the set-up and run that, or say why it cannot be."""
+        from hadamard_tui.editing.sweeping import swept
+
+        try:
+            editable = swept(self._editable, place, whole, symbol)
+        except BadInput as error:
+            self.notify(error.what, severity="warning")
+        else:
+            await self.present(editable)
 
     async def action_undo(self) -> None:
         await self.query_one(SetupPane).undo()

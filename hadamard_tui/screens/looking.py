@@ -51,14 +51,14 @@ class Looking(Running):
 
     def picture_of(self, session: Session) -> tuple[Look, str]:
         """The same once there is a trace, and why the chosen picture cannot be drawn."""
-        number, trace = self.query_one(Stage).picture, session.trace
+        number = self.query_one(Stage).picture
         try:
-            pinned = self.runs.views(trace, session.point.picture(number), whole=number > 0)
+            pinned = self.runs.views(session, session.point.picture(number), whole=number > 0)
             self._say_what_is_not_drawn()
             ghost = self._ghost_view(number)
             return session.look(number, self.chart_options, pinned, self._cursor, self._height, ghost), ""
         except BadInput as error:
-            pinned = self.runs.views(trace, session.point.picture(0), whole=False)
+            pinned = self.runs.views(session, session.point.picture(0), whole=False)
             return session.look(0, self.chart_options, pinned), str(error)
 
     def _say_what_is_not_drawn(self) -> None:

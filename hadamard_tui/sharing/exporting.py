@@ -26,6 +26,7 @@ from engine.spec.words import as_document
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
+from hadamard_tui.running.headline import headline_of_look
 from hadamard_tui.sharing import tables
 from hadamard_tui.sharing.animation import asciicast, gif
 from hadamard_tui.sharing.fonts import boxes
@@ -121,7 +122,7 @@ def with_picture(shown: Shown, number: int, learner: str | None = None) -> Shown
 
 def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
     """The same with what is looked at as the chart; of a heat map that of a learner, or of the first."""
-    shown = replace(shown, caption=headline(look.view, shown.experiment, shown.outcomes))
+    shown = replace(shown, caption=headline_of_look(look, shown.experiment, shown.outcomes))
     with palette.on_paper():
         if look.view.heats:
             assert shown.pictures is not None, "a heat map is a picture"

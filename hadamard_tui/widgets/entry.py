@@ -69,6 +69,9 @@ class NumberEntry(Entry):
             super().__init__()
             self.up = up
 
+    class Varied(Message):
+        """A sweep over the number is requested."""
+
     def __init__(self, value: str, **options: Any) -> None:
         super().__init__(value, **options)
         self._touched = False
@@ -84,6 +87,10 @@ class NumberEntry(Entry):
             event.stop()
             event.prevent_default()
             self.step(steps[name])
+        elif name == "vary":
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Varied())
         elif event.key == "enter":
             self._touched = False
         elif event.is_printable or event.key in EDITS:

@@ -42,6 +42,14 @@ class Stepped(Message):
         self.row, self.place, self.up = row, row.place, up
 
 
+class Varied(Message):
+    """A person requests a sweep over the number of a row."""
+
+    def __init__(self, row: FieldRow) -> None:
+        super().__init__()
+        self.row = row
+
+
 TITLE = 14
 """Columns of a title."""
 
@@ -205,6 +213,16 @@ class FieldRow(Row):
     def _stepped(self, event: NumberEntry.Stepped) -> None:
         event.stop()
         self.post_message(Stepped(self, event.up))
+
+    @on(NumberEntry.Varied)
+    def _varied(self, event: NumberEntry.Varied) -> None:
+        event.stop()
+        self.post_message(Varied(self))
+
+    @property
+    def symbol(self) -> str:
+        """What formulas call its number: the last word of its title, as η of "rate η"."""
+        return self._title.split()[-1]
 
     def follow(self, value: Any, typed: bool = True) -> None:
         """Show another value, which came about elsewhere; if by typing, not in the field with the focus.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.cells import cell_len
@@ -144,7 +144,9 @@ class SelectionBar(Horizontal):
             return
         self._shown = shown
         self.query_one(PresetWord).words = preset
-        self._choice("matrix").show(_with_size(matrix), _kind(matrix), "problem.matrix", "matrices")
+        self._choice("matrix").show(
+            _with_size(matrix, raw["axes"]), _kind(matrix), "problem.matrix", "matrices"
+        )
         self._choice("learner").show(learners[learner][0], str(learner))
         self._choice("learner").choices = (*learners, ("add a learner", ADD))
         architecture = self._choice("architecture")
@@ -206,7 +208,10 @@ def _kind(part: Any) -> str:
     return str(part["kind"]) if isinstance(part, dict) else str(part)
 
 
-def _with_size(matrix: Any) -> str:
-    """The kind of a matrix, and its d where it has one."""
+def _with_size(matrix: Any, axes: Sequence[Mapping[str, Any]]) -> str:
+    """The kind of a matrix, and its d where it has one, or the values that an axis gives it."""
     size = matrix.get("d") if isinstance(matrix, dict) else None
+    for axis in axes:
+        if axis.get("set") == "problem.matrix.d" and axis.get("values"):
+            size = f"{axis['values'][0]}…{axis['values'][-1]}"
     return _kind(matrix) if size is None else f"{_kind(matrix)} d {size}"

@@ -27,6 +27,7 @@ from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.compact import Small
 from hadamard_tui.widgets.form import Edited, FieldRow, Fields, KindRow, More, PartForm, Row
 from hadamard_tui.widgets.form import Stepped as RowStepped
+from hadamard_tui.widgets.form import Varied as RowVaried
 from hadamard_tui.widgets.item_forms import KINDS
 from hadamard_tui.widgets.item_list import ItemList
 from hadamard_tui.widgets.learner_list import LearnerList
@@ -371,6 +372,12 @@ class SetupPane(VerticalScroll, can_focus=False):
         self.editable.put(place, before)
         if refused is not None:
             self.notify(f"No {'larger' if up else 'smaller'} number fits here: {refused.what}.")
+
+    @on(RowVaried)
+    def _varied(self, event: RowVaried) -> None:
+        """Let the screen sweep the number, unless its row is that of another set-up."""
+        if self._gone(event.row):
+            event.stop()
 
     def on_descendant_blur(self) -> None:
         """What is typed after a while elsewhere is another change."""

@@ -289,8 +289,8 @@ class Stage(Vertical):
     def _caption(self, context: PanelContext, look: Look, refused: str) -> str:
         """What a picture shows, or what the run is about, unless that stands on the screen already."""
         if not refused and context.predictions.outcomes is not None:
-            return context.headline(look.view)
-        return self._title(context.experiment.title if refused else context.headline(look.view))
+            return context.headline(look)
+        return self._title(context.experiment.title if refused else context.headline(look))
 
     def _title(self, title: str) -> str:
         """A title, unless it stands on the screen already."""

@@ -151,6 +151,7 @@ TRIALS: dict[str, Trial] = {
     "switch_learner": Trial(names),
     "larger": Trial(notices),
     "smaller": Trial(notices),
+    "vary": Trial(lambda app: app.laboratory.editable.raw["axes"], alone=True),
     "undo": Trial(names, ("d",)),
     "redo": Trial(names, ("d", "u")),
     "setup": Trial(lambda app: app.laboratory.query_one(SetupPane).display),

@@ -12,6 +12,7 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running import runs as runs_module
+from hadamard_tui.running.runs import Kept
 from hadamard_tui.screens.comparing import Renaming
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.picture_row import PictureRow
@@ -59,11 +60,11 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
             assert now.style == ("long" if letter in "AB" else "solid"), "bounds bind A and B"
             assert pinned.colour == now.colour
             assert (pinned.y == first.trace.curves[learner].mean("loss")).all()
-        assert any(one.name.startswith("run 1") for one in chart.shown[0])
+        assert any(one.name == "rate η of EGU = 0.15, small letters" for one in chart.shown[0])
         await until(pilot, lambda: "EGU update.lr 0.15 → 0.05" in told(app)[-1])
         assert [line[:3] for line in told(app)] == [" ● ", "▸  "], "pinned, and on the screen"
         board = app.laboratory.query_one(Scoreboard)
-        assert [str(board.get_row_at(row)[1]) for row in (0, 5)] == ["GD", "GD · run 1"]
+        assert [str(board.get_row_at(row)[1]) for row in (0, 5)] == ["GD", "GD · rate η of EGU = 0.15"]
 
         await pilot.press("c", "A")
         await until(pilot, lambda: session_of(app).experiment.run.seed == 1)
@@ -190,14 +191,73 @@ PRESET = presets.document("hadamard-128")
 )
 def test_differences_are_shown_at_in_words(settings: list[str], said: list[str]):
     changed = presets.document("hadamard-128", [*settings, "claims=[]"])
-    assert [one.removeprefix("matrix.") for one in differences(PRESET, changed)] == said
+    assert [str(change).removeprefix("matrix.") for change in differences(PRESET, changed)] == said
 
 
 def test_learners_that_came_and_went_are_told():
     one = EditableExperiment.of("hadamard-128")
     one.copy_learner(0)
-    assert differences(PRESET, one.document) == ["with GD 2"]
-    assert differences(one.document, PRESET) == ["without GD 2"]
+    assert [*map(str, differences(PRESET, one.document))] == ["with GD 2"]
+    assert [*map(str, differences(one.document, PRESET))] == ["without GD 2"]
+
+
+def kept(*settings: str) -> Kept:
+    """A run of the preset with other settings, without results."""
+    document = presets.document("hadamard-128", [*settings, "claims=[]"])
+    experiment = presets.load("hadamard-128", [*settings, "claims=[]"])
+    session = SimpleNamespace(document=document, experiment=experiment, letters={})
+    return Kept("run 1", session, SimpleNamespace(), SimpleNamespace())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "change"),
+    [
+        (["problem.matrix.d=256"], "d = 128", "d 128 → 256"),
+        (["learners.EGU.update.lr=0.05"], "rate η of EGU = 0.15", "rate η of EGU 0.15 → 0.05"),
+        (["run.seed=3", "run.replicas=2"], "seed = 0, replicas = 1", "seed 0 → 3, replicas 1 → 2"),
+        (['problem.matrix={kind="gaussian"}'], "matrix = hadamard", "matrix hadamard → gaussian"),
+        (["run.seed=3", "run.replicas=2", "problem.matrix.d=64"], "run 1", "run 1 → this run"),
+        (["learners.GD.name=plain"], "run 1", "run 1 → this run"),
+        ([], "run 1", ""),
+    ],
+)
+def test_a_pinned_run_is_called_by_what_differs(settings: list[str], name: str, change: str):
+    document = presets.document("hadamard-128", [*settings, "claims=[]"])
+    assert kept().compared(document) == (name, change)
+
+
+def test_a_pinned_run_with_a_name_of_its_own_keeps_it():
+    run, document = kept(), presets.document("hadamard-128", ["problem.matrix.d=256", "claims=[]"])
+    assert run.compared(document)[0] == "d = 128"
+    run.name, run.renamed = "the usual d", True
+    assert run.compared(document) == ("the usual d", "d 128 → 256")
+
+
+def test_two_pinned_runs_that_differ_alike_have_two_names(monkeypatch: pytest.MonkeyPatch):
+    runs = runs_module.Runs()
+    runs.kept = [kept(), kept()]
+    for number, run in enumerate(runs.kept, start=1):
+        run.name, run.pinned = f"run {number}", True
+    monkeypatch.setattr(Kept, "view", lambda run, picture, whole: SimpleNamespace())
+    session = SimpleNamespace(
+        document=presets.document("hadamard-128", ["run.seed=1", "claims=[]"]), trace=None
+    )
+    pinned = runs.views(session, SimpleNamespace(), whole=False)  # type: ignore[arg-type]
+    assert [run.name for run in pinned] == ["seed = 0", "seed = 0 (run 2)"]
+
+
+@pytest.mark.slow
+async def test_the_headline_beside_a_pinned_run_says_how_far_the_change_moves_the_curves():
+    app = HadamardApp(EditableExperiment.of("hadamard-128"))
+    async with opened(app, HUGE) as pilot:
+        await finished(app, pilot)
+        await pilot.press("c")
+        await app.laboratory._take(EditableExperiment.of("hadamard-128", ["problem.matrix.d=256"]))
+        await finished(app, pilot)
+        sentence = "d 128 → 256: GD 116 → 231 examples, EGU 30 → 35 until loss stays below a tenth"
+        await until(pilot, lambda: sentence in screen_text(app))
+        assert "d = 128, small letters" in screen_text(app)
+        assert "GD · d = 128" in screen_text(app)
 
 
 @pytest.mark.slow
@@ -224,7 +284,10 @@ async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: Hada
         await pilot.press("X")
         chart = laboratory.query_one("#loss", ChartView)
         await until(
-            pilot, lambda: chart.shown[1] is not None and chart.shown[1].y_label.endswith("less run 1")
+            pilot,
+            lambda: (
+                chart.shown[1] is not None and chart.shown[1].y_label.endswith("with rate η of EGU = 0.15")
+            ),
         )
         shown = {one.mark: one for one in chart.shown[0] if one.mark}
         losses = [run.trace.curves[2].mean("loss") for run in (last, first)]

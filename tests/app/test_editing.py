@@ -426,8 +426,8 @@ def test_differences_tell_of_axes():
     other = presets.document("edge-of-stability", ["axes[0].log=true"])
     settings = ["pictures=[]", "claims=[]", "learners[0].update.lr=0.1", "protocol.steps=9"]
     none = presets.document("edge-of-stability", ['axes=[{name="b", from=1, to=2}]', *settings])
-    assert differences(raw, other) == ["eta.log no → yes"]
-    assert differences(raw, none)[:3] == ["steps 300/eta → 9", "along b", "not along eta"]
+    assert [*map(str, differences(raw, other))] == ["eta.log no → yes"]
+    assert [*map(str, differences(raw, none)[:3])] == ["steps 300/eta → 9", "along b", "not along eta"]
 
 
 SPLINE = next(field for field in fields_of(LinearSpline) if field.name == "points")

@@ -425,7 +425,7 @@ def test_the_claims_of_a_changed_preset_say_of_each_claim_that_it_is_not_judged_
     assert text.count("(the set-up was changed)") == len(experiment.claims)
     assert "✗" not in text
     assert claims.tally(context) == ""
-    assert context.headline(context.loss.view).startswith("Not judged, as the set-up was changed: After 64")
+    assert context.headline(context.loss).startswith("Not judged, as the set-up was changed: After 64")
 
 
 def test_the_story_before_a_run_says_which_measures_are_expensive_and_what_they_cost():
@@ -438,7 +438,7 @@ def test_the_story_of_other_pictures_than_of_the_loss_says_nothing_of_the_loss()
     context = context_of("hadamard-128", 'pictures=[{x="k", measure="norm"}]', "claims=[]")
     text = words(story.show(context))
     assert context.experiment.title in text
-    assert context.headline(context.loss.view) not in text
+    assert context.headline(context.loss) not in text
     assert "rotation-invariant bound" not in text
 
 

@@ -336,7 +336,7 @@ async def test_pinned_runs_are_in_every_picture_that_they_have() -> None:
         await until(
             pilot, lambda: [one.mark for one in chart(app).shown[0] if one.mark] == ["a", "b", "A", "B"]
         )
-        assert cells(app, 2)["learner"] == "GD · run 1"
+        assert cells(app, 2)["learner"] == "GD · seed = 0"
         await pilot.press("i")
         await until(pilot, lambda: "Average loss" in screen_text(app))
         assert marks_of(app) == ["a", "b", "A", "B"]

@@ -178,10 +178,10 @@ async def test_a_chart_with_a_pinned_run_is_written_with_its_line_style_and_name
         context, look = app.laboratory.context, app.laboratory.look
         assert context is not None
         assert look is not None
-        assert app._shown().caption == context.headline(look.view) != context.experiment.title
+        assert app._shown().caption == context.headline(look) != context.experiment.title
         exporting.export(tmp_path / "chart.svg", app._shown(), "")
         text = (tmp_path / "chart.svg").read_text()
-        assert ">run 1, small letters<" in text
+        assert ">seed = 0, small letters<" in text
         dashes = f'stroke-dasharray="{" ".join(map("{:g}".format, DASHES[pinned_style(1)]))}"'
         assert text.count(dashes) >= 5, "every learner of the pinned run has its dashes"
 

@@ -129,10 +129,11 @@ async def test_the_run_before_is_drawn_once_where_it_is_pinned(editable: Editabl
         app.set_focus(None)
         await pilot.press("X")
         await until(
-            pilot, lambda: chart.shown[1] is not None and chart.shown[1].y_label.endswith("less run 1")
+            pilot,
+            lambda: chart.shown[1] is not None and chart.shown[1].y_label.endswith("minus that with d = 16"),
         )
         assert chart.shown[1] is not None
-        assert "less" not in chart.shown[1].title
+        assert "minus" not in chart.shown[1].title
 
 
 @pytest.mark.slow

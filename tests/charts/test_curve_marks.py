@@ -63,3 +63,28 @@ def test_a_letter_stands_on_the_line_that_is_drawn_for_curves_that_run_along_eac
     assert {row for name in "AB" for _, row in places(name, *same)} == {places("A", *same)[0][1]}
     alone = [places("B", same[1])[0][1], places("A", same[0])[0][1]]
     assert alone[0] != alone[1], "apart they are on rows of their own"
+
+
+def test_an_arrow_and_its_letter_stand_where_a_curve_leaves_the_chart():
+    y = [0.5, 0.5, 3.0, 4.0, 0.5, 0.5, 0.5, 0.5, 0.5, 2.0]
+    rows = text(paint([curve(y, np.linspace(0, 19, 10), mark="A")], axes(), 60, 11))
+    assert [column for column, _ in places("↑", curve(y, np.linspace(0, 19, 10), mark="A"))] == [13, 58]
+    assert rows[0][13:15] == rows[0][58:60] == "↑A"
+    assert "↓" not in "".join(rows)
+
+
+def test_below_a_logarithmic_axis_the_arrow_points_down_and_not_for_rounding():
+    on = {"y_limits": (0.01, 1), "y_log": True, "y_rounding": 1e-20}
+    low = curve([0.5, 1e-6, 1e-30, 0.5], [0, 6, 12, 19], mark="A")
+    assert places("↓", low, **on) == [(19, 10)]
+    assert not places("↓", low), "a linear axis is left at the foot by rounding alone"
+
+
+def test_arrows_of_two_curves_at_one_place_do_not_cover_each_other():
+    high = [curve([0.5, 3, 0.5], [0, 10, 19], mark=letter) for letter in "AB"]
+    assert len(places("↑", *high)) == 1
+
+
+def test_what_has_no_letter_or_is_faint_has_no_arrow():
+    y = [0.5, 3.0, 0.5]
+    assert not places("↑", curve(y, [0, 10, 19]), curve(y, [0, 10, 19], mark="A", faint=True))

@@ -74,3 +74,8 @@ def test_nothing_to_draw_still_gives_axes():
 @pytest.mark.parametrize("colour", [False, True])
 def test_printing_is_reproducible(colour):
     assert printed(SERIES, axes(), 80, 24, colour) == printed(SERIES, axes(), 80, 24, colour)
+
+
+def test_an_arrow_stands_where_a_curve_leaves_the_chart():
+    lines = printed([curve([0.5, 3, 0.5], [0, 10, 19], "GD", mark="A")], axes(), 60, 20, False).split("\n")
+    assert lines[1].count("↑A") == 1, "at the top of the plot area"

@@ -10,7 +10,7 @@ from engine.core import catalogue
 from engine.pictures.picture import Marked, Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
 from hadamard_tui.charts.chart_options import ChartOptions
-from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.look import Look, Pinned
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import mark, number_of
 from hadamard_tui.charts.values import compares, equals, looked_at, values
@@ -209,7 +209,7 @@ def test_a_risk_that_diverges_leaves_the_axes_to_the_others_and_other_measures_d
 
 
 def test_pinned_runs_have_small_letters_dashes_and_no_bands_in_any_picture():
-    series = plot(Look(along("D = 2"), pinned=[("run 1", along("D = 2"))])).series
+    series = plot(Look(along("D = 2"), pinned=[Pinned("run 1", along("D = 2"))])).series
     title, other, now = series
     assert title.name == "run 1, small letters"
     assert (other.mark, now.mark) == ("a", "A")
@@ -366,7 +366,7 @@ def test_values_are_those_at_the_same_x_for_all_runs_of_a_picture():
 
 def test_where_a_person_looks_back_every_learner_is_in_the_state_of_that_place():
     both = of_runs(*(replace(one, ended=True) for one in (FIRST, SECOND)))
-    pinned = Look(both, point=1, shown=20.0, place=10.0, pinned=[("before", both)])
+    pinned = Look(both, point=1, shown=20.0, place=10.0, pinned=[Pinned("before", both)])
     assert [one.state for one in values(pinned)] == 4 * ["learning"]
     assert values(replace(pinned, place=20.0))[0].state == "done", "its run ended before"
     assert [one.state for one in values(Look(both, point=1))] == 2 * ["done"]
@@ -637,3 +637,36 @@ def test_marks_at_the_same_places_are_one_and_others_are_of_their_curves():
     assert names(*same) == ["2/(πd)"]
     assert names(same[0], same[1]._replace(y=(0.2,))) == [mark.name for mark in same]
     assert names(Marked("here", x=(0.1,)), Marked("there", x=(0.1,))) == ["here", "there"]
+
+
+def bound_at(height: float, *bound: str) -> View:
+    """A picture of GD whose bound is level."""
+    return replace(along("GD"), lines=[lower("bound", np.full(4, height), *bound)])
+
+
+def test_a_pinned_run_brings_its_bound_faint_and_without_a_name():
+    look = Look(bound_at(0.5, "GD"), pinned=[Pinned("d = 128", bound_at(0.2, "GD"))])
+    bounds = [one for one in plot(look).series if not one.mark and not one.is_region and len(one.x)]
+    assert [(one.name, one.faint, one.y[0]) for one in bounds] == [("", True, 0.2), ("bound", False, 0.5)]
+    assert bounds[0].style == "dash-dot", "as its curves"
+
+
+def test_a_bound_that_both_runs_have_is_drawn_once():
+    look = Look(bound_at(0.5, "GD"), pinned=[Pinned("seed = 0", bound_at(0.5, "GD"))])
+    assert [one.name for one in plot(look).series if not one.mark and len(one.x)] == ["", "bound"]
+
+
+def test_with_a_pinned_run_the_region_is_below_the_bounds_of_both():
+    for ours, pinned in ((0.5, 0.2), (0.2, 0.5)):
+        look = Look(bound_at(ours, "GD"), pinned=[Pinned("d = 128", bound_at(pinned, "GD"))])
+        [shaded] = [one for one in plot(look).series if one.is_region]
+        assert shaded.band is not None
+        assert shaded.band[1].tolist() == [0.2] * 4
+
+
+def test_nothing_is_shaded_if_a_learner_is_bound_in_one_run_only():
+    for ours, pinned in ((bound_at(0.5, "GD"), along("GD")), (along("GD"), bound_at(0.5, "GD"))):
+        look = Look(ours, pinned=[Pinned("matrix = gaussian", pinned)])
+        assert not any(one.is_region for one in plot(look).series)
+    other = Look(bound_at(0.5, "GD"), pinned=[Pinned("with EGU", along("EGU"))])
+    assert any(one.is_region for one in plot(other).series), "EGU is bound in no run"

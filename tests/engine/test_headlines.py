@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from view_fields import curve_view, replace, view_of
@@ -10,7 +13,7 @@ from engine.claims import Outcome
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
-from engine.pictures.view import CurveView, View
+from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
 from engine.pictures.wording import LONGEST
 from engine.results.headlines import ending, headline
 from engine.results.outcomes import judge
@@ -33,6 +36,27 @@ def losses(**curves: np.ndarray) -> View:
     picture = Picture(measure=catalogue.make("measures", "loss"))
     made = [curve(name, y) for name, y in curves.items()]
     return replace(view_of(picture, "examples k", "loss", False, False, 1e-11, curves=made), clock="k")
+
+
+NUMBER = r"-?\d[\d.]*(?:e[-+]?\d+)?"
+PAIRS = (
+    rf"{NUMBER} (?:to|of|and) {NUMBER}",
+    rf"{NUMBER} for N and {NUMBER} for N",
+    rf"at {NUMBER}, the line at {NUMBER}",
+)
+"""Two numbers of a comparison or a range, which count as one; N stands for a name."""
+
+NAMES = ("GD", "EGU", "spindly", "least squares", "ReLU net, W = 0", "tanh net, W = 0")
+
+
+def count_numbers(sentence: str, names: Sequence[str]) -> int:
+    """The numbers of a sentence without those in names; a count of further names is none."""
+    for name in sorted(names, key=len, reverse=True):
+        sentence = sentence.replace(f"“{name}”", "N").replace(name, "N")
+    sentence = re.sub(r" and \d+ more", "", sentence)
+    for pair in PAIRS:
+        sentence = re.sub(pair, "0 for N" if "for N" in pair else "0", sentence)
+    return len(re.findall(rf"(?<![\w.]){NUMBER}|(?<=\^){NUMBER}", sentence))
 
 
 SLOW, FAST = 1 - K / 128, np.exp(-K / 9)
@@ -102,8 +126,7 @@ def test_the_headline_of_hadamard_128_says_who_is_below_a_tenth_and_when():
         (
             "slope",
             {"curve": "GD", "linear": True, "below": 0},
-            "From k = 0 to 128, loss of GD changes by -0.00781 per 1 of k; after 128 examples it "
-            "is 0 for GD and 6.66e-07 for EGU",
+            "Loss of GD changes by -0.00781 per unit of k; at the end it is 0 for GD and 6.66e-07 for EGU",
         ),
     ],
 )
@@ -111,6 +134,118 @@ def test_a_finding_has_the_measured_values(kind: str, fields: dict[str, object],
     said = finding(kind, losses(GD=SLOW, EGU=FAST), **fields)
     assert said == sentence
     assert len(said) <= LONGEST
+
+
+def crowded() -> View:
+    """Six curves of four replicas around a line, three of which come below 0.05, and a map of one."""
+    heights = (SLOW + 0.2, FAST, FAST**2, SLOW, SLOW**2, 0.5 + FAST)
+    line = LineView(
+        name="bound", kind="ri-signed", direction="lower", formula="1 − k/d", applies_to=NAMES, x=K, y=SLOW
+    )
+    contour = ContourView("critical line", "chi-perp", "exact", 1.0, np.outer(K, K) / 64**2)
+    heat = HeatView("GD", K, K, np.outer(K, K) / 64**2, None, (contour,))
+    curves = [
+        replace(curve(name, y), number=number, replicas=4, diverged=2, diverged_at=3.0)
+        for number, (name, y) in enumerate(zip(NAMES, heights, strict=True))
+    ]
+    return replace(losses(), curves=curves, lines=[line], heats=[heat])
+
+
+ALL_FORMS: dict[str, list[dict[str, object]]] = {
+    "crossing": [{"curve": "tanh net, W = 0", "other": "GD", "below": 128}],
+    "difference": [
+        {"curve": "GD", "to": "EGU", "above": 0},
+        {"curve": "GD", "to": "EGU", "at": 3, "above": 0},
+    ],
+    "diverges": [{"curve": "GD"}],
+    "divides": [{"curve": "GD", "contour": "chi-perp", "at_value": 0.25}],
+    "everywhere": [{"curve": "GD", "below": 3}],
+    "largest-gap": [{"curve": "GD", "at": 3}],
+    "line": [
+        {"curve": name, form: "ri-signed", "within": 1e-3}
+        for name in ("GD", "EGU", "least squares")
+        for form in ("never_below", "never_above", "follows")
+    ],
+    "order": [{"curve": "EGU", "below": "GD"}, {"curve": "EGU", "below": "GD", "at": 3}],
+    "ratio": [{"curve": "GD", "to": "EGU", "above": 0}, {"curve": "GD", "to": "EGU", "at": 3, "above": 0}],
+    "same-as": [{"curve": "GD", "other": "EGU", "within": 1}],
+    "share": [{"curve": "GD", "at": 3, "between": [0.05, 2]}],
+    "slope": [{"curve": "GD", "below": 0}, {"curve": "GD", "linear": True, "below": 0}],
+    "value": [
+        {"curve": "GD", "at": 64, "above": 0.3},
+        {"curve": "EGU", "at": 64, "below": 0.05},
+        {"curve": "EGU", "at": 64, "below": 0.3},
+        {"curve": "GD", "at": 128, "below": 0.6},
+    ],
+}
+
+
+def test_every_form_of_claim_has_a_case():
+    assert ALL_FORMS.keys() == catalogue.members("claims").keys()
+
+
+@pytest.mark.parametrize("kind", ALL_FORMS)
+def test_a_finding_has_at_most_three_numbers_and_160_characters(kind: str):
+    for fields in ALL_FORMS[kind]:
+        for seen in (crowded(), losses(GD=SLOW + 0.2, EGU=FAST, spindly=FAST**2)):
+            if kind not in ("line", "divides", "everywhere", "crossing") or seen.lines:
+                sentence = finding(kind, seen, **fields)
+                assert count_numbers(sentence, NAMES) <= 3, sentence
+                assert len(sentence) <= LONGEST, sentence
+
+
+def test_the_counter_of_numbers_counts_pairs_once_and_no_names():
+    assert count_numbers("After 3 examples, loss is 0.5 for GD and 0.1 to 2e-05 for the others", NAMES) == 3
+    assert count_numbers("At d = 64, loss is 0.5 for ReLU net, W = 0, 1 for GD, and 2 for EGU", NAMES) == 4
+    assert count_numbers("Loss of GD goes like d^-0.98; at d = 128 they are 3", NAMES) == 3
+
+
+def test_values_that_are_written_alike_are_said_once():
+    said = finding("value", losses(GD=SLOW, A=SLOW, B=SLOW), curve="GD", at=64, above=0.1)
+    assert said == "After 64 examples, loss is 0.5 for GD, A and B"
+
+
+def test_of_many_values_the_first_is_said_and_the_range_of_the_others():
+    said = finding("value", losses(GD=SLOW, A=SLOW / 2, B=SLOW / 4), curve="GD", at=64, above=0.1)
+    assert said == "After 64 examples, loss is 0.5 for GD and 0.125 to 0.25 for the others"
+
+
+def test_many_curves_that_stay_above_are_the_others():
+    seen = losses(GD=SLOW + 1, EGU=FAST, A=SLOW + 1, B=SLOW + 1)
+    assert finding("value", seen, curve="EGU", at=32, below=0.05) == (
+        "EGU stays below 0.05 after 27 examples, the others never"
+    )
+
+
+def test_a_curve_that_breaks_its_line_says_so():
+    assert finding("line", crowded(), curve="EGU", never_below="ri-signed") == (
+        "GD and least squares never fall below 1 − k/d; "
+        "after 15 examples spindly is at 0.0357, the line at 0.883"
+    )
+    only = replace(crowded(), curves=[curve("EGU", FAST)])
+    said = finding("line", only, curve="EGU", never_below="ri-signed")
+    assert said == "EGU falls below 1 − k/d; after 24 examples EGU is at 0.0695, the line at 0.812"
+
+
+def test_curves_with_lines_of_their_own_name_what_these_lines_are():
+    lines = [
+        LineView(
+            name=f"bound of {name}",
+            title="limit",
+            kind="limit",
+            curve=name,
+            direction="lower",
+            formula="",
+            applies_to=(name,),
+            x=K,
+            y=SLOW,
+        )
+        for name in ("A", "B")
+    ]
+    seen = replace(losses(A=SLOW, B=SLOW + 1e-3), lines=lines)
+    assert finding("line", seen, curve="A", follows="limit", within=0.01) == (
+        "A and B follow the limit; after 1 example B is at 0.993, the line at 0.992"
+    )
 
 
 def test_a_loss_that_rises_again_does_not_stay_below():

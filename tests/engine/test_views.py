@@ -436,6 +436,16 @@ def test_curves_told_apart_by_an_axis_are_named_by_its_values(random):
         view(Picture(x="k", measure=LOSS), results)
 
 
+def test_a_curve_has_equally_many_replicas_at_all_of_its_places():
+    axis = "axes=[{name='r', values=[1, 2], set='run.replicas'}]"
+    base = ["problem.matrix.d=16", "claims=[]", axis]
+    split = presets.document("hadamard-128", [*base, "pictures=[{x='k', measure='loss', curves='r'}]"])
+    presets.sweep_of("hadamard-128", split)
+    along = presets.document("hadamard-128", [*base, "pictures=[{x='r', measure='loss'}]"])
+    with pytest.raises(BadInput, match=r"there are 2 where r = 2, and 1 at another place of a curve"):
+        presets.sweep_of("hadamard-128", along)
+
+
 def test_values_with_names_are_called_by_them_on_curves_and_places(random):
     named = sweep_of_losses([random * (1 + number) for number in range(3)], names=["few", "some", "many"])
     apart = view(Picture(x="k", measure=LOSS, curves="size"), named)

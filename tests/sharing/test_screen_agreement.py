@@ -19,6 +19,8 @@ from engine.spec.pictures import drawn, of_run
 from hadamard_tui.charts.chart_sheet import ChartSheet, compose
 from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.frame import Layout, arrange
+from hadamard_tui.charts.heat_map import HeatMap
+from hadamard_tui.charts.heat_sheet import bar_ticks
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
 from hadamard_tui.charts.series import Axes, Series
@@ -27,9 +29,13 @@ from hadamard_tui.looks import palette
 from hadamard_tui.sharing.pdf import pdf
 from hadamard_tui.sharing.png import png
 from hadamard_tui.sharing.svg import chart
+from hadamard_tui.sharing.svg_heat_map import heat_map_page
 from hadamard_tui.sharing.svg_page import MUTED, WORDS, Page
 
-PRESETS = ["hadamard-128", "rank-64", "criticality"]
+PRESETS = [
+    "hadamard-128",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("rank-64", "criticality", "rademacher-128")),
+]
 X = np.linspace(0, 1, 65)
 AXES = Axes("a chart", "x", "y", (0.0, 1.0), (0.0, 1.0))
 
@@ -107,6 +113,20 @@ def test_the_legend_has_the_order_of_the_screen(
         (mark, colour) for _, mark, colour in marked
     ]
     assert [one.text.split()[0] for one in on_page] == [first for first, _, _ in marked]
+
+
+def test_a_heat_map_has_the_numbers_of_the_screen_beside_its_axes_and_its_bar() -> None:
+    heat = HeatMap(np.arange(1.0, 9), np.arange(12.0), np.arange(96.0).reshape(12, 8), z_label="value")
+    page = heat_map_page(heat)
+    layout = arrange(heat.axes, 90, page.rows + 3, (1, 2))
+    assert layout.rows == page.rows
+    numbers = [
+        [one.text for one in texts(group)] for group in page.root if group.get("class") in ("up", "over")
+    ]
+    up, over = numbers
+    assert up == [label for _, label in layout.y_ticks]
+    assert over[:-1] == [label for _, label in bar_ticks(heat.scale, page.rows)]
+    assert over[-1] == "value"
 
 
 def test_curves_that_run_along_each_other_are_one_line_by_turns_and_no_dash_lies_on_another() -> None:

@@ -1,0 +1,24 @@
+"""The headline of a picture as a person looks at it, beside a pinned run or alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.claims import Outcome
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.charts.look import Look
+
+
+def headline_of_look(look: Look, experiment: Experiment, outcomes: Sequence[Outcome]) -> str:
+    """What a picture shows; beside a pinned run what differs from it, and how that moves the curves."""
+    from engine.results.comparison import comparison  # here, as no headline is shown before a run
+    from engine.results.headlines import headline, headline_of
+
+    if look.pinned and (change := look.pinned[-1].change):
+        outcome = headline_of(look.view, experiment, outcomes)
+        curve = None if outcome is None else outcome.claim.curve
+        if sentence := comparison(change, look.pinned[-1].view, look.view, curve):
+            return sentence
+    return headline(look.view, experiment, outcomes)

@@ -1,0 +1,84 @@
+"""One key sweeps a number of the set-up, shows the law, and is undone like any other change."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.core.parts import BadInput
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.editing.sweeping import swept
+from hadamard_tui.widgets.entry import NumberEntry
+from hadamard_tui.widgets.setup import SetupPane
+
+from .conftest import WIDE, opened, until
+from .test_runs import screen_text, session_of
+
+
+def small(*changes: str) -> EditableExperiment:
+    return EditableExperiment.of("hadamard-128", ["problem.matrix.d=16", "run.device=cpu", *changes])
+
+
+@pytest.mark.parametrize(
+    ("place", "whole", "values"),
+    [
+        ("problem.matrix.d", True, [4, 8, 16, 32, 64]),
+        ("problem.target.index", True, [1, 2, 3, 4, 5]),
+        ("problem.noise", False, [0, 0.25, 0.5, 0.75, 1.0]),
+        ("learners[2].update.lr", False, None),
+        ("run.seed", True, [0, 1, 2, 3, 4]),
+    ],
+)
+def test_five_values_around_a_number_with_which_the_set_up_can_run(place: str, whole: bool, values):
+    editable = small()
+    sweep = swept(editable, place, whole, "x")
+    assert sweep.error is None
+    [axis] = sweep.raw["axes"]
+    if values is None:
+        before = editable.value(place)
+        values = [before / 4, before / 2, before, 2 * before, 4 * before]
+    assert axis["values"] == values
+    assert axis["set"] == place
+    assert sweep.letters == editable.letters
+
+
+def test_an_expression_is_multiplied_by_factors():
+    sweep = swept(small(), "learners[0].update.lr", False, "η")
+    assert sweep.error is None
+    assert sweep.value("learners[0].update.lr") == "sweep*(1/(2d))"
+    assert sweep.raw["axes"][0]["values"] == [0.25, 0.5, 1, 2, 4]
+    assert sweep.raw["axes"][0]["symbol"] == "factor of η"
+
+
+def test_what_cannot_be_swept_is_refused_in_a_sentence():
+    with pytest.raises(BadInput, match="no number to sweep"):
+        swept(small(), "problem.matrix.permute", False, "x")
+    with pytest.raises(BadInput, match="has an axis already"):
+        swept(swept(small(), "problem.matrix.d", True, "d"), "run.seed", True, "seed")
+
+
+async def test_the_key_sweeps_d_runs_shows_the_law_and_is_undone():
+    app = HadamardApp(small())
+    async with opened(app, WIDE) as pilot:
+        before = app.laboratory.editable.document
+        await pilot.press("tilde", "f")
+        await until(pilot, lambda: app.laboratory.session is not None and session_of(app).over)
+        await until(pilot, lambda: "GD and least squares ∝ d^0.96" in screen_text(app))
+        assert "matrix hadamard d 4…64" in screen_text(app)
+        await pilot.press("u")
+        await until(pilot, lambda: app.laboratory.editable.document == before)
+
+
+@pytest.mark.set_up("filled")
+@pytest.mark.slow
+async def test_the_key_sweeps_the_number_under_the_cursor():
+    app = HadamardApp(small())
+    async with opened(app, WIDE) as pilot:
+        setup = app.laboratory.query_one(SetupPane)
+        await until(pilot, lambda: setup.query(NumberEntry))
+        entry = next(row for row in setup.query("FieldRow") if row.place == "run.seed").query_one(NumberEntry)
+        entry.focus()
+        await pilot.press("tilde")
+        await until(pilot, lambda: app.laboratory.editable.raw["axes"])
+        assert app.laboratory.editable.raw["axes"][0]["set"] == "run.seed"
+        assert entry.value == "0", "the key types nothing"

@@ -1,0 +1,73 @@
+"""Laws of what is read off along an axis: which one fits, and what is said of it."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from engine.pictures.laws import fitted_law, laws_in_words
+from engine.results.headlines import headline
+from engine.results.views import view
+from engine.runtime.sweep import run_sweep
+from engine.spec import presets
+
+X = 2.0 ** np.arange(5, 10)
+
+
+@pytest.mark.parametrize("exponent", [-0.5, 0.5, 1.0, 2.0])
+def test_the_exponent_of_a_power_is_found(exponent: float):
+    law = fitted_law(X, 3 * X**exponent)
+    assert law is not None
+    assert law.exponent == pytest.approx(exponent, abs=1e-12)
+    assert law.slope is None
+    assert law.error < 1e-12
+
+
+def test_the_slope_of_a_logarithm_is_the_growth_per_doubling():
+    law = fitted_law(X, 4 + 2.5 * np.log2(X))
+    assert law is not None
+    assert law.slope == pytest.approx(2.5, abs=1e-12)
+    assert law.exponent is None
+
+
+def test_places_without_a_positive_value_are_left_out_and_too_few_or_wild_ones_have_no_law():
+    y = 3 * X
+    assert fitted_law(np.append(X, 1024), np.append(y, np.nan)) == fitted_law(X, y)
+    assert fitted_law(X[:3], y[:3]) is None
+    assert fitted_law(X, np.array([1.0, 100, 1, 100, 1])) is None
+
+
+def test_errors_of_a_few_percent_leave_the_law():
+    law = fitted_law(X, 3 * X * np.exp(0.03 * np.random.default_rng(0).standard_normal(5)))
+    assert law is not None
+    assert law.exponent == pytest.approx(1, abs=0.1)
+
+
+def test_a_small_power_is_called_a_logarithm():
+    law = fitted_law(X, np.round(8 * X**0.19))
+    assert law is not None
+    assert law.slope is not None
+
+
+def test_the_law_is_said_of_what_is_read_off_along_an_axis_and_of_nothing_else():
+    changes = [
+        "axes=[{name='size', symbol='d', values=[32, 64, 128, 256]}]",
+        "problem.matrix.d=size",
+        "claims=[]",
+    ]
+    law_picture = "{x='size', measure='loss', read={first_below=0.1}}"
+    pictures = f"pictures=[{law_picture}, {{x='k', measure='loss', curves='size'}}]"
+    sweep = presets.sweep_of("hadamard-128", presets.document("hadamard-128", [*changes, pictures]))
+    results = run_sweep(sweep)
+    law, curves = (view(picture, results) for picture in sweep.experiment.pictures)
+    said = laws_in_words(law)
+    assert said.startswith("GD and least squares ∝ d^1.00; EGU, EGU± and spindly: ")
+    assert said.endswith(" more examples per doubling of d")
+    numbers = [float(number) for number in re.findall(r"\d\.\d", said.split(": ")[1])]
+    slopes = [fitted_law(law.curve(name).x, law.curve(name).y).slope for name in ("EGU", "EGU±", "spindly")]
+    assert numbers == pytest.approx([min(slopes), max(slopes)], abs=0.05)
+    assert len(said) <= 160
+    assert laws_in_words(curves) == ""
+    assert headline(law, sweep.experiment, []) == said
