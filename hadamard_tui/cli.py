@@ -472,7 +472,10 @@ def open_demo(
 @command("serve")
 def serve_app(
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port on this machine.")] = 8000,
-    preset: Annotated[str, typer.Option(metavar="NAME|FILE", help="The preset to open.")] = DEFAULT_PRESET,
+    preset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="The preset to open; without one, the welcome opens."),
+    ] = None,
     viewers: Annotated[
         int,
         typer.Option(min=1, max=100, help="How many may view at once; each takes about 300 MB."),
@@ -480,9 +483,11 @@ def serve_app(
 ) -> None:
     """Open the app in a browser on this machine; every viewer has an engine of their own.
 
-    The address that it prints is secret: whoever knows it can use the app.
+    The address that it prints is secret: whoever knows it can use the app. With ?preset=NAME at its end it
+    opens that preset.
     """
-    _load(preset, None, None)
+    if preset is not None:
+        _load(preset, None, None)
     from hadamard_tui.serving.server import serve
 
     serve(port, preset, viewers)

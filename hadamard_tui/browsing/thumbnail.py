@@ -7,7 +7,7 @@ letters and digits are the steps of its colour map.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from string import ascii_letters, digits
 from typing import TYPE_CHECKING
 
@@ -68,8 +68,8 @@ class Thumbnail(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]:
     """The lines of a chart, without its title, and their inks; it has the colours of the palette in use."""
-    names = list(_legend(series))
-    rows = HEIGHT - 1 - max((row for row, _, _ in names), default=-1)
+    names = _legend(series)
+    rows = HEIGHT - 1 - max((row for row, _, _, _ in names), default=-1)
     surround = frame(replace(axes, title=""), WIDTH, rows)
     picture = paint(series, axes, surround.columns, surround.rows)
     glyphs = np.full((HEIGHT, WIDTH), BLANK, dtype=np.uint32)
@@ -82,26 +82,36 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
     ]
     glyphs[area] = picture.glyphs
     inks[area] = plain[picture.colours] + FADED * picture.faint
-    for row, column, one in names:
-        text = elided(f"{one.mark} {one.name}", WIDTH)
+    for row, column, text, ink in names:
         if (span := write(glyphs, rows + row, column, text)) is not None:
-            inks[rows + row, span] = _letter(one)
+            inks[rows + row, span] = ink
     return {"text": _lines(glyphs), "inks": _lines(np.where(glyphs == BLANK, ord(FRAME), inks))}
 
 
-def _legend(series: Sequence[Series]) -> Iterator[tuple[int, int, Series]]:
-    """The row and the column of the curves with letters, as far as there is room."""
+def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
+    """Row, column, text and ink of the curves with letters; an ellipsis where not all of them fit."""
+    entries: list[tuple[int, int, str, int]] = []
     row, column = 0, 0
-    for one in series:
-        if not (one.mark and one.name):
+    for curve in series:
+        if not (curve.mark and curve.name):
             continue
-        wide = cell_len(f"{one.mark} {one.name}")
-        if column and column + wide > WIDTH:
+        text = elided(f"{curve.mark} {curve.name}", WIDTH)
+        if column and column + cell_len(text) > WIDTH:
             row, column = row + 1, 0
         if row == LEGEND_LINES:
-            return
-        yield row, column, one
-        column += wide + GAP
+            return _ending_in_ellipsis(entries)
+        entries.append((row, column, text, _letter(curve)))
+        column += cell_len(text) + GAP
+    return entries
+
+
+def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tuple[int, int, str, int]]:
+    """Entries of a full legend and an ellipsis, in place of the last entry if that leaves no room."""
+    row, column, text, _ = entries[-1]
+    end = column + cell_len(text) + 1
+    if end < WIDTH:
+        return [*entries, (row, end, "…", ord(FRAME))]
+    return [*entries[:-1], (row, column, "…", ord(FRAME))]
 
 
 def _letter(one: Series) -> int:

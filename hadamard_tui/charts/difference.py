@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.look import Look
 
 
+def is_difference(look: Look) -> bool:
+    """Whether differences to pinned runs are looked at."""
+    return bool(look.options.difference and look.pinned and look.view.curves)
+
+
 def difference(look: Look) -> Plot:
     """Every curve less that of the same name in the last of the pinned runs; 0 where they are alike."""
     pinned, view = look.pinned[-1], look.view

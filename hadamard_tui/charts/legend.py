@@ -39,6 +39,9 @@ BETWEEN = " · "
 
 _GAP = 3
 
+_NOTE_MARGIN = 1
+"""Blank cells between a note and the right edge."""
+
 
 class Piece(msgspec.Struct, frozen=True):
     """A text at a column, belonging to a series (its position) or, with −1, to none."""
@@ -105,7 +108,7 @@ def legend(
     left_out: Collection[int] = (),
     y_log: bool = False,
 ) -> tuple[tuple[Piece, ...], ...]:
-    """What fits into `lines` lines, series with a mark first; the note ends the last line.
+    """What fits into `lines` lines, series with a mark first; the note ends the last line, before a blank.
 
     Where not all fits, formulas go, the longest first, or names with a shorter formula; then the
     names that stand in the picture, too; then there are more lines, `most` at most; then lines say by its
@@ -201,7 +204,8 @@ def wrapped(
     entries: tuple[Entry, ...], width: int, lines: int, most: int, note: str
 ) -> tuple[tuple[Piece, ...], ...]:
     """Entries on at most `lines` lines, or `most`, as `legend` has them."""
-    note = whole_remarks(note, width)
+    note_end = width - _NOTE_MARGIN
+    note = whole_remarks(note, note_end)
     names = [[(part.text, part.at) for part in one.parts] for one in entries]
     here = [texts for texts, one in zip(names, entries, strict=True) if not one.elsewhere]
     left = _by_letters([one.parts for one in entries if not one.elsewhere])
@@ -211,14 +215,14 @@ def wrapped(
     tried = ((names, lines), (here, lines), (here, most), (lettered, most))
     for texts, count in (*with_formulas, *tried, *((texts, most) for texts in shorter)):
         rows = _rows(texts, width)
-        if note and _end(rows[-1]) + _GAP * bool(rows[-1]) + cell_len(note) > width:
+        if note and _end(rows[-1]) + _GAP * bool(rows[-1]) + cell_len(note) > note_end:
             rows.append([])
         if len(rows) <= count and _are_distinct(rows):
             break
     else:
-        rows = _cut(rows, width, most, note)
+        rows = _cut(rows, note_end if note else width, most, note)
     if note:
-        rows[-1].append(Piece(width - cell_len(note), note, -1))
+        rows[-1].append(Piece(note_end - cell_len(note), note, -1))
     return tuple(tuple(row) for row in rows)
 
 

@@ -27,7 +27,7 @@ from hadamard_tui.panels.weights import target_feature
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.screens.comparing import Comparing
 from hadamard_tui.screens.modal import StyledOnce
-from hadamard_tui.screens.placeholders import waiting_words
+from hadamard_tui.screens.placeholders import WORDS, waiting_words
 from hadamard_tui.screens.predicting import Predicting
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import KeptView
@@ -147,9 +147,20 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         self.set_class(self._left.setup_hidden, "-setup-hidden")
         self._pick(min(self._left.learner, len(self._editable.learners) - 1))
         self._forget()
+        if self._is_about_to_run:
+            self.query_one("#loss", ChartView).hint = WORDS["loading engine"]
         self._frame()
         if self._autorun:
-            self.call_after_refresh(self.action_run)
+            self.call_after_refresh(self._run_at_start)
+
+    def _run_at_start(self) -> None:
+        self._autorun = False
+        self.action_run()
+
+    @property
+    def _is_about_to_run(self) -> bool:
+        """Whether the set-up runs without a key, as soon as the engine is loaded."""
+        return self._autorun and self._editable.error is None
 
     def on_resize(self, event: events.Resize) -> None:
         width, height = event.size
@@ -367,7 +378,8 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
                 self.query_one("#loss", ChartView).hint = waiting_words(session)
         look, learner = self.look, self._editable.learners[self._selected]["name"]
         facts = session, self._editable, self._pace, self._frames.rate, look, learner
-        self.query_one(Progress).show(*facts, in_field=self.query_one(SetupPane).has_focus_within)
+        in_field = self.query_one(SetupPane).has_focus_within
+        self.query_one(Progress).show(*facts, in_field=in_field, runs_at_start=self._is_about_to_run)
         self.query_one(SelectionBar).show(self._editable, self._selected)
         self.query_one(Status).show(self._editable)
         self.query_one(Keys).in_a_run = session is not None and session.state not in ENDED

@@ -19,6 +19,7 @@ from aiohttp import WSCloseCode, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from engine.core.parts import BadInput
+from engine.spec import presets
 from hadamard_tui.serving import NOTICE
 from hadamard_tui.serving.access import guard, harden, need_own_page
 from hadamard_tui.serving.messages import size_of
@@ -75,6 +76,7 @@ class Server:
         return web.AppRunner(self.application(), access_log=None, logger=log, shutdown_timeout=5.0)
 
     async def _file(self, request: web.Request) -> web.StreamResponse:
+        chosen_preset(request)
         file = FILES.get(request.match_info.get("name", "index.html"))
         if file is None:
             raise web.HTTPNotFound
@@ -92,6 +94,8 @@ class Server:
 
     async def _websocket(self, request: web.Request) -> web.StreamResponse:
         need_own_page(request)
+        preset = chosen_preset(request)
+        command = self._command if preset is None else [*self._command, f"--preset={preset}"]
         websocket = web.WebSocketResponse(autoping=False, max_msg_size=LARGEST_MESSAGE, timeout=1.0)
         await websocket.prepare(request)
         try:
@@ -103,7 +107,7 @@ class Server:
             )
             await websocket.close(code=WSCloseCode.TRY_AGAIN_LATER, message=reason.encode())
             return websocket
-        viewer = Viewer(websocket, self._command, size_of(request.query), self._stopped)
+        viewer = Viewer(websocket, command, size_of(request.query), self._stopped)
         self._viewers.add(viewer)
         try:
             await viewer.run()
@@ -118,11 +122,24 @@ class Server:
         self._stopped.set()
 
 
-def serve(port: int, preset: str, viewers: int) -> None:
-    """Serve until Ctrl-C, SIGTERM or SIGHUP. Raises: BadInput if the port cannot be had."""
+def chosen_preset(request: web.Request) -> str | None:
+    """The shipped preset that an address names, if any; never a file. Raises: web.HTTPNotFound."""
+    name = request.query.get("preset")
+    if name is not None and name not in presets.names():
+        raise web.HTTPNotFound(text=f"404: {presets.unknown(name, 'preset', presets.names())}\n")
+    return name
+
+
+def serve(port: int, preset: str | None, viewers: int) -> None:
+    """Serve until Ctrl-C, SIGTERM or SIGHUP; without a preset the app begins with its welcome.
+
+    Raises: BadInput if the port cannot be had.
+    """
     sockets = listen(port)
     # -P: modules of the folder that the server was started in are not the app's.
-    command = [sys.executable, "-P", "-m", "hadamard_tui", "--reset", f"--preset={preset}"]
+    command = [sys.executable, "-P", "-m", "hadamard_tui", "--reset"]
+    if preset is not None:
+        command.append(f"--preset={preset}")
     asyncio.run(_serve(sockets, command, viewers))
 
 

@@ -23,7 +23,9 @@ from engine.results.results import Results, of_one
 from engine.results.views import view
 from engine.spec.pictures import drawn, of_run
 from engine.spec.words import as_document
+from hadamard_tui.charts.difference import difference, is_difference
 from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.multiples import has_multiples, multiples
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
 from hadamard_tui.running.headline import headline_of_look
@@ -34,6 +36,7 @@ from hadamard_tui.sharing.pdf import pdf
 from hadamard_tui.sharing.png import png
 from hadamard_tui.sharing.svg import chart
 from hadamard_tui.sharing.svg_heat_map import heat_map_page
+from hadamard_tui.sharing.svg_page import Tiles
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
@@ -43,7 +46,8 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
     from hadamard_tui.charts.heat_map import HeatMap
     from hadamard_tui.charts.series import Axes, Series
-    from hadamard_tui.sharing.svg_page import Page
+    from hadamard_tui.charts.series_builder import Plot
+    from hadamard_tui.sharing.svg_page import Sheet
 
 EMPTY: tuple[Any, ...] = (None, "", {})
 """What need not be said: it is the default wherever it is allowed."""
@@ -80,6 +84,9 @@ class Shown:
     pictures: Pictures | None = None
     outcomes: Sequence[Outcome] = ()
     caption: str = ""
+    multiples: Sequence[Plot] = ()
+    """The chart of each curve, where the screen shows one for each."""
+
     unjudged: Mapping[int, str] = field(default_factory=dict)
     """As the sweep of the run has it."""
 
@@ -129,8 +136,10 @@ def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
             heats = look.view.heats
             heat = heat_map(look, next((one for one in heats if one.learner == learner), heats[0]))
             return replace(shown, axes=None, pictures=replace(shown.pictures, heat=heat))
-        drawing = plot(look)
-    return replace(shown, series=drawing.series, axes=drawing.axes)
+        drawing = difference(look) if is_difference(look) else plot(look)
+        is_split = look.options.multiples and has_multiples(look) and not is_difference(look)
+        apart = multiples(look, len(look.view.curves), learner or "")[0] if is_split else ()
+    return replace(shown, series=drawing.series, axes=drawing.axes, multiples=apart)
 
 
 Progress = Callable[[float], None]
@@ -274,9 +283,11 @@ def _report(shown: Shown) -> bytes:
     return encode(document, results, judge(results))
 
 
-def _page(shown: Shown) -> Page:
+def _page(shown: Shown) -> Sheet:
     if (heat := _heat(shown)) is not None:
         return heat_map_page(heat, shown.caption)
+    if shown.multiples:
+        return Tiles([chart(one.series, one.axes) for one in shown.multiples], shown.caption)
     return chart(shown.series, _axes(shown), shown.caption)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.transforms import Bbox
 
-    from hadamard_tui.sharing.svg_page import Page
+    from hadamard_tui.sharing.svg_page import Sheet
 
 POINTS = 0.75
 """Points of a page of PDF for each pixel of SVG."""
@@ -30,7 +30,7 @@ TRANSFORMS = re.compile(r"(translate|rotate)\(([^)]*)\)")
 INHERITED = "fill", "stroke", "stroke-width"
 
 
-def pdf(page: Page) -> bytes:
+def pdf(page: Sheet) -> bytes:
     """The page as PDF, in which text stays text, without a date: the same page gives the same file.
 
     Type 3 is for fonts with outlines of PostScript: some readers of PDF draw nothing of these in type 42.
@@ -76,7 +76,7 @@ class _Painter:
             return
         matrix = matrix @ _transform(given.get("transform", ""))
         style = inherited | given
-        area = self._cut(area, given.get("clip-path", ""))
+        area = self._cut(area, given.get("clip-path", ""), matrix)
         if tag == "text":
             self._add(self._text(element.text or "", matrix, style), area)
         elif (path := _path(tag, given)) is not None:
@@ -85,7 +85,7 @@ class _Painter:
         for part in element:
             self.paint(part, matrix, passed_on, area)
 
-    def _cut(self, area: Bbox | None, name: str) -> Bbox | None:
+    def _cut(self, area: Bbox | None, name: str, matrix: np.ndarray) -> Bbox | None:
         """What of an area is in the rectangle of this name."""
         from matplotlib.transforms import Bbox
 
@@ -93,7 +93,7 @@ class _Painter:
             return area
         (rectangle,) = self._by_id[name.removeprefix("url(#").removesuffix(")")]
         place = [float(rectangle.attrib[side]) for side in ("x", "y", "width", "height")]
-        cut = Bbox.from_bounds(*place)
+        cut = Bbox.from_bounds(*place).translated(*matrix[:2, 2])
         return cut if area is None else Bbox.intersection(area, cut) or Bbox.null()
 
     def _patch(self, path: Any, matrix: np.ndarray, style: dict[str, str]) -> Artist:

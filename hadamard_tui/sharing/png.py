@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from hadamard_tui.sharing.fonts import BOLD, REGULAR, fonts_for
 
 if TYPE_CHECKING:
-    from hadamard_tui.sharing.svg_page import Page
+    from hadamard_tui.sharing.svg_page import Sheet
 
 FINE = 2.0
 """Pixels of a PNG for each of its page."""
 
 
-def png(page: Page, pixels: float = FINE) -> bytes:
+def png(page: Sheet, pixels: float = FINE) -> bytes:
     """The page with so many pixels for each of its own."""
     from resvg_py import svg_to_bytes
 

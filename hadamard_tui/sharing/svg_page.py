@@ -40,6 +40,9 @@ EDGE, GAP = 14.0, 9.0
 FAR = 1e5
 """Pixels; whatever is farther away than this has no finer place: not all that reads SVG can count higher."""
 
+COLUMNS = 2
+"""Charts beside one another where there are several."""
+
 SAMPLE = 34.0
 """Pixels that the sample of a line has in the legend."""
 
@@ -109,7 +112,63 @@ class Entry(NamedTuple):
         write(into, x + self._name_begins, foot, text, WORDS)
 
 
-class Page:
+class Sheet:
+    """A sheet of SVG with a title for readers that do not see it, and a caption at its end."""
+
+    def __init__(self, title: str, width: float = WIDTH) -> None:
+        self.root = Element(
+            "svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "font-family": FONT, "fill": INK}
+        )
+        self.width, self._end = width, EDGE
+        SubElement(self.root, "title").text = printable(title)
+        put(self.root, "rect", width="100%", height="100%", fill=GROUND)
+
+    @property
+    def height(self) -> float:
+        """Pixels from top to bottom of what there is so far."""
+        return round(self._end + EDGE)
+
+    @property
+    def text(self) -> str:
+        """All that is written on the sheet."""
+        return "".join(self.root.itertext())
+
+    def caption(self, words: str, into: Element | None = None) -> None:
+        """Put a paragraph below."""
+        if not words:
+            return
+        SubElement(self.root, "desc").text = printable(words)
+        self._end += GAP
+        for line in lines(words, WORDS, self.width - 2 * EDGE):
+            self._end += LEADING * WORDS
+            write(self.root if into is None else into, EDGE, self._end - 0.4 * WORDS, line, WORDS)
+
+    def written(self) -> bytes:
+        """The file; the same sheet gives the same file."""
+        width, height = f"{self.width:g}", f"{self.height:g}"
+        self.root.attrib |= {"width": width, "height": height, "viewBox": f"0 0 {width} {height}"}
+        content: bytes = tostring(self.root, encoding="utf-8", xml_declaration=True)
+        return content + b"\n"
+
+
+class Tiles(Sheet):
+    """Pages side by side, COLUMNS in a row."""
+
+    def __init__(self, pages: Sequence[Page], caption: str) -> None:
+        across = min(len(pages), COLUMNS)
+        super().__init__(caption, across * WIDTH)
+        for first in range(0, len(pages), across):
+            row = pages[first : first + across]
+            for column, page in enumerate(row):
+                name_apart(page.root, f"tile-{first + column}")
+                tile = put(self.root, "g", transform=f"translate({column * WIDTH:g} {self._end - EDGE:g})")
+                tile.extend(part for part in page.root if part.tag not in ("title", "desc"))
+            self._end += max(page.height for page in row)
+        self._end -= EDGE
+        self.caption(caption)
+
+
+class Page(Sheet):
     """A page with axes. What belongs between them is put into `area`, where the scales say.
 
     Attributes:
@@ -123,12 +182,8 @@ class Page:
 
     def __init__(self, axes: Axes, beside: float = GAP) -> None:
         """Draw the axes; `beside` are the pixels to leave free at their right."""
-        self.root = Element(
-            "svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "font-family": FONT, "fill": INK}
-        )
         title, x_label, y_label = labels(axes)
-        SubElement(self.root, "title").text = printable(title)
-        put(self.root, "rect", width="100%", height="100%", fill=GROUND)
+        super().__init__(title)
         self.rows = int(AREA_HEIGHT / CELL_HEIGHT)
         up = ticks_up(axes, self.rows)
         self.left = EDGE + LEADING * WORDS + max((length(label, SMALL) for _, label in up), default=0) + GAP
@@ -184,15 +239,9 @@ class Page:
         if entries:
             self._end = foot + 0.4 * WORDS
 
-    def caption(self, words: str) -> None:
+    def caption(self, words: str, into: Element | None = None) -> None:
         """Put a paragraph below, which is seen once all has grown."""
-        if not words:
-            return
-        SubElement(self.root, "desc").text = printable(words)
-        self._end += GAP
-        for line in lines(words, WORDS, WIDTH - 2 * EDGE):
-            self._end += LEADING * WORDS
-            write(self._last, EDGE, self._end - 0.4 * WORDS, line, WORDS)
+        super().caption(words, self._last)
 
     def grow(self, share: float) -> None:
         """Show what grows as far as this share of the x-axis, and the caption at its end."""
@@ -201,18 +250,6 @@ class Page:
         self._rest.set("x", f"{x:.2f}")
         self._rest.set("width", f"{WIDTH - x:.2f}")
         self._last.set("opacity", "1" if share >= 1 else "0")
-
-    @property
-    def text(self) -> str:
-        """All that is written on the page."""
-        return "".join(self.root.itertext())
-
-    def written(self) -> bytes:
-        """The file; the same page gives the same file."""
-        height = f"{self._end + EDGE:.0f}"
-        self.root.attrib |= {"width": f"{WIDTH:g}", "height": height, "viewBox": f"0 0 {WIDTH:g} {height}"}
-        content: bytes = tostring(self.root, encoding="utf-8", xml_declaration=True)
-        return content + b"\n"
 
     def _cut(self, name: str, x: float, width: float, top: float = 0) -> Element:
         """The rectangle to which groups can be cut by this name; without a top it is taller than the area."""
@@ -232,6 +269,16 @@ class Page:
         for (_, label), x in zip(along, self.across(axes, values_of(along)), strict=True):
             put(columns, "path", d=f"M{x:.2f},{self.top:.2f}V{self.bottom + 4:.2f}", stroke=GRID)
             write(columns, x, self._end, label, SMALL, anchor="middle")
+
+
+def name_apart(root: Element, name: str) -> None:
+    """Have what is referred to on a page named by a name of this page."""
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if key == "id":
+                element.set(key, f"{name}-{value}")
+            elif value.startswith("url(#"):
+                element.set(key, value.replace("url(#", f"url(#{name}-"))
 
 
 def put(into: Element, tag: str, **attributes: object) -> Element:

@@ -30,8 +30,8 @@ from hadamard_tui.looks import palette
 from hadamard_tui.looks.palette import DARK, LIGHT
 from hadamard_tui.sharing.command_line import command_line
 from hadamard_tui.sharing.svg import draw, entries
-from hadamard_tui.sharing.svg_heat_map import MISSING, heat_map_page
-from hadamard_tui.sharing.svg_page import GRID, GROUND, INK, MUTED, SAMPLE, Page, put
+from hadamard_tui.sharing.svg_heat_map import heat_map_page
+from hadamard_tui.sharing.svg_page import GRID, GROUND, INK, MUTED, SAMPLE, Page, name_apart, put
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
@@ -238,11 +238,8 @@ def _figure(page: Page, axes: Axes, name: str, said: str, below: str, data: dict
     """A page of SVG with a caption, what stands below it, and what the script reads."""
     page.written()  # which gives the page its size
     page.root.set("class", "chart")
+    name_apart(page.root, name)
     svg = tostring(page.root, encoding="unicode")
-    for part in ("area", "grown", "ahead", MISSING):
-        svg = svg.replace(f'id="{part}"', f'id="{name}-{part}"').replace(
-            f"url(#{part})", f"url(#{name}-{part})"
-        )
     words = [f"<b>{escape(axes.title)}</b>" if axes.title else "", escape(said)]
     words.append(f'<span class="muted">{escape(axes.y_label)} · {escape(axes.x_label)}</span>')
     caption = "<br>".join(filter(None, words))

@@ -109,9 +109,12 @@ class Banner(Horizontal):
             best.show(NOTHING, "least loss")
             ratio.show(NOTHING, "of the bound")
             return
-        last = f"of {number(look.view.places[-1])}"
-        here, brief = (f"shown {last}", f"{x_name(look.view)} shown") if look.ended_low else (last, last)
-        seen.show(number(look.shown_at), f"{look.view.axes.x_label} {here}", brief)
+        place, last = number(look.shown_at), f"of {number(look.view.places[-1])}"
+        if look.ended_low:
+            at = f"at {x_name(look.view)} = {place}"
+            seen.show(place, f"{at} {last}", at)
+        else:
+            seen.show(place, f"{look.view.axes.x_label} {last}", last)
         now = looked_at(look, "")
         if now is None or now.value is None:
             best.show(NOTHING, "least loss")

@@ -48,7 +48,8 @@ class Progress(Static):
     def __init__(self, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
         self._text: Text | None = None
-        self._of: tuple[Session | None, EditableExperiment, Pace, float, Look | None, str, bool] | None = None
+        self._of: tuple[Session | None, EditableExperiment, Pace, float, Look | None, str, bool, bool] | None
+        self._of = None
 
     def show(
         self,
@@ -59,6 +60,7 @@ class Progress(Static):
         look: Look | None = None,
         learner: str = "",
         in_field: bool = False,
+        runs_at_start: bool = False,
     ) -> None:
         """Say how far a session is, and whether the set-up has changed since it began.
 
@@ -66,9 +68,10 @@ class Progress(Static):
             look: the picture on the screen.
             learner: the selected one.
             in_field: whether letters go into a field of the set-up, which is left before a key runs it.
+            runs_at_start: whether the set-up is about to run, so that no key needs to run it.
         """
-        self._of = session, editable, pace, fps, look, learner, in_field
-        text = progress_text(*self._of[:4], self.size.width, look, learner, in_field)
+        self._of = session, editable, pace, fps, look, learner, in_field, runs_at_start
+        text = progress_text(*self._of[:4], self.size.width, *self._of[4:])
         if text != self._text:
             self._text = text
             self.update(text, layout=False)
@@ -87,8 +90,12 @@ def progress_text(
     look: Look | None = None,
     learner: str = "",
     in_field: bool = False,
+    runs_at_start: bool = False,
 ) -> Text:
     """The progress in one line: the longest of its forms that fits."""
+    if session is None and runs_at_start:
+        sign, style = LOADING
+        return Text(f"{sign} loading engine", style)
     forms = [Text.assemble(*form) for form in _forms(session, editable, pace, fps, look, learner, in_field)]
     return next((text for text in forms if cell_len(text.plain) <= width), forms[-1])
 

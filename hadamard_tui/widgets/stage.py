@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import ContentSwitcher, Static
 
-from hadamard_tui.charts.difference import difference
+from hadamard_tui.charts.difference import difference, is_difference
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.multiples import has_multiples, multiples
 from hadamard_tui.charts.nets import Nets
@@ -242,7 +242,7 @@ class Stage(Vertical):
                 heat_map(look, heats.get(learner, look.view.heats[0]))
             )
             return
-        if look.options.difference and look.pinned and look.view.curves and not refused:
+        if is_difference(look) and not refused:
             switcher.current = "loss"
             _draw(chart, difference(look))
             return

@@ -6,13 +6,15 @@ import pytest
 
 from engine.runtime.sweep import Event, PointDone, run_sweep
 from engine.spec.documents import sweep_of
+from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.engine_time import EngineTime
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.progress import SPAN, Remaining, in_words
 from hadamard_tui.running.session import Session
-from hadamard_tui.widgets.progress import progress_text
+from hadamard_tui.widgets.progress import Progress, progress_text
 
+from .conftest import until
 from .test_pictures import editable
 
 INNER_AXIS = {
@@ -69,6 +71,30 @@ def test_the_status_says_it_beside_the_points(monkeypatch: pytest.MonkeyPatch) -
         line = progress_text(session, described, Pace(), 30, width).plain
         assert "(point 1 of 3, about 2 min left)" in line or "1/3, about 2 min left" in line
         assert len(line) <= width
+
+
+def test_a_set_up_that_is_about_to_run_asks_for_no_key() -> None:
+    described = editable()
+    for width in (18, 80, 160):
+        for is_starting, words in ((False, "○ ready"), (True, "◌ loading engine")):
+            line = progress_text(None, described, Pace(), 30, width, runs_at_start=is_starting).plain
+            assert line.startswith(words)
+            assert ("press r" in line) == (not is_starting and width > 18)
+
+
+async def test_the_first_row_asks_for_no_key_while_the_engine_loads(
+    unchanged: EditableExperiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    update = Progress.update
+    monkeypatch.setattr(
+        Progress, "update", lambda it, text, **words: (shown.append(str(text)), update(it, text, **words))[1]
+    )
+    app = HadamardApp(unchanged.copied(), autorun=True)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.laboratory.session is not None)
+    assert shown[0] == "◌ loading engine"
+    assert not any("ready" in words or "press" in words for words in shown)
 
 
 def test_a_session_goes_from_point_to_point_that_is_run_and_says_what_is_skipped() -> None:

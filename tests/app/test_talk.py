@@ -6,6 +6,7 @@ from pathlib import Path
 
 import crossing
 import pytest
+from textual.widgets import Label
 
 from engine.core.parts import BadInput
 from engine.spec import presets
@@ -129,6 +130,8 @@ async def test_the_words_of_every_stop_stand_whole_beside_the_numbers_over_a_big
         await until(pilot, lambda: app.laboratory.session is not None)
         await pilot.press("f")
         await until(pilot, lambda: "64" in banner(app) and "0.023" in banner(app))
+        words = [str(label.content) for label in app.laboratory.query("#seen Label").results(Label)]
+        assert words == ["at k = 64" if size == SMALL else "at k = 64 of 128"], "not that 64 were shown"
         await pilot.pause()
         width = app.laboratory.query_one("#words").size.width
         for stop in stops:

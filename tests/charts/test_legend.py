@@ -67,8 +67,16 @@ def test_of_many_curves_the_letters_are_left_and_none_is_hidden_in_a_count():
 
 
 def test_the_note_ends_the_last_line():
-    assert lines(SERIES, 80, 2, "3 points hidden")[0].endswith("65:3 points hidden;")
-    assert lines(SERIES[:1], 20, 2, "3 points hidden") == ["0:A ─── GD;", "5:3 points hidden;"]
+    assert lines(SERIES, 80, 2, "3 points hidden")[0].endswith("64:3 points hidden;")
+    assert lines(SERIES[:1], 20, 2, "3 points hidden") == ["0:A ─── GD;", "4:3 points hidden;"]
+
+
+@looped("width", range(8, 90))
+def test_a_note_leaves_the_last_cell_blank(width: int):
+    for most in (1, 2, 4):
+        rows = legend(SERIES, width, 1, "3 points hidden · paused", most=most)
+        notes = [piece for row in rows for piece in row if piece.index < 0 and piece.text != "…"]
+        assert [piece.column + cell_len(piece.text) for piece in notes] == [width - 1]
 
 
 def test_lines_of_learners_say_by_letter_whose_they_are_before_words_are_cut():
@@ -115,9 +123,9 @@ def test_a_line_that_is_equal_for_several_learners_is_named_once_without_them():
 
 def test_of_a_note_whole_remarks_are_left_out_before_one_is_cut():
     two = "not run below 0.1 · ┊ the table: α = 0.1"
-    assert lines(SERIES[:1], 40, 2, two)[-1].endswith(f":{two};")
-    assert lines(SERIES[:1], 39, 2, two)[-1].endswith(":not run below 0.1;")
-    assert lines(SERIES[:1], 12, 2, two)[-1] == "0:not run bel…;"
+    assert lines(SERIES[:1], 41, 2, two)[-1].endswith(f":{two};")
+    assert lines(SERIES[:1], 40, 2, two)[-1].endswith(":not run below 0.1;")
+    assert lines(SERIES[:1], 13, 2, two)[-1] == "0:not run bel…;"
 
 
 @looped("width", range(1, 60, 3))

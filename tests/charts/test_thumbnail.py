@@ -58,6 +58,19 @@ def test_a_thumbnail_has_the_size_that_the_preview_has_room_for_and_comes_back_f
     assert "A title" not in "".join(thumbnail.text)
 
 
+@pytest.mark.parametrize("length", [5, 18, 19, 20, 21, 60])
+@pytest.mark.parametrize("count", [2, 6, 30])
+def test_a_legend_that_has_no_room_for_all_curves_ends_in_an_ellipsis(length: int, count: int):
+    x = np.arange(20.0)
+    names = [f"{number}".ljust(length, "n") for number in range(count)]
+    tint = palette.current().of(KindPlace("gradient"))
+    series = [Series(name, x, x, tint, mark=chr(65 + number)) for number, name in enumerate(names)]
+    legend = "\n".join(of_chart(series, Axes("", "k", "loss", (0, 20), (0, 20)))["text"][-3:])
+    shown = [name for number, name in enumerate(names) if f"{chr(65 + number)} {name[:40]}" in legend]
+    assert shown == names[: len(shown)]
+    assert len(shown) == count or legend.rstrip().endswith("…")
+
+
 def test_a_chart_names_its_curves_in_their_colours_and_leaves_the_names_of_lines_to_the_picture():
     thumbnail = chart()
     assert thumbnail.text[-1].strip() == "A GD  B EGU"

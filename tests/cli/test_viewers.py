@@ -142,6 +142,28 @@ async def test_whoever_does_not_know_the_address_gets_one_line_and_403():
         assert (await here.ask(f"/{token}/"))[0] == 200
 
 
+WORDS_OF_COMMAND = """
+send(b"D", " ".join(sys.argv[1:]).encode())
+"""
+
+
+@pytest.mark.parametrize(("query", "options"), [("", ""), ("?preset=rotated-128", "--preset=rotated-128")])
+async def test_an_address_may_name_a_shipped_preset(query: str, options: str):
+    async with site(WORDS_OF_COMMAND) as here, here.page(query) as page:
+        assert (await page.socket.receive_bytes()).decode() == options
+
+
+async def test_an_address_that_names_anything_else_gets_404_and_opens_no_app():
+    async with site(ECHO) as here:
+        for path in ("", "ws"):
+            for name in ("rotated-127", "", "..%2Fpresets%2Frotated-128.toml", "%2Fetc%2Fpasswd"):
+                address = f"/{here.server.token}/{path}?preset={name}"
+                status, text, _ = await here.ask(address, Origin=f"http://{here.host}")
+                assert (status, text.count("\n")) == (404, 1)
+                assert "preset" in text
+        assert "rotated-128" in (await here.ask(f"/{here.server.token}/?preset=rotated-127"))[1]
+
+
 async def test_requests_that_are_none_leave_nothing_in_the_log(caplog: pytest.LogCaptureFixture):
     async with site(ECHO) as here:
         for path in ("/\xe9/", "x" * 100_000, "/ HTTP/1.1\r\n\x1b]0;title\x07"):

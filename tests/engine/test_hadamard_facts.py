@@ -5,6 +5,8 @@ import pytest
 from building import LLS, curve, data_of, experiment, gd, losses, predictions, weights
 from looping import looped
 
+from engine.spec import presets
+
 EXACT = 1e-12
 
 TARGETS = [
@@ -44,6 +46,33 @@ def test_the_weights_of_all_targets_have_rank_k():
     for learner in (gd(1 / 32), LLS):
         found = weights(experiment(target="all", learners={"it": learner}, d=16, seed=3))
         assert [np.linalg.matrix_rank(w, tol=1e-9) for w in found] == list(range(17))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_peak_of_nonnegative_weights_is_at_the_row_of_equal_entries(seed):
+    described = presets.load(
+        "hadamard-128", [f"run.seed={seed}", "run.dtype=float64", "run.device=cpu", "claims=[]"]
+    )
+    names = [learner.name for learner in described.learners]
+    data = data_of(described)
+    rows = data.instances.rows[0].numpy()
+    (peak,) = np.flatnonzero((rows == rows[:, :1]).all(1))
+    label = data.labels.numpy()[0, peak]
+    measured = losses(described)
+    for name, prediction, target in (("EGU", 2.6, 0.6), ("spindly", 2.2, 0.7)):
+        steps = np.diff(measured[name][:, 0])
+        assert np.flatnonzero(steps > 0.02).tolist() == [peak], "the only peak of its curve"
+        before, after = weights(described, names.index(name))[peak : peak + 2, 0]
+        assert (before > 0).all()
+        np.testing.assert_allclose(after / before, (after / before)[0], rtol=1e-9)
+        assert (after < before).all()
+        if seed == 0:  # the numbers of the story
+            assert (peak + 1, label) == (28, -1)
+            assert round(rows[peak] @ before, 1) == -prediction
+            assert round(after[3], 1) == target
+    assert np.diff(measured["EGU±"][:, 0]).max() < 0.02
+    weights_of_both_signs = weights(described, names.index("EGU±"))[peak, 0]
+    assert abs(rows[peak] @ weights_of_both_signs - label) < 0.05, "they cancel at that row"
 
 
 ARCHITECTURES = [

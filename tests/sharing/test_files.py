@@ -29,7 +29,7 @@ from engine.spec import presets
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
 from hadamard_tui.charts.chart_options import ChartOptions
-from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.look import Look, Pinned
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.view_plot import plot
 from hadamard_tui.looks import palette
@@ -43,6 +43,7 @@ from hadamard_tui.sharing.exporting import (
     download,
     export,
     finished,
+    with_look,
 )
 from hadamard_tui.sharing.svg import ZERO, svg
 from hadamard_tui.sharing.svg_page import path_of
@@ -201,6 +202,31 @@ def test_logarithmic_axes_are_labelled_with_numbers(experiment: Experiment, trac
     series, axes, *_ = plot(Look(found, options=ChartOptions(x_log=True, y_log=True)))
     shown = Shown(experiment, experiment, trace, series, axes)
     assert {"10", "0.1"} <= set(texts(content(Path("chart.svg"), shown, "")))
+
+
+def test_a_chart_for_each_curve_on_the_screen_is_one_in_the_file(
+    experiment: Experiment, trace: Trace
+) -> None:
+    look = Look(view(of_run(experiment), of_one(experiment, trace)), options=ChartOptions(multiples=True))
+    shown = with_look(Shown(experiment, experiment, trace), look)
+    drawn = content(Path("chart.svg"), shown, "")
+    titles = [f"{letter} {curve.name}" for letter, curve in zip("ABCDE", trace.curves, strict=True)]
+    assert [text for text in texts(drawn) if text in titles] == titles
+    assert " ".join(texts(drawn)).endswith(shown.caption)
+    root = ElementTree.fromstring(drawn)
+    names = [one.get("id") for one in root.iter() if one.get("id")]
+    assert len(names) == len({*names})
+    assert {*re.findall(r"url\(#(.+?)\)", drawn.decode())} <= {*names}
+    assert content(Path("chart.pdf"), shown, "").startswith(b"%PDF")
+
+
+def test_a_difference_on_the_screen_is_one_in_the_file(experiment: Experiment, trace: Trace) -> None:
+    found = view(of_run(experiment), of_one(experiment, trace))
+    look = Look(found, pinned=[Pinned("run 1", found)], options=ChartOptions(difference=True))
+    shown = with_look(Shown(experiment, experiment, trace), look)
+    marked = [one for one in shown.series if one.mark]
+    assert marked
+    assert all((one.y == 0).all() for one in marked), "a run differs by nothing from itself"
 
 
 def test_what_cannot_be_drawn_leaves_a_gap_and_what_is_far_away_has_a_place() -> None:

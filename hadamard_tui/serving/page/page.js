@@ -7,10 +7,11 @@ const terminal = document.querySelector("#terminal");
 terminal.dataset.sessionWebsocketUrl = address.href;
 terminal.dataset.fontSize = parseInt(new URLSearchParams(location.search).get("fontsize")) || 16;
 
-// textual.js says that a session has closed, and not why.
+// textual.js says that a session has closed, and not why, and it passes no preset on.
+const preset = new URLSearchParams(location.search).get("preset");
 window.WebSocket = class extends WebSocket {
-  constructor(...options) {
-    super(...options);
+  constructor(address, ...options) {
+    super(preset === null ? address : `${address}&preset=${encodeURIComponent(preset)}`, ...options);
     this.addEventListener("close", (event) => {
       document.querySelector("#reason").textContent =
         event.reason || "The server has ended, or cannot be reached.";
