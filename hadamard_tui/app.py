@@ -155,7 +155,11 @@ class HadamardApp(FailingApp):
             self.notify(note, severity="warning", timeout=15)
 
     async def _welcomed(self, preset: str | None) -> None:
-        if preset is not None:
+        from hadamard_tui.tours.talk import talks
+
+        if preset in talks():
+            await self.choose_preset(preset)
+        elif preset is not None:
             from hadamard_tui.editing.editable_experiment import EditableExperiment
 
             self.laboratory.query_one(Stage).choose(story.PANEL.name)

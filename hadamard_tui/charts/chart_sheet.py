@@ -35,6 +35,7 @@ def compose(
     note: str = "",
     playhead: float | None = None,
     legend_lines: int = 1,
+    most_legend_lines: int | None = None,
 ) -> ChartSheet:
     """Lay out a chart in width × height characters.
 
@@ -43,13 +44,15 @@ def compose(
 
     Args:
         legend_lines: the lines of the legend that are tried first.
+        most_legend_lines: how many it has at most, where a table has the other names; all that are needed,
+            as long as the chart has room, by default.
     """
     tried: set[int] = set()
     while True:
         tried.add(legend_lines)
         surround = frame(axes, width, height - legend_lines)
         picture = paint(series, axes, surround.columns, surround.rows, playhead)
-        names = _legend(series, axes, picture, width, height, note)
+        names = _legend(series, axes, picture, width, height, note, most_legend_lines)
         needed = len(names)
         if needed == legend_lines or (needed in tried and legend_lines == max(tried)):
             return ChartSheet(surround, picture, names, legend_lines)
@@ -57,16 +60,25 @@ def compose(
 
 
 def _legend(
-    series: Sequence[Series], axes: Axes, picture: Raster, width: int, height: int, note: str
+    series: Sequence[Series],
+    axes: Axes,
+    picture: Raster,
+    width: int,
+    height: int,
+    note: str,
+    most_lines: int | None,
 ) -> tuple[tuple[Piece, ...], ...]:
     """The legend of a picture that was painted."""
     lines = max(2, height // _ROWS_PER_LEGEND_LINE) if height >= _LEGEND_FROM else 0
+    most = min(height // _LEAST_ROWS_PER_LEGEND_LINE, max(lines, height - _LEAST_CHART))
+    if most_lines is not None:
+        lines, most = min(lines, most_lines), min(most, most_lines)
     return legend(
         series,
         width,
         lines,
         " · ".join(filter(None, (note, picture.remark))),
-        min(height // _LEAST_ROWS_PER_LEGEND_LINE, max(lines, height - _LEAST_CHART)),
+        most,
         picture.groups,
         picture.named,
         left_out=picture.left_out,

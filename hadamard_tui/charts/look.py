@@ -25,7 +25,7 @@ SMALL, HALF = 0.01, 0.5
 
 
 class Pinned(NamedTuple):
-    """A pinned run in a picture."""
+    """Another run in a picture: a pinned one, or the run before."""
 
     name: str
     """What it has that the run on the screen has not, "d = 128", or the name of the run."""
@@ -63,7 +63,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     height: float | None = None
     pinned: Sequence[Pinned] = ()
     stopped: bool = False
-    ghost: View | None = None
+    ghost: Pinned | None = None
     guesses: Mapping[str, float | None] = msgspec.field(default_factory=dict)
     moved: bool = False
     whole: bool = False

@@ -101,7 +101,8 @@ def _of_risk(series: Sequence[Series]) -> Limits:
 def _x_axis(look: Look) -> tuple[Limits, bool]:
     """From the first place to the last, of pinned runs too, or the window; and whether it is logarithmic."""
     options = look.resolved
-    views = [look.view, *(run.view for run in look.pinned), *([] if look.ghost is None else [look.ghost])]
+    ghosts = [] if look.ghost is None else [look.ghost]
+    views = [look.view, *(run.view for run in (*look.pinned, *ghosts))]
     every = [view.places for view in views if len(view.places)]
     marks = [x for mark in look.view.axes.marks if not mark.y for x in mark.x]
     if not every:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "dash-dot"}
 """Those of lines that are less than proved; others are dashed."""
 
-GHOST = "the run before"
 GUESS, GUESSED = "?", 0.1
 """The mark of a guess, and the loss that it is about."""
 
@@ -176,12 +175,12 @@ def _is_drawn(line: LineView, view: View) -> bool:
     return any(_same(line.x, other.x) and _same(line.y, other.y) for other in view.lines)
 
 
-def _ghost(view: View) -> list[Series]:
+def _ghost(run: Pinned) -> list[Series]:
     """The curves of the run before, faint, and one name for all of them."""
     nothing = np.empty(0)
-    curves = [one for one in view.curves if len(one.x)]
+    curves = [one for one in run.view.curves if len(one.x)]
     faint = [Series("", one.x, one.y, colour_of(one), "sparse", faint=True) for one in curves]
-    return [Series(GHOST, nothing, nothing, others(), "sparse"), *faint] if faint else []
+    return [Series(run.name, nothing, nothing, others(), "sparse"), *faint] if faint else []
 
 
 def _guessed(look: Look) -> list[Series]:

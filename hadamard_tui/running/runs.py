@@ -43,9 +43,6 @@ class Kept:
     missing: str = ""
     """Why the last picture that it could not have lacks replicas; empty until there is one."""
 
-    _compared: tuple[Raw, tuple[str, str]] | None = None
-    """The last set-up that `compared` was asked about, and its answer, as it is asked at every frame."""
-
     @property
     def document(self) -> Raw:
         """Its set-up, as a preset would say it."""
@@ -69,21 +66,10 @@ class Kept:
 
     def compared(self, document: Raw) -> tuple[str, str]:
         """What it is called beside a run of another set-up, and what differs: "d = 128", "d 128 → 256"."""
-        if self._compared is None or self._compared[0] is not document:
-            self._compared = document, self._compare(document)
-        name, change = self._compared[1]
+        name, change = compare(self.document, document, self.experiment)
+        if not change and differences(self.document, document):
+            change = f"{self.name} → this run"
         return self.name if self.renamed or not name else name, change
-
-    def _compare(self, document: Raw) -> tuple[str, str]:
-        changes = differences(self.document, document)
-        if not changes:
-            return "", ""
-        if len(changes) > MOST_DIFFERENCES or not all(change.part for change in changes):
-            return "", f"{self.name} → this run"
-        titles = [_title(change, self.experiment) for change in changes]
-        pairs = list(zip(titles, changes, strict=True))
-        name = ", ".join(f"{title} = {change.before}" for title, change in pairs)
-        return name, ", ".join(f"{title} {change.before} → {change.after}" for title, change in pairs)
 
     def view(self, picture: Picture, whole: bool) -> View | None:
         """A picture of it, of the `whole` or of the last point alone; None if it is none of this run."""
@@ -191,12 +177,28 @@ def changes(before: Raw, after: Raw) -> str:
     return ", ".join(map(str, differences(before, after))) or "the same set-up"
 
 
+def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
+    """What a set-up has that another one has not, and what differs: "d = 128", "d 128 → 256".
+
+    Both are empty where they do not differ, or by more than MOST_DIFFERENCES values.
+
+    Args:
+        experiment: that of the set-up `before`, whose fields have titles.
+    """
+    changes = differences(before, after)
+    if len(changes) > MOST_DIFFERENCES or not all(change.part for change in changes):
+        return "", ""
+    titled = [(_title(change, experiment), change) for change in changes]
+    name = ", ".join(f"{title} = {change.before}" for title, change in titled)
+    return name, ", ".join(f"{title} {change.before} → {change.after}" for title, change in titled)
+
+
 def _title(change: Difference, experiment: Experiment) -> str:
     """The title of the field that differs, and whose it is: "rate η of EGU"."""
     first, *learner = change.part
     if learner:
-        number = [one.name for one in experiment.learners].index(learner[0])
-        first = f"{first}[{number}]"
+        names = [one.name for one in experiment.learners]
+        first = f"{first}[{names.index(learner[0]) if learner[0] in names else len(names)}]"
     *owners, leaf = change.place.split(".")
     title = title_of(experiment, [first, *owners], leaf)
     return f"{title} of {change.owner}" if change.owner else title

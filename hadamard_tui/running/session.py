@@ -25,7 +25,6 @@ from hadamard_tui.running.viewed import Viewed
 if TYPE_CHECKING:
     from engine.claims import Outcome
     from engine.core.parts import BadInput
-    from engine.pictures.view import View
     from engine.results.trace import Trace
     from engine.runtime.store import Store
     from engine.spec.experiment import Experiment
@@ -132,7 +131,7 @@ class Session:
         pinned: Sequence[Pinned] = (),
         cursor: float | None = None,
         height: float | None = None,
-        ghost: View | None = None,
+        ghost: Pinned | None = None,
     ) -> Look:
         """What there is to see of a picture by now, once there is a trace.
 

@@ -111,7 +111,9 @@ class Guide:
                 keys = f"{key('predict')} marks your guess, {keys}"
             return "predict", stop.predict if session is not None else f"{stop.predict} {keys}"
         words = stop.line or experiment.story
-        return ("why", f"{words} {key('break_stop')} breaks it.") if stop.breaks is not None else ("", words)
+        if stop.breaks is not None:
+            words = f"{words} {key('break_stop')} breaks it."
+        return "why" if stop.predict else "", words
 
     def _keep_score(self, session: Session) -> None:
         """Count the guesses about the stop as it is, the first time that they are made."""

@@ -11,9 +11,11 @@ from textual import on
 from engine.core.parts import BadInput
 from engine.pictures.view import along_records
 from hadamard_tui.charts.chart_options import ChartOptions, why_not_log
+from hadamard_tui.charts.look import Pinned
 from hadamard_tui.charts.view_axes import view_axes
 from hadamard_tui.charts.view_plot import view_series
 from hadamard_tui.panels import ABOUT, verdict
+from hadamard_tui.running.runs import compare
 from hadamard_tui.screens.running import Running
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
@@ -21,13 +23,15 @@ from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import HEAT, PanelView, Stage
 
 if TYPE_CHECKING:
-    from engine.pictures.view import View
     from hadamard_tui.charts.look import Look
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.panels.panel import Remedy
     from hadamard_tui.running.playback import Pace
     from hadamard_tui.running.runs import Kept
     from hadamard_tui.running.session import Session
+
+RUN_BEFORE = "the run before"
+"""What the legend calls it, before what differs."""
 
 LEAPS, ZOOM = 10, 1 / 2
 """A leap of the playhead is one of so many parts of a run; a zoom shows so much of what was shown."""
@@ -55,7 +59,7 @@ class Looking(Running):
         try:
             pinned = self.runs.views(session, session.point.picture(number), whole=number > 0)
             self._say_what_is_not_drawn()
-            ghost = self._ghost_view(number)
+            ghost = self._run_before(session, number)
             return session.look(number, self.chart_options, pinned, self._cursor, self._height, ghost), ""
         except BadInput as error:
             pinned = self.runs.views(session, session.point.picture(0), whole=False)
@@ -68,13 +72,14 @@ class Looking(Running):
                 self._incomplete.append(run)
                 self.notify(f"{run.name} is pinned and not drawn: {run.missing}", severity="warning")
 
-    def _ghost_view(self, number: int) -> View | None:
+    def _run_before(self, session: Session, number: int) -> Pinned | None:
         """A picture of the run before; None where it has no such picture, or is drawn as a pinned run."""
         ghost = self.ghost
         if ghost is None or ghost.trace is None or any(run.trace is ghost.trace for run in self.runs.pinned):
             return None
+        name, _ = compare(ghost.document, session.document, ghost.experiment)
         try:
-            return ghost.look(number).view
+            return Pinned(", ".join(filter(None, (RUN_BEFORE, name))), ghost.look(number).view)
         except (BadInput, IndexError):
             return None
 

@@ -1,6 +1,8 @@
-"""The first start: one sentence, and three presets to begin with."""
+"""The first start: one sentence, three presets to begin with, and the guided paths."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from rich.text import Text
 from textual import events, on
@@ -13,6 +15,7 @@ from engine.spec import presets
 from hadamard_tui.keyboard.keymap import action_of, key
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.modal import Framed
+from hadamard_tui.tours.talk import is_path, talks
 from hadamard_tui.widgets.lines import Lines
 
 FIRST = ("hadamard-128", "kernels-128", "rotated-128")
@@ -22,8 +25,11 @@ WHAT = (
 )
 
 
+WALK = "Or walk a path: predict, run, read why, break it"
+
+
 class Welcome(Framed[str | None]):
-    """Gives the name of the preset that is chosen, or None."""
+    """Gives the name of the preset or path that is chosen, or None."""
 
     DEFAULT_CSS = """
     Welcome > Vertical { max-width: 100%; max-height: 100%; padding: 1 1; }
@@ -36,7 +42,8 @@ class Welcome(Framed[str | None]):
             others = f"{key('presets')} lists all · {key('help')} explains"
             page.border_subtitle = f"{key('choose')} runs it · {others} · {key('close')} looks around"
             yield Static(WHAT, markup=False)
-            yield Lines(*(preset_option(name, presets.load(name).title) for name in FIRST), compact=True)
+            first = (preset_option(name, presets.load(name).title) for name in FIRST)
+            yield Lines(*first, Option(WALK, disabled=True), *_paths(), compact=True)
 
     def on_key(self, event: events.Key) -> None:
         """The keys that stand below the page act as they say: to run is to run what is selected, and all but
@@ -57,6 +64,13 @@ class Welcome(Framed[str | None]):
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option_id)
+
+
+def _paths() -> Iterator[Option]:
+    """A line for each guided path."""
+    for name, talk in talks().items():
+        if is_path(talk):
+            yield Option(f"  {talk.title}", id=name)
 
 
 def preset_option(name: str, title: str) -> Option:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.frame import Frame
     from hadamard_tui.charts.series import Axes, Series
 
+MOST_LEGEND_LINES = 2
+"""Lines of a legend: the table has the names for which they are too few."""
+
 
 class ChartView(CellView):
     """Shows series on axes; redraws only the cells that changed, and nothing while it is out of sight."""
@@ -112,7 +115,14 @@ class ChartView(CellView):
             return self._hinted()
         (width, height), (glyphs, inks) = self.size, self._empty()
         surround, picture, names, self._legend_lines = compose(
-            self._series, self._axes, width, height, self._note, self._playhead, self._legend_lines
+            self._series,
+            self._axes,
+            width,
+            height,
+            self._note,
+            self._playhead,
+            min(self._legend_lines, MOST_LEGEND_LINES),
+            MOST_LEGEND_LINES,
         )
         self._area = range(surround.left, surround.left + surround.columns)
         self._place(glyphs, inks, surround, picture)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from textual.widgets import Input, OptionList
 
@@ -224,6 +225,15 @@ def kept(*settings: str) -> Kept:
 def test_a_pinned_run_is_called_by_what_differs(settings: list[str], name: str, change: str):
     document = presets.document("hadamard-128", [*settings, "claims=[]"])
     assert kept().compared(document) == (name, change)
+
+
+def test_a_field_of_a_learner_that_is_skipped_at_a_point_is_called_by_its_key():
+    after = presets.document("hadamard-128", ["learners.EGU.update.lr=0.05", "claims=[]"])
+    experiment = presets.load("hadamard-128", ["claims=[]"])
+    others = [learner for learner in experiment.learners if learner.name != "EGU"]
+    without = msgspec.structs.replace(experiment, learners=others)
+    before = presets.document("hadamard-128", ["claims=[]"])
+    assert runs_module.compare(before, after, without)[0] == "lr of EGU = 0.15"
 
 
 def test_a_pinned_run_with_a_name_of_its_own_keeps_it():

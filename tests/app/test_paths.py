@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import pytest
+from code_blocks import blocks
 from rich.console import Console
 
 from engine.spec import presets
@@ -92,3 +94,14 @@ async def test_a_stop_waits_for_a_guess_runs_says_why_and_is_broken() -> None:
         await until(pilot, lambda: "1 of 2 · predict" in banner(app))
         await pilot.press("greater_than_sign", "greater_than_sign")
         await until(pilot, lambda: any("1 of 1 guesses" in note.message for note in app._notifications))
+
+
+def test_the_talk_in_the_documents_is_read_and_its_break_holds(tmp_path: Path) -> None:
+    (block,) = [block for block in blocks("text") if block.page.endswith("paths.md")]
+    file = tmp_path / "two.toml"
+    file.write_text(block.text, encoding="utf-8")
+    first, second = talk.stops_of(str(file)) or []
+    assert first.breaks is not None
+    assert second.breaks == talk.break_at("hadamard-128-weights")
+    done = computed(first.preset, broken(first, first.breaks), Console(quiet=True))
+    assert all(outcome.holds for outcome in done.outcomes)

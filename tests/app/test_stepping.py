@@ -7,9 +7,9 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.view_plot import GHOST
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.stepping import steps
+from hadamard_tui.screens.looking import RUN_BEFORE
 from hadamard_tui.terminal.terminal_io import FrameRate
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.entry import NumberEntry
@@ -100,7 +100,7 @@ async def test_a_step_runs_at_once_and_the_run_before_stays_faint(editable: Edit
         assert d.value == "16"
         await until(pilot, lambda: chart.shown[1] is not None and chart.shown[1].x_limits == (0, 16))
         shown = chart.shown[0]
-        assert [one.name for one in shown].count(GHOST) == 1
+        assert [one.name for one in shown].count(f"{RUN_BEFORE}, d = 12") == 1
         ghost = next(one for one in shown if one.faint and len(one.x) == 13)
         assert (ghost.y == first.trace.curves[0].mean("loss")).all()
         app.set_focus(None)
@@ -125,7 +125,7 @@ async def test_the_run_before_is_drawn_once_where_it_is_pinned(editable: Editabl
         await curves(app, pilot)
         chart = app.laboratory.query_one("#loss", ChartView)
         await until(pilot, lambda: any(one.mark == "a" for one in chart.shown[0]))
-        assert GHOST not in [one.name for one in chart.shown[0]]
+        assert not any(one.name.startswith(RUN_BEFORE) for one in chart.shown[0])
         app.set_focus(None)
         await pilot.press("X")
         await until(

@@ -20,7 +20,7 @@ from hadamard_tui.screens import guide
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.placeholders import WORDS
 from hadamard_tui.screens.welcome import FIRST, Welcome
-from hadamard_tui.tours.talk import ESSENTIALS, talks
+from hadamard_tui.tours.talk import ESSENTIALS, is_path, talks
 from hadamard_tui.tours.tour import Stop, Tour
 from hadamard_tui.widgets.banner import LINES, Banner, fitting
 from hadamard_tui.widgets.caption import Caption
@@ -217,7 +217,11 @@ async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_cho
     app = HadamardApp(editable, first=True)
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Welcome))
-        assert app.screen.query_one(OptionList).option_count == len(FIRST) == 3
+        options = app.screen.query_one(OptionList)
+        paths = [name for name, talk in talks().items() if is_path(talk)]
+        offered = [option.id for option in options.options if option.id]
+        assert (offered, len(FIRST), len(paths)) == ([*FIRST, *paths], 3, 7)
+        await until(pilot, lambda: all(talks()[name].title in screen_text(app) for name in paths))
         await until(
             pilot, lambda: (text := screen_text(app)) and all(loaded(name).title in text for name in FIRST)
         )
@@ -226,6 +230,16 @@ async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_cho
         assert app.laboratory.query_one(Stage).panel is story.PANEL, (
             "which says what there is to see, and why"
         )
+
+
+async def test_the_first_start_walks_the_path_that_is_chosen(editable: EditableExperiment):
+    app = HadamardApp(editable, first=True)
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, Welcome))
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: app.laboratory.query(Banner))
+        await until(pilot, lambda: "1 of 7 · predict" in banner(app))
+        assert app.laboratory.editable.preset == talks()["parities"].stops[0].preset
 
 
 @pytest.mark.drawn

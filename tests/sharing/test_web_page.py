@@ -120,7 +120,7 @@ def test_a_result_is_shared_and_reported(tmp_path: Path, monkeypatch: pytest.Mon
     )
     assert presets.document("r.json")["problem"]["matrix"]["d"] == 16
     assert main(["share", "r.json"]) == 0
-    assert "k = " not in Path("r.html").read_text().split("<script>")[0]
+    assert "at k = " not in Path("r.html").read_text().split("<script>")[0]
     assert main(["report", "pages", "r.json", "nothing.toml"]) == 1
     assert {file.name for file in Path("pages").iterdir()} == {"index.html", "r.html"}
 
