@@ -16,7 +16,7 @@ NAMED = {
     "shift+tab": "\x1b[Z", "enter": "\r", "backspace": "\x7f", "space": " ", "plus": "+", "equals_sign": "=",
     "minus": "-", "greater_than_sign": ">", "less_than_sign": "<", "question_mark": "?", "colon": ":",
     "left_curly_bracket": "{", "right_curly_bracket": "}", "circumflex_accent": "^", "dollar_sign": "$",
-    "full_stop": ".", "right_square_bracket": "]", "left_square_bracket": "[", "ctrl+p": "\x10",
+    "full_stop": ".", "tilde": "~", "right_square_bracket": "]", "left_square_bracket": "[", "ctrl+p": "\x10",
     "ctrl+g": "\x07", "ctrl+q": "\x11", "ctrl+c": "\x03", "ctrl+r": "\x12",
     "ctrl+d": "\x04", "ctrl+u": "\x15",
 }  # fmt: skip
