@@ -17,16 +17,23 @@ LEAST_PLACES = 4
 LEAST_EXPONENT = 1 / 3
 """Over a few doublings of x, smaller powers and logarithms differ by less than replicas do."""
 
+NEARLY_ONE = 0.03
+"""An exponent that differs from 1 by less is called a share of x, too."""
+
 WORST = 0.2
 """Root mean square of the relative residuals from which on neither law is said."""
 
 
 class Law(NamedTuple):
-    """y ∝ x^exponent, or y = c + slope · log₂ x; one of the two is None. `error` is the relative residual."""
+    """y ∝ x^exponent, or y = c + slope · log₂ x; one of the two is None.
+
+    `error` is the relative residual, and `share` the mean of y/x.
+    """
 
     exponent: float | None
     slope: float | None
     error: float
+    share: float
 
 
 def fitted_law(x: Floats, y: Floats) -> Law | None:
@@ -40,9 +47,10 @@ def fitted_law(x: Floats, y: Floats) -> Law | None:
         return None
     x, y = x[fits], y[fits]
     exponent, constant = np.polyfit(np.log(x), np.log(y), 1)
-    power = Law(float(exponent), None, _error(np.exp(constant) * x**exponent, y))
+    share = float(np.mean(y / x))
+    power = Law(float(exponent), None, _error(np.exp(constant) * x**exponent, y), share)
     slope, constant = np.polyfit(np.log2(x), y, 1)
-    logarithm = Law(None, float(slope), _error(constant + slope * np.log2(x), y))
+    logarithm = Law(None, float(slope), _error(constant + slope * np.log2(x), y), share)
     law = power if abs(exponent) >= LEAST_EXPONENT and power.error < logarithm.error else logarithm
     return law if law.error <= WORST else None
 
@@ -54,7 +62,7 @@ def _error(fitted: Floats, y: Floats) -> float:
 def laws_in_words(view: View) -> str:
     """The laws of the curves of a picture along an axis, as a sentence; nothing where none can be told.
 
-    For example "GD ∝ d^1.00; EGU: 2.4 more examples per doubling of d".
+    For example "GD ∝ d^1.00 (0.90 d); EGU ∝ log d: 2.4 more examples per doubling of d".
     """
     reading, axes = view.picture.reading, view.axes
     if reading is None or not reading.is_threshold or view.heats or axes.names:
@@ -65,11 +73,15 @@ def laws_in_words(view: View) -> str:
     logarithms = [(curve, law.slope) for curve, law in laws if law.slope is not None]
     clauses = []
     if powers:
-        clauses.append(f"{_names(view, powers)} ∝ {x_name(view)}^{_ends(powers, '.2f')}")
+        shares = [(curve, law.share) for curve, law in laws if law.exponent is not None]
+        is_share = all(abs(exponent - 1) < NEARLY_ONE for _, exponent in powers)
+        share = f" ({_ends(shares, '.2f')} {x_name(view)})" if is_share else ""
+        clauses.append(f"{_names(view, powers)} ∝ {x_name(view)}^{_ends(powers, '.2f')}{share}")
     if logarithms:
         unit = f"{wording.UNITS[axes.clock]}s" if axes.clock in wording.UNITS else "more"
         more = f"{_ends(logarithms, '.2g')} more {unit}".replace("more more", "more")
-        clauses.append(f"{_names(view, logarithms)}: {more} per doubling of {x_name(view)}")
+        growth = f"∝ log {x_name(view)}: {more} per doubling of {x_name(view)}"
+        clauses.append(f"{_names(view, logarithms)} {growth}")
     return wording.shortened(clauses[0], *(f"; {clause}" for clause in clauses[1:])) if clauses else ""
 
 

@@ -84,7 +84,7 @@ def _pictures(editable: EditableExperiment, symbol: str) -> list[dict[str, Any]]
     curves = {"name": "curves", "title": f"Every {symbol}", "x": clock, "measure": measure, "curves": [AXIS]}
     law: dict[str, Any] = {"name": "law", "x": AXIS, "measure": measure}
     if editable.last and measure in ("loss", {"kind": "loss"}):
-        law |= {"title": f"Until the loss is below a tenth, against {symbol}", "y_log": True}
+        law |= {"title": f"Until the loss is first below a tenth, against {symbol}", "y_log": True}
         law["read"] = {"first_below": THRESHOLD}
     else:
         law["title"] = f"At the end, against {symbol}"

@@ -18,7 +18,7 @@ from hadamard_tui.screens.modal import Framed
 from hadamard_tui.tours.talk import is_path, talks
 from hadamard_tui.widgets.lines import Lines
 
-FIRST = ("hadamard-128", "kernels-128", "rotated-128")
+FIRST = ("hadamard-128", "hadamard-d", "rotated-128")
 WHAT = (
     "Watch learners live against the lower bounds that theory proves for them, "
     "see who falls below them, and read why."

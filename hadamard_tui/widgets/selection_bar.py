@@ -64,6 +64,9 @@ class PartWord(Choice):
             self.offer([(kind, kind) for kind in members(self.family)], self.value)
         await super().action_show_list()
 
+    async def on_key(self, event: events.Key) -> None:
+        """Leave letters to the app: enter opens the list, in which they search."""
+
     def render(self) -> Content:
         return _shown(self)
 
@@ -78,6 +81,9 @@ class PresetWord(PresetChoice):
 
     SEARCHED_BY_LETTERS = False
     label, words = "preset", ""
+
+    async def on_key(self, event: events.Key) -> None:
+        """Leave letters to the app."""
 
     def render(self) -> Content:
         return _shown(self)

@@ -97,7 +97,8 @@ class PanelView(ContentSwitcher):
         self._ascii_only = ascii_only
         self._words: Text | None = None
         self._panel: Panel | None = None
-        self._learner = ""
+        self._at: tuple[Panel, str, Experiment] | None = None
+        """Of what the words are: another panel, learner or set-up begins at their top."""
 
     def compose(self) -> ComposeResult:
         yield ChartView(id="panel-chart")
@@ -129,9 +130,9 @@ class PanelView(ContentSwitcher):
             if shown != self._words or shown.spans != self._words.spans:
                 self._words = shown
                 self.query_one(Static).update(shown)
-            if (panel, context.curve.learner) != (self._panel, self._learner):
+            if (panel, context.curve.learner, context.experiment) != self._at:
                 self.query_one(PanelWords).scroll_home(animate=False)
-        self._panel, self._learner = panel, context.curve.learner
+        self._panel, self._at = panel, (panel, context.curve.learner, context.experiment)
 
     def announce(self, about: str) -> None:
         """Say what is to be here, or why nothing; in the chart, so that the layout mostly stays."""

@@ -225,8 +225,8 @@ async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_cho
         await until(
             pilot, lambda: (text := screen_text(app)) and all(loaded(name).title in text for name in FIRST)
         )
-        await pilot.press("down", "enter")
-        await until(pilot, lambda: at(app, FIRST[1]))
+        await pilot.press("down", "down", "enter")
+        await until(pilot, lambda: at(app, FIRST[2]))
         assert app.laboratory.query_one(Stage).panel is story.PANEL, (
             "which says what there is to see, and why"
         )
