@@ -144,6 +144,7 @@ def _forms(
         [state_piece, brief_pending, shortest_point, brief_clock],
         *([[(sign, style), brief_pending, shortest_point, brief_clock]] if brief_pending else []),
         *([[(sign, style), brief_pending]] if brief_pending else []),
+        *([[(sign, style), brief_pending, brief_clock]] if brief_pending else []),
         [state_piece, shortest_point, brief_clock],
         [state_piece, brief_clock],
         [(sign, style), brief_clock],

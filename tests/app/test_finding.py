@@ -13,7 +13,7 @@ from engine.spec import presets
 from engine.spec.preset_index import index, naming
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing.words import has_phrase, has_words
-from hadamard_tui.panels import PANELS
+from hadamard_tui.panels import PANELS, WORDS
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.screens.commands import Commands
 from hadamard_tui.screens.finding import BY_WORDS, ActionProvider, PartProvider
@@ -100,7 +100,7 @@ async def test_every_panel_is_found_by_its_name_and_chosen_there(app: HadamardAp
     async with opened(app, WIDE):
         provider = ActionProvider(SimpleNamespace(app=app))  # type: ignore[arg-type]
         found = {str(hit.text): hit async for hit in provider.search(panel.name)}
-        await found[f"Panel: {panel.name}"].command()
+        await found[f"Tab: {WORDS[panel.name]}"].command()
         assert app.laboratory.query_one(Stage).chosen == panel.name
 
 

@@ -63,7 +63,7 @@ async def test_what_a_key_changes_is_drawn_before_the_next_frame_is_due(
         await until(pilot, lambda: app.laboratory._next_frame is None, 10)
         monkeypatch.setattr(app.laboratory, "_rate", FrameRate(0.01))  # a frame in 100 s; none at rest
         panel = app.laboratory.query_one(PanelView)
-        for key, drawn in (("6", "panel-words"), ("1", "panel-chart")):
+        for key, drawn in (("6", "panel-words"), ("2", "panel-chart")):
             await pilot.press(key)
             await until(pilot, lambda drawn=drawn: panel.current == drawn, 10)
 
