@@ -254,6 +254,7 @@ def test_no_key_is_one_that_terminals_multiplexers_or_browsers_eat() -> None:
             assert not key.startswith(("alt+", "super+", "ctrl+shift+")), action.name
 
 
+@pytest.mark.slow
 async def test_the_palette_and_the_help_page_have_every_action(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         offered = {command.title for command in app.get_system_commands(app.screen)}

@@ -31,6 +31,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "mine.toml"
 
 
+@pytest.mark.slow
 async def test_a_preset_that_is_chosen_is_answered(app: HadamardApp, mine: str) -> None:
     async with opened(app, WIDE) as pilot:
         await app.laboratory.query_one(SetupPane).choose(mine)

@@ -41,6 +41,7 @@ def found(typed: str) -> list[str]:
     return [shown_name(entry) for _, some in matching(groups(), typed) for entry in some]
 
 
+@pytest.mark.slow
 def test_the_list_begins_with_fifteen_presets_and_the_paths_and_has_all_others_below_their_subject():
     (first, begin_here), (paths, seven), *others = groups()
     assert (first, paths) == ("Fifteen presets to begin with", PATHS)
@@ -60,6 +61,7 @@ def test_a_path_is_found_by_its_questions_and_shows_its_stops():
     assert all(stop.preset in text for stop in talks()[path.name].stops)
 
 
+@pytest.mark.slow
 async def test_a_path_that_is_chosen_is_walked_until_a_preset_is_chosen(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await app.choose_preset("gradient-descent")
@@ -70,6 +72,7 @@ async def test_a_path_that_is_chosen_is_walked_until_a_preset_is_chosen(app: Had
         await until(pilot, lambda: app.laboratory.editable.preset == "rank-64")
 
 
+@pytest.mark.slow
 async def test_a_path_that_is_walked_to_its_end_says_so_and_goes(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await app.choose_preset("gradient-descent")
@@ -164,6 +167,7 @@ async def test_what_is_typed_filters_the_list_and_enter_opens_without_a_run(app:
         assert app.laboratory.session is None
 
 
+@pytest.mark.slow
 async def test_the_key_that_reads_on_is_named_only_where_the_preview_is_cut(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("p")
@@ -178,6 +182,7 @@ async def test_the_key_that_reads_on_is_named_only_where_the_preview_is_cut(app:
         await until(pilot, lambda: "reads on" not in screen_text(app), what="a page without a preview")
 
 
+@pytest.mark.slow
 async def test_a_list_that_is_read_when_its_page_goes_is_not_missed(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         browser = Browser()

@@ -30,6 +30,7 @@ def loss_axes_of(app: HadamardApp) -> Axes:
     return axes
 
 
+@pytest.mark.slow
 async def test_axes_turn_logarithmic_and_back_and_stay_so_in_the_next_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
@@ -49,6 +50,7 @@ def test_a_window_before_all_that_a_logarithmic_axis_has_still_gives_limits():
         assert ChartOptions(x_log=True, window=window).x_limits(X) == (1.0, 2.0)
 
 
+@pytest.mark.slow
 async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason():
     learner = {"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": 0.01}}
     problem = {"matrix": {"kind": "hadamard", "d": 16}, "target": "zero"}
@@ -61,6 +63,7 @@ async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason():
         assert not app.laboratory.chart_options.y_log
 
 
+@pytest.mark.slow
 async def test_a_panel_with_negative_values_stays_linear_and_says_so(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
@@ -91,6 +94,7 @@ async def test_a_zoom_outlives_refreshes_and_follows_the_playhead(app: HadamardA
         assert app.laboratory.chart_options.window is None
 
 
+@pytest.mark.slow
 async def test_the_wheel_zooms_around_the_mouse(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
@@ -101,6 +105,7 @@ async def test_the_wheel_zooms_around_the_mouse(app: HadamardApp):
         await until(pilot, lambda: app.laboratory.chart_options.window is None)
 
 
+@pytest.mark.slow
 async def test_smoothing_keeps_the_raw_curve_faint(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
@@ -122,6 +127,7 @@ async def test_smoothing_keeps_the_raw_curve_faint(app: HadamardApp):
         await until(pilot, lambda: "smoothed" not in screen_text(app))
 
 
+@pytest.mark.slow
 async def test_bands_are_hidden_and_shown_and_need_replicas(editable: EditableExperiment):
     editable.put("problem.matrix.kind", "gaussian")
     editable.put("run.replicas", 3)
@@ -198,6 +204,7 @@ def test_reasons_why_an_axis_is_not_logarithmic():
     assert "fewer than two" in why_not_log("x", np.array([0.0, 1.0]))
 
 
+@pytest.mark.slow
 async def test_how_a_person_looks_at_runs_comes_back_on_the_next_start(editable: EditableExperiment):
     left = KeptView(panel="gap", learner=2, chart=ChartOptions(x_log=True, smooth=True, band=False))
     app = HadamardApp(editable, view=left)

@@ -13,6 +13,7 @@ from hadamard_tui.screens.commands import Commands
 from .conftest import WIDE, opened
 
 
+@pytest.mark.slow
 async def test_a_click_on_what_has_just_been_removed_does_nothing(app: HadamardApp) -> None:
     async with app.run_test(size=WIDE) as pilot:
         label = Label("words that are going to go")

@@ -136,6 +136,7 @@ async def test_a_pinned_sweep_from_the_cache_says_why_it_is_not_drawn_with_anoth
         assert sum(note.message.startswith(why) for note in app._notifications) == 1
 
 
+@pytest.mark.slow
 async def test_a_run_under_way_is_not_pinned_and_a_halted_one_is(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
@@ -146,6 +147,7 @@ async def test_a_run_under_way_is_not_pinned_and_a_halted_one_is(app: HadamardAp
         assert len(app.laboratory.runs.pinned) == 1
 
 
+@pytest.mark.slow
 async def test_a_longer_pinned_run_is_seen_to_its_end(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         app.laboratory.editable.put("problem.matrix.d", 32)

@@ -53,6 +53,7 @@ async def test_the_screen_says_how_a_file_was_read_before_and_after_a_run(
         assert SENTENCE in " ".join(screen_text(of_file).split())
 
 
+@pytest.mark.slow
 async def test_a_set_up_without_files_has_no_such_line(app: HadamardApp) -> None:
     async with opened(app, WIDE) as pilot:
         await until(pilot, lambda: app.laboratory.query(DataLine))
@@ -60,6 +61,7 @@ async def test_a_set_up_without_files_has_no_such_line(app: HadamardApp) -> None
         assert not app.laboratory.query_one(DataLine).display
 
 
+@pytest.mark.slow
 async def test_settings_of_a_table_are_typed_and_the_line_follows(of_file: HadamardApp) -> None:
     async with opened(of_file, WIDE) as pilot:
         await until(pilot, lambda: composed(of_file, "problem.matrix.label"))

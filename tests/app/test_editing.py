@@ -162,6 +162,7 @@ def test_a_learner_that_is_renamed_letter_by_letter_is_renamed_in_claims(talk: E
     assert curves == ["EGU 2", "EGU 2", "least squares", "EGU", "EGU±", "spindly", "EGU 2", "EGU"]
 
 
+@pytest.mark.slow
 def test_an_axis_that_is_renamed_letter_by_letter_keeps_its_plan(edge: EditableExperiment):
     before = edge.sweep().points
     for name in ("et", "e", "", "k", "ke", "k_"):
@@ -175,6 +176,7 @@ def test_an_axis_that_is_renamed_letter_by_letter_keeps_its_plan(edge: EditableE
     assert edge.experiment.title == "edge-of-stability: eta is called k_"
 
 
+@pytest.mark.slow
 def test_a_picture_that_is_renamed_is_renamed_in_claims(edge: EditableExperiment):
     before = [claim["picture"] for claim in edge.document["claims"]]
     assert before.count("loss") > 1
@@ -186,6 +188,7 @@ def test_a_picture_that_is_renamed_is_renamed_in_claims(edge: EditableExperiment
     assert after == ["cost" if name == "loss" else name for name in before]
 
 
+@pytest.mark.slow
 def test_the_learners_that_are_off_follow_the_name_of_an_axis(edge: EditableExperiment):
     edge.copy_learner(0)
     edge.switch_learner(1)
@@ -283,6 +286,7 @@ def test_a_point_of_an_axis_that_cannot_run_is_said_before_the_run():
     assert editable.error.where == "problem.matrix.d where size = 92"
 
 
+@pytest.mark.slow
 def test_saved_presets_and_copied_commands_carry_axes_pictures_and_claims(edge: EditableExperiment):
     edge.put("axes[0].values", [0.1, 0.2])
     edge.put("pictures[1].y_log", False)
@@ -310,6 +314,7 @@ STEPS = {
 }
 
 
+@pytest.mark.slow
 def test_what_is_added_to_steps_is_put_field_by_field_saved_copied_and_shown_again(
     talk: EditableExperiment,
 ):
@@ -367,6 +372,7 @@ def test_a_claim_may_be_of_another_measure_than_its_picture(talk: EditableExperi
     assert not talk.changed
 
 
+@pytest.mark.slow
 def test_a_learner_is_only_where_its_condition_on_the_axes_holds(edge: EditableExperiment):
     edge.copy_learner(0)
     edge.put("learners[1].where", "eta > 0.1")

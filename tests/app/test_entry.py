@@ -45,6 +45,7 @@ async def test_keys_that_come_at_once_act_in_their_order(keys: str, value: str):
 
 
 @pytest.mark.set_up("filled")
+@pytest.mark.slow
 async def test_every_line_of_the_app_is_such_an_entry(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         assert all(isinstance(line, Entry) for line in app.screen.query(Input))

@@ -74,6 +74,7 @@ def told(app: App[None]) -> list[tuple[str, str]]:
     return [(note.severity, note.message) for note in app._notifications]
 
 
+@pytest.mark.slow
 async def test_keys_are_answered_while_a_file_is_made_and_enter_makes_no_second_one(
     page: Export, slow: Slow, tmp_path: Path
 ) -> None:
@@ -212,6 +213,7 @@ async def test_a_name_that_cannot_be_is_refused_at_once_while_another_file_is_ma
         await until(pilot, lambda: (tmp_path / "x.csv").exists() or getattr(app, "delivered", "") == "x.csv")
 
 
+@pytest.mark.slow
 async def test_a_picture_of_the_screen_is_whole_or_not_there(
     editable: EditableExperiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -353,6 +355,7 @@ sys.exit(app.open_app(begin(None, "hadamard-128", False, True, None, False)))
 """
 
 
+@pytest.mark.slow
 def test_quitting_gives_up_a_file_that_takes_too_long_and_says_so(tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, cwd=tmp_path

@@ -112,6 +112,7 @@ def test_every_part_has_a_page_that_says_what_it_is(family):
         assert "\n" not in said.replace("\n\n", "")
 
 
+@pytest.mark.slow
 async def test_a_theorem_leads_to_its_line_and_from_there_to_a_preset(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("colon")
@@ -135,6 +136,7 @@ async def test_a_theorem_leads_to_its_line_and_from_there_to_a_preset(app: Hadam
         assert app.laboratory.session is None, "nothing runs before it is asked for"
 
 
+@pytest.mark.slow
 async def test_a_paste_into_the_palette_holds_nothing_that_terminals_obey(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("colon")

@@ -73,6 +73,7 @@ def imported() -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_importing_the_app_loads_few_modules(imported: list[str]) -> None:
     modules = [name for name in imported if name.split(".")[0] in ("engine", "hadamard_tui")]
     assert "hadamard_tui.screens.laboratory" in modules
@@ -115,6 +116,7 @@ async def test_a_screen_gets_its_styles_once(app: HadamardApp, monkeypatch: pyte
         await until(pilot, lambda: app.laboratory in again)
 
 
+@pytest.mark.slow
 async def test_the_fields_of_the_set_up_follow_the_first_paint(app: HadamardApp):
     async with app.run_test(size=WIDE) as pilot:
         setup = app.laboratory.query_one(SetupPane)
@@ -122,6 +124,7 @@ async def test_the_fields_of_the_set_up_follow_the_first_paint(app: HadamardApp)
         assert len(setup.query(Row)) > 10
 
 
+@pytest.mark.slow
 async def test_a_drawer_that_is_opened_goes_to_its_first_field(app: HadamardApp):
     async with app.run_test(size=SMALL) as pilot:
         setup = app.laboratory.query_one(SetupPane)
@@ -130,6 +133,7 @@ async def test_a_drawer_that_is_opened_goes_to_its_first_field(app: HadamardApp)
         await until(pilot, lambda: app.focused is setup.query("Choice, Input").first())
 
 
+@pytest.mark.slow
 async def test_keys_pressed_before_the_set_up_is_filled_are_heard(app: HadamardApp):
     app.call_later(lambda: app.simulate_key("right_square_bracket"))
     async with app.run_test(size=WIDE) as pilot:

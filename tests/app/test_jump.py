@@ -98,6 +98,7 @@ def seen(app: HadamardApp, columns: int, rows: int) -> set[Place]:
 
 
 @states
+@pytest.mark.slow
 async def test_all_that_is_in_sight_has_a_label_on_it_and_nothing_else(
     app: HadamardApp, size: tuple[int, int], first: tuple[str, ...]
 ):
@@ -177,6 +178,7 @@ async def test_any_other_key_ends_it_and_does_nothing(app: HadamardApp, size: tu
                 assert laboratory.session is None
 
 
+@pytest.mark.slow
 async def test_labels_are_clicked_too_and_a_click_beside_them_ends_it(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         screen = await jump(pilot, app)

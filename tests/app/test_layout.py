@@ -203,6 +203,7 @@ async def test_words_longer_than_their_panel_are_scrolled_by_keys(app: HadamardA
         await until(pilot, lambda: panel.scroll_y == 0, what="the top of another panel")
 
 
+@pytest.mark.slow
 async def test_the_key_that_reads_on_is_named_only_where_words_are_cut():
     class OfWords(App[None]):
         CSS = """#words { height: 1fr; } #words.-cut { border-bottom: blank; } Static { height: auto; }"""
@@ -219,6 +220,7 @@ async def test_the_key_that_reads_on_is_named_only_where_words_are_cut():
             assert ("reads on" in screen_text(pilot.app)) == (lines > 10), lines
 
 
+@pytest.mark.slow
 async def test_the_set_up_leaves_the_chart_when_a_run_begins_and_only_where_it_lies_over_it(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         setup = app.laboratory.query_one(SetupPane)
@@ -368,6 +370,7 @@ async def test_resizing_neither_opens_the_drawer_nor_hides_the_docked_set_up(app
         assert app.laboratory.view().setup_hidden
 
 
+@pytest.mark.slow
 async def test_the_table_cuts_long_names_only_as_far_as_they_differ(editable: EditableExperiment):
     names = [f"gradient descent, {kind}" for kind in ("linear net", "rectified net", "random features")]
     for number, name in enumerate(names):
@@ -380,6 +383,7 @@ async def test_the_table_cuts_long_names_only_as_far_as_they_differ(editable: Ed
         assert all(cell_len(name) <= board.shape["learner"] for name in shown)
 
 
+@pytest.mark.slow
 async def test_a_long_table_and_a_long_headline_leave_the_chart_its_rows(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await finished(app, pilot)

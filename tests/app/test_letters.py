@@ -96,6 +96,7 @@ async def test_the_list_the_table_and_the_chart_mean_the_same_learner_by_a_lette
         await until(pilot, lambda: letters(app).get("GD 2") == "A")
 
 
+@pytest.mark.slow
 async def test_every_curve_of_a_learner_with_several_rates_has_a_letter_of_its_own(app: HadamardApp):
     app.laboratory.editable.put("learners[0].update.lr", [0.01, 0.03125])
     async with opened(app, WIDE) as pilot:

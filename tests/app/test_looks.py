@@ -69,6 +69,7 @@ async def test_ascii_leaves_nothing_else_on_the_screen(editable: EditableExperim
         assert "least squares" in "".join(written)
 
 
+@pytest.mark.slow
 async def test_without_colour_every_curve_is_named_along_its_way(
     editable: EditableExperiment, monkeypatch: pytest.MonkeyPatch
 ):

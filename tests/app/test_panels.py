@@ -219,6 +219,7 @@ def test_the_weights_of_a_run_with_one_evaluation_point_stand_by_feature(target:
     )
 
 
+@pytest.mark.slow
 def test_weights_of_many_features_are_thinned_and_counted():
     context = context_of("gaussian-128", "problem.matrix.d=512", "problem.matrix.n=8", "run.seed=1")
     shown = weights_panel.show(context)
@@ -455,6 +456,7 @@ def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(
     assert errors in words(verdict.show(replace(gaussian, place=4.0)))
 
 
+@pytest.mark.slow
 def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(one: PanelContext):
     measuring = CertificateWorker(one.experiment, one.trace)
     assert measuring.join(30)
@@ -552,6 +554,7 @@ def test_a_certificate_is_ended_by_what_its_watcher_raises(one: PanelContext):
     assert len(counted) == 5
 
 
+@pytest.mark.slow
 async def test_a_verdict_that_was_stopped_is_measured_when_the_panel_is_chosen_again(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):
@@ -576,6 +579,7 @@ async def test_a_verdict_that_was_stopped_is_measured_when_the_panel_is_chosen_a
         await until(pilot, lambda: "predictions are unchanged by rotations" in screen_text(app))
 
 
+@pytest.mark.slow
 async def test_quitting_does_not_wait_for_a_measurement(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
     held = threading.Event()
     monkeypatch.setattr(measuring_module, "judgement", lambda *_: held.wait(30))
@@ -614,6 +618,7 @@ async def test_panels_that_do_not_apply_are_dimmed_and_enter_makes_one_apply_whi
         assert not app.laboratory.editable.experiment.run.measures
 
 
+@pytest.mark.slow
 async def test_the_oracle_tuned_rate_and_its_grid_are_in_the_table(editable: EditableExperiment):
     editable.put("learners[0].update.lr", "best")
     app = HadamardApp(editable)
@@ -850,6 +855,7 @@ def test_weights_across_targets_are_a_matrix_that_follows_the_playhead(many: Pan
     assert "one target" in reason(targets.PANEL)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_trained_once_more_is_shown_at_in_words(one: PanelContext):
     assert "once the run has finished" in words(network.show(one))
     erm = context_of("hadamard-128", 'protocol={kind="erm"}', "learners.EGU.update.lr=0.1")
@@ -871,6 +877,7 @@ def test_a_solver_that_takes_no_steps_and_a_start_and_an_end_have_points_and_no_
     assert weights_panel.show(context_of("hadamard-128", learner=1)).axes.x_label != "feature"  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_every_feature_of_a_sparse_target_has_a_star_and_is_drawn():
     sparse = 'problem.target={kind="sparse", r=3}'
     context = context_of("gaussian-128", sparse, "problem.matrix.d=512", "problem.matrix.n=8")

@@ -253,6 +253,7 @@ async def test_a_picture_along_runs_goes_with_the_playhead_and_tells_every_run_a
         await until(pilot, lambda: not session_of(app).playback.looking_back)
 
 
+@pytest.mark.slow
 async def test_zoom_and_log_axes_are_those_of_the_picture_and_end_with_it() -> None:
     app = app_of(editable({**CURVES, "y_log": True, "x_log": True}))
     async with opened(app, WIDE) as pilot:
@@ -343,6 +344,7 @@ async def test_pinned_runs_are_in_every_picture_that_they_have() -> None:
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
+@pytest.mark.slow
 async def test_a_caption_says_what_the_chart_shows_once_the_run_is_over(
     editable: EditableExperiment, size: tuple[int, int]
 ):

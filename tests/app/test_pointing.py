@@ -75,6 +75,7 @@ async def test_a_click_on_a_picture_with_another_x_goes_to_the_record_that_is_th
 
 
 @pytest.mark.drawn
+@pytest.mark.slow
 async def test_a_click_on_a_picture_along_an_axis_leaves_the_run_where_it_is():
     changes = ["problem.matrix.d=16", "claims=[]", 'axes=[{name="eta", values=[0.05, 0.1, 0.2]}]']
     learner = 'learners=[{name="GD", architecture="linear", update={kind="gd", lr="eta/4"}}]'

@@ -53,6 +53,7 @@ def screen_text(app: HadamardApp) -> str:
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
+@pytest.mark.slow
 async def test_a_run_ends_finished_with_bounds_and_learners_on_the_screen(
     app: HadamardApp, size: tuple[int, int]
 ):
@@ -77,6 +78,7 @@ async def test_the_playback_is_slower_than_the_engine_and_never_slows_it(app: Ha
         assert session.playback.shown < 16
 
 
+@pytest.mark.slow
 async def test_pausing_holds_the_screen_and_resuming_goes_on(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
@@ -147,6 +149,7 @@ async def test_changing_a_value_mid_run_says_that_a_restart_is_pending_and_does_
         await until(pilot, lambda: "not run yet" not in status_of(app))
 
 
+@pytest.mark.slow
 async def test_an_exception_in_the_engine_is_shown_and_the_app_lives_on(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):
@@ -168,6 +171,7 @@ async def test_an_exception_in_the_engine_is_shown_and_the_app_lives_on(
         await until(pilot, lambda: session_of(app).state == "finished")
 
 
+@pytest.mark.slow
 async def test_a_diverging_learner_stops_alone_and_says_where(editable: EditableExperiment):
     editable.put("problem.matrix.kind", "gaussian")
     editable.put("learners[0].update.lr", 5.0)
@@ -188,6 +192,7 @@ async def test_a_diverging_learner_stops_alone_and_says_where(editable: Editable
 
 
 @pytest.mark.set_up("filled")
+@pytest.mark.slow
 async def test_a_device_that_is_not_there_is_refused_by_its_field(editable: EditableExperiment):
     editable.put("run.device", "cuda:93")
     app = HadamardApp(editable)
@@ -207,6 +212,7 @@ async def test_quitting_mid_run_ends_the_engine(app: HadamardApp):
     assert app.laboratory.end(1.0)
 
 
+@pytest.mark.slow
 async def test_a_static_screen_is_not_drawn_again(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
@@ -245,6 +251,7 @@ async def test_a_step_is_not_lost_when_the_one_before_is_computed_and_not_yet_sh
         await until(pilot, lambda: session.playback.shown == 2)
 
 
+@pytest.mark.slow
 async def test_steps_still_to_be_shown_end_when_the_run_goes_on(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("n")
@@ -306,6 +313,7 @@ async def test_the_speed_does_not_fall_while_nothing_is_computed(app: HadamardAp
         assert session_of(app).engine_time.seconds == seconds > 0
 
 
+@pytest.mark.slow
 async def test_weights_are_drawn_when_a_small_screen_becomes_large(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await pilot.press("r", "f")
@@ -317,6 +325,7 @@ async def test_weights_are_drawn_when_a_small_screen_becomes_large(app: Hadamard
         await until(pilot, lambda: "is rotation invariant" in screen_text(app))
 
 
+@pytest.mark.slow
 async def test_an_empty_weights_panel_never_says_that_a_linear_learner_has_no_weights(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r", "h")
@@ -325,6 +334,7 @@ async def test_an_empty_weights_panel_never_says_that_a_linear_learner_has_no_we
 
 
 @pytest.mark.set_up("filled")
+@pytest.mark.slow
 async def test_a_learner_removed_from_the_set_up_does_not_shift_the_curves_of_the_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r", "f")
@@ -348,6 +358,7 @@ async def test_ctrl_c_quits_from_a_field_and_from_a_page_on_top(app: HadamardApp
         await until(pilot, lambda: app._exit)
 
 
+@pytest.mark.slow
 async def test_the_footer_offers_to_leave_only_where_there_is_something_to_leave(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         assert "Leave" not in screen_text(app)

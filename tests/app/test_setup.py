@@ -136,6 +136,7 @@ async def test_a_choice_does_not_follow_the_value_of_a_part_that_it_is_no_field_
         assert row.query_one(Choice).value == "bits"
 
 
+@pytest.mark.slow
 async def test_a_file_is_read_beside_the_screen(
     app: HadamardApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -702,6 +703,7 @@ async def test_a_picture_is_added_edited_and_removed_in_its_list(app: HadamardAp
         assert not setup.query("ItemForm")
 
 
+@pytest.mark.slow
 async def test_the_form_of_a_claim_says_by_its_field_why_it_is_left_out(app: HadamardApp):
     async with opened(app, (140, 120)) as pilot:
         app.laboratory.query_one("#claims-items .add", Button).press()
@@ -726,6 +728,7 @@ async def test_a_set_up_that_is_shown_twice_at_once_is_filled_once(app: Hadamard
 
 
 @pytest.mark.set_up("empty")
+@pytest.mark.slow
 async def test_a_preset_chosen_while_the_fields_of_another_are_made_is_the_one_shown(app: HadamardApp):
     async with opened(app, (140, 60)):
         setup = app.laboratory.query_one(SetupPane)

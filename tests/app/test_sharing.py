@@ -61,6 +61,7 @@ async def test_the_command_line_says_how_the_screen_looks(app: HadamardApp):
         assert seen.chart == app.laboratory.chart_options != ChartOptions()
 
 
+@pytest.mark.slow
 async def test_the_export_page_writes_the_file(app: HadamardApp, tmp_path: Path):
     async with opened(app, SMALL) as pilot:
         await pilot.press("r", "f")
@@ -123,6 +124,7 @@ async def test_no_file_is_replaced_unless_it_is_named(app: HadamardApp, tmp_path
         await until(pilot, lambda: any("Replaced" in note.message for note in app._notifications))
 
 
+@pytest.mark.slow
 async def test_a_file_that_cannot_be_written_is_explained_below_its_name(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await pilot.press("e", "enter")
@@ -140,6 +142,7 @@ async def test_the_preset_that_is_saved_is_the_set_up(app: HadamardApp, tmp_path
         assert presets.load("hadamard-128.toml") == app.laboratory.editable.experiment
 
 
+@pytest.mark.slow
 async def test_the_set_up_is_saved_as_it_is_and_the_curves_as_they_were_run(app: HadamardApp, tmp_path: Path):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
@@ -168,6 +171,7 @@ async def test_a_set_up_that_cannot_run_is_neither_saved_nor_copied(app: Hadamar
         assert not app.clipboard
 
 
+@pytest.mark.slow
 async def test_a_chart_with_a_pinned_run_is_written_with_its_line_style_and_name(
     app: HadamardApp, tmp_path: Path
 ):
@@ -220,6 +224,7 @@ async def test_a_preset_is_saved_without_its_suffix_and_is_in_the_list_then_and_
 
 
 @pytest.mark.set_up("filled")
+@pytest.mark.slow
 async def test_an_own_preset_that_is_broken_by_now_is_refused_and_the_set_up_stays(
     app: HadamardApp, tmp_path: Path
 ):

@@ -109,6 +109,7 @@ async def test_a_set_up_that_cannot_run_is_told_on_80_columns(app: HadamardApp):
         await until(pilot, lambda: "cannot run: problem.matrix.d: 7 is not an order" in screen_text(app))
 
 
+@pytest.mark.slow
 async def test_a_long_device_and_a_pending_restart_push_nothing_out(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)

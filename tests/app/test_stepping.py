@@ -81,6 +81,7 @@ async def curves(app: HadamardApp, pilot: Pilot[None]) -> None:
     await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
 
 
+@pytest.mark.slow
 async def test_a_step_runs_at_once_and_the_run_before_stays_faint(editable: EditableExperiment):
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:

@@ -17,6 +17,7 @@ from .test_time_travel import finished
 pytestmark = pytest.mark.set_up("empty")
 
 
+@pytest.mark.slow
 async def test_brackets_ratio_and_place_are_explained_where_they_stand(app: HadamardApp):
     async with opened(app, (80, 30)) as pilot:
         await finished(app, pilot)

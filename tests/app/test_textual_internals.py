@@ -103,6 +103,7 @@ async def test_a_screen_is_laid_out_at_once() -> None:
         assert second.region.y == 0
 
 
+@pytest.mark.slow
 async def test_what_removed_widgets_drew_stays_in_memory_until_it_is_forgotten() -> None:
     app = App[None]()
     async with app.run_test() as pilot:

@@ -45,6 +45,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Export:
     return Export(lambda: Shown(experiment, experiment, None, (), None), "x.toml", FileWriter())
 
 
+@pytest.mark.slow
 async def test_a_path_that_cannot_be_is_explained_and_the_page_stays(page: Export, tmp_path: Path) -> None:
     app = Pages()
     async with app.run_test() as pilot:

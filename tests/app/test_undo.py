@@ -104,6 +104,7 @@ def told(app: HadamardApp) -> list[str]:
     return [notice.message for notice in app._notifications]
 
 
+@pytest.mark.slow
 async def test_u_takes_changes_back_also_where_the_set_up_is_hidden(editable: EditableExperiment):
     before, app = copy.deepcopy(editable.raw), HadamardApp(editable, view=KeptView(setup_hidden=True))
     async with opened(app, SMALL) as pilot:

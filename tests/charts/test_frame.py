@@ -123,6 +123,7 @@ def test_repeated_requests_are_answered_from_the_cache():
     assert frame(LOSS, 77, 23) is frame(LOSS, 77, 23)
 
 
+@pytest.mark.slow
 def test_importing_the_charts_loads_neither_plotext_nor_textual():
     code = (
         "import sys, hadamard_tui.charts.frame, hadamard_tui.charts.raster, hadamard_tui.charts.printed;"

@@ -229,6 +229,7 @@ async def test_an_empty_view_shows_its_hint_and_has_no_cursor():
         assert app.view.reading is None
 
 
+@pytest.mark.slow
 async def test_any_size_can_be_shown():
     app = Chart(criticality())
     async with app.run_test(size=(80, 24)) as pilot:

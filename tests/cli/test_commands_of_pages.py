@@ -121,6 +121,7 @@ def test_a_target_of_make_is_there(words: list[str]):
 
 
 @pytest.mark.parametrize("words", of_others("python"))
+@pytest.mark.slow
 def test_a_script_takes_its_arguments(words: list[str]):
     """Some run for an hour: a script reads its arguments, and is asked for help by one more."""
     command = [sys.executable, *words[1:], "--help"]

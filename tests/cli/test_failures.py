@@ -44,6 +44,7 @@ def test_a_traceback_that_cannot_be_kept_is_printed(
     assert err.endswith("its traceback is above\n")
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     program = f"{sys.executable} -m hadamard_tui list updates | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True)

@@ -37,6 +37,7 @@ update = { kind = "gd", lr = 0.001 }
 HEAVY = {"torch", "scipy", "numpy", "plotext", "textual"}
 
 
+@pytest.mark.slow
 def test_the_hadamard_preset_runs_and_its_claims_hold(program: Program) -> None:
     done = program("run", "hadamard-128", "--json")
     assert done.returncode == 0
@@ -44,6 +45,7 @@ def test_the_hadamard_preset_runs_and_its_claims_hold(program: Program) -> None:
     assert all(claim["holds"] for claim in json.loads(done.stdout)["claims"])
 
 
+@pytest.mark.slow
 def test_bad_input_has_no_traceback(program: Program) -> None:
     done = program("run", "hadamard-128", "--set", "problem.matrix.d=102")
     assert done.returncode == 2
@@ -156,6 +158,7 @@ def test_a_progress_bar_does_not_end_by_a_signal_that_is_ignored() -> None:
     os.close(line)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_terminated_leaves_the_cursor_shown(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     started, line = on_terminal("-m", "hadamard_tui", "run", str(tmp_path / "long.toml"))

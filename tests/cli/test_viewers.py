@@ -407,6 +407,7 @@ def driven() -> subprocess.Popen[bytes]:
     return process
 
 
+@pytest.mark.slow
 def test_an_app_sends_whole_packets_and_ends_with_its_input(driven: subprocess.Popen[bytes]):
     assert driven.stdout is not None
     assert driven.stdin is not None

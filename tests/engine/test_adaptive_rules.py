@@ -95,6 +95,7 @@ TORCH = {
 
 
 @pytest.mark.parametrize("kind", TORCH)
+@pytest.mark.slow
 def test_diagonal_rules_equal_those_of_torch_but_for_epsilon(kind):
     make, settings = TORCH[kind]
     rule = catalogue.make("updates", kind, lr=0.03, eps=1e-300, **settings)

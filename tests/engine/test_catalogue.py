@@ -63,6 +63,7 @@ def test_documentation_begins_with_a_sentence_and_names_its_source(family, kind,
 
 
 @looped("member", [member for *_, member in PARTS], ids=PART_IDS)
+@pytest.mark.slow
 def test_none_is_the_default_wherever_it_is_allowed(member):
     # Presets that are saved, and command lines that are copied, say None by leaving the field out.
     assert all(field.default is None for field in fields_of(member) if field.optional)
@@ -159,6 +160,7 @@ def test_every_matrix_runs_with_every_target_or_says_why_not(matrix, target, fil
             assert curve.weights.shape == (n + 1, d)
 
 
+@pytest.mark.slow
 def test_targets_are_refused_only_by_families_that_they_do_not_fit(files):
     refused = set()
     for matrix in catalogue.members("matrices"):
@@ -242,6 +244,7 @@ def test_a_member_is_found_in_a_file_of_another_name(monkeypatch):
     assert catalogue.find("updates", "gd") is catalogue.members("updates")["gd"]
 
 
+@pytest.mark.slow
 def test_finding_a_line_imports_no_other_line():
     program = (
         "import sys; from engine.core import catalogue; catalogue.find('theory', 'ri-signed')\n"

@@ -97,6 +97,7 @@ def test_a_run_beside_another_changes_nothing_of_it(group):
     np.testing.assert_array_equal(run(with_one).curves[0].mean("loss"), run(without).curves[0].mean("loss"))
 
 
+@pytest.mark.slow
 def test_nets_start_from_what_corresponds_to_their_start():
     net = gd(0.05, kind="dense", widths=[7], activation="tanh")
     adaptive = {**net, "update": {"kind": "adam", "lr": 0.05}}
@@ -108,6 +109,7 @@ def test_nets_start_from_what_corresponds_to_their_start():
             assert (found < 1e-12).all() == (not broken or group != "rotations"), group
 
 
+@pytest.mark.slow
 def test_solvers_and_several_rates_and_curves_that_come_all_at_once_are_measured_too():
     assert changed(with_change(LLS, "rotations"), "rotations") < 1e-9
     basis = {"solver": "basis-pursuit"}
@@ -131,6 +133,7 @@ def test_it_is_computed_on_the_matrix_and_its_memory_is_counted():
     assert needed(described) >= needed(without) + 8 * 64 * 64
 
 
+@pytest.mark.slow
 def test_certificates_under_smaller_groups_follow_where_rotations_change_something():
     batches = {"protocol": {"kind": "one-pass", "batch": 2}}
     described = experiment("gaussian", learners={"GD": gd(0.05), "Adam": ADAM, "EGU": EGU}, d=8, **batches)
@@ -184,6 +187,7 @@ def test_of_a_learner_that_diverges_under_rotations_no_number_is_told():
     assert "e+" not in told
 
 
+@pytest.mark.slow
 def test_a_judgement_measures_all_three_groups(monkeypatch):
     described = experiment("gaussian", learners={"EGU": EGU}, d=D)
     trace = run(described)

@@ -82,6 +82,7 @@ def test_claims_of_a_preset_as_it_is_are_judged_also_in_a_file_of_the_user():
         'axes[0].values=[8, 32]',
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_claims_are_not_judged_once_the_problem_the_protocol_a_learner_or_an_axis_was_changed(change):
     assert holding(change) == ([None, None], {SET_UP})
 

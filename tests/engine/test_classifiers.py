@@ -50,6 +50,7 @@ def slope(X, y, w):
 
 @by_shape
 @by_strength
+@pytest.mark.slow
 def test_l2_logistic_has_no_slope_left(X, y, C):
     w = solve("l2-logistic", X, y, C=C)
     scale = max(abs(C * slope(X, y, 0 * w)).max(), 1e-300)
@@ -93,6 +94,7 @@ def test_logistic_solvers_minimise_their_objective_and_that_of_the_constraint(ki
         ("l2-logistic", l2_logistic.fitted, [1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100]),
     ],
 )
+@pytest.mark.slow
 def test_the_strength_is_chosen_on_the_last_of_the_examples(kind, fitted, strengths):
     found = set()
     for seed in range(8):
@@ -195,6 +197,7 @@ def test_labels_that_are_not_signs_are_refused(kind):
         assert caught.value.where == "learners[0].solver"
 
 
+@pytest.mark.slow
 def test_solvers_have_the_errors_of_theory_on_gaussian_instances():
     """Within 4 standard errors of the line at α = m/(n − 1), n = 40."""
     n, m, replicas = 40, 80, 60

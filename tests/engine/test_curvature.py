@@ -75,6 +75,7 @@ def mean_loss(layers, x, y):
 
 
 @pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.slow
 def test_sharpness_and_gradient_are_those_of_torch_along_the_steps(exact, monkeypatch):
     if not exact:
         monkeypatch.setattr(eigenvalues, "EXACT", 0)
@@ -184,6 +185,7 @@ def test_before_the_first_example_there_is_no_training_loss():
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.slow
 def test_a_learner_that_diverges_has_no_sharpness_from_there_on():
     net = {**NET, "widths": [12, 9], "activation": "identity"}
     made = described(net, lr=5.0, protocol={**STEPS, "steps": 30, "records": 30})
@@ -251,6 +253,7 @@ def test_layer_variance_is_that_of_loops_over_layers_rows_and_units(activation):
     assert (index.name, index.values.tolist()) == ("layer", [1.0, 2.0])
 
 
+@pytest.mark.slow
 def test_layer_variance_of_wide_linear_layers_is_that_of_the_next_layer_on_average():
     net = {"kind": "dense", "widths": [40, 40], "scale": 1.2}
     made = described(

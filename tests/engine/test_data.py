@@ -124,6 +124,7 @@ def test_label_noise_has_mean_zero_and_the_standard_deviation_asked_for():
 
 
 @pytest.mark.parametrize("family", ["hadamard", "gaussian", "rademacher"])
+@pytest.mark.slow
 def test_changing_the_learner_or_the_noise_or_the_target_leaves_the_instances_unchanged(family):
     base = rows_of({"kind": family, "d": 8}, seed=3)
     for learners in (*in_turns(LEARNERS), {"LLS": LLS}):
@@ -200,6 +201,7 @@ class Recorded(Streams):
 
 
 @each_pair
+@pytest.mark.slow
 def test_no_two_purposes_share_a_stream(kind, target):
     matrix = ready("matrices", kind, "", 8)
     described = experiment(matrix, target, noise=0.1, learners={"net": gd(0.01, kind="dense")})
@@ -284,6 +286,7 @@ def test_hadamard01_is_the_shifted_matrix_without_its_constant_row(d):
     assert np.array_equal(X @ X.T, d / 4 * (np.eye(d - 1) + 1)), "whatever the signs"
 
 
+@pytest.mark.slow
 def test_hadamard01_signs_are_fair_and_its_orders_vary():
     rows, _ = rows_of({"kind": "hadamard01", "d": 8, "permute": False}, replicas=2000)
     assert off(rows[:, :, 0], 0.5) < ERRORS

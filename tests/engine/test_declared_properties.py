@@ -380,6 +380,7 @@ class Once(Linear, frozen=True, tag="once"):
         return instances.products(params["w"] ** 2)
 
 
+@pytest.mark.slow
 def test_a_net_that_predicts_otherwise_has_the_gradient_of_what_it_predicts_and_no_weights():
     data = data_of(experiment("gaussian", "feature", d=D))
     params = {"w": torch.full((1, D), 3.0, dtype=torch.float64)}

@@ -197,6 +197,7 @@ def test_the_drawn_data_fit_into_what_is_said_to_be_needed(family, target):
 
 
 @pytest.mark.parametrize("most", [1 << 30, 1 << 18])
+@pytest.mark.slow
 def test_the_values_of_every_replica_fit_into_what_is_said_to_be_needed(most, monkeypatch):
     monkeypatch.setattr(series, "MOST_REPLICA_BYTES", most)
 
@@ -486,6 +487,7 @@ def test_a_small_run_stays_on_one_thread_and_leaves_the_others_to_the_next(d, ex
         torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_the_generators_of_many_replicas_count():
     program = """
 import sys, numpy

@@ -80,6 +80,7 @@ def test_numbers_of_a_preset_know_neither_x_nor_the_functions_that_are_for_it(te
         evaluate(text, NAMES)
 
 
+@pytest.mark.slow
 def test_random_expressions_are_what_exact_fractions_say():
     random_ = random.Random(7)
     seen = 0
@@ -101,6 +102,7 @@ def test_a_count_is_rounded_up_from_the_exact_product_of_decimals():
     assert holds("alpha*n <= 249", {"alpha": 2.49, "n": 100})
 
 
+@pytest.mark.slow
 def test_counts_of_random_decimals_are_those_of_whole_numbers():
     random_ = random.Random(3)
     for _ in range(2000):

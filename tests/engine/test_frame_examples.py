@@ -176,6 +176,7 @@ def test_degrees_are_bars_of_words():
     assert tuple(found.axes.names.values()) == ("1", "2", "3", "any")
 
 
+@pytest.mark.slow
 def test_cells_are_a_map_of_one_net_and_the_critical_line_is_drawn_over_depth():
     pieces, cells = views("linear-regions")
     assert len(pieces.curves) == 3

@@ -30,6 +30,7 @@ except BadInput as error:
 
 
 @pytest.mark.parametrize(("limit", "used"), [("RLIMIT_AS", "vms"), ("RLIMIT_DATA", "data")])
+@pytest.mark.slow
 def test_a_limit_of_the_process_counts_as_memory_that_is_not_free(limit, used):
     child = subprocess.run(
         [sys.executable, "-c", LIMITED.format(limit=limit, used=used)], capture_output=True, text=True

@@ -28,6 +28,7 @@ def test_a_line_is_its_formula_at_k_over_d_less_1_and_begins_at_a_half(kind):
         assert values[k] == KINDS[kind](k / 8)
 
 
+@pytest.mark.slow
 def test_no_line_of_a_learner_that_bayes_binds_is_below_it():
     described = experiment(d=30, matrix={"kind": "gaussian", "n": 120}, labels="sign")
     at = At(described, RunData(lambda: pytest.fail("nothing drawn is asked for")), {"k": np.arange(121.0)})

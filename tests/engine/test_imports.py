@@ -46,6 +46,7 @@ def python(program):
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_importing_all_of_the_engine_and_reading_the_catalogue_and_a_preset_loads_nothing_heavy():
     imports = "; ".join(f"import {module}" for module in MODULES)
     assert len(MODULES) > 40

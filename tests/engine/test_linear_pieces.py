@@ -115,6 +115,7 @@ def test_it_says_of_which_nets_it_is(matrix, words, why):
         described(matrix, {"net": words}, "pieces")
 
 
+@pytest.mark.slow
 def test_of_instances_with_more_entries_the_line_goes_through_the_first_two():
     words = raw(
         {"kind": "gaussian", "n": 3, "d": 4},

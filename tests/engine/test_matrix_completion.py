@@ -167,6 +167,7 @@ def test_in_the_kernel_regime_entries_that_are_not_seen_do_not_move():
     assert curve.values("movement-unseen")[-1] < 1e-2
 
 
+@pytest.mark.slow
 def test_the_missing_entry_is_above_its_line_and_near_one_over_the_root_of_the_loss():
     words = raw(
         {"kind": "entries", "factors": [2, 2], "permute": False},

@@ -49,6 +49,7 @@ def test_what_has_diverged_has_no_singular_values():
 
 
 @pytest.mark.parametrize("depth", [2, 3, 4])
+@pytest.mark.slow
 def test_a_product_of_matrices_has_its_weights_and_their_gradient(depth):
     net = Factorised(factors=(2, 4), depth=depth, width=3, scale=0.7)
     described = experiment(OUTER, learners={"it": gd(0.1, kind="factorised", factors=PAIR)})
@@ -131,6 +132,7 @@ def test_labels_that_no_matrix_fits_are_those_of_least_squares():
     assert not least(X, np.zeros(2), (2, 2)).any()
 
 
+@pytest.mark.slow
 def test_a_small_start_of_factors_learns_a_matrix_of_rank_one():
     described = experiment(
         {"kind": "outer", "factors": [4, 4]},

@@ -132,6 +132,7 @@ def test_a_measure_from_outside_is_recorded_of_every_replica():
 
 
 @pytest.mark.usefixtures("outsiders")
+@pytest.mark.slow
 def test_an_expensive_measure_is_made_at_some_of_many_records():
     epochs = {"kind": "epochs", "epochs": 300}
     found, in_pieces = (

@@ -106,6 +106,7 @@ def test_at_large_alpha_it_is_least_squares_up_to_a_share_in_alpha_to_the_minus_
     np.testing.assert_allclose(minimiser(A, y, 1e3, depth), least, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_at_small_alpha_it_is_basis_pursuit():
     A, _, y = sparse_regression(0, 30, 200)
     least = shortest(A, y)
@@ -162,6 +163,7 @@ def test_labels_and_instances_of_any_size_are_fitted(size):
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.slow
 def test_signs_and_sparse_targets_without_noise_are_solved_at_every_scale(depth):
     draws = np.random.default_rng(6)
     for alpha in SCALES:
@@ -173,6 +175,7 @@ def test_signs_and_sparse_targets_without_noise_are_solved_at_every_scale(depth)
 
 
 @pytest.mark.parametrize("depth", [2, 3])
+@pytest.mark.slow
 def test_a_path_has_the_same_minimisers_whichever_scale_is_asked_for_first(depth):
     A, y = small(7)
     down = [3.0, 0.3, 0.1, 1e-3]

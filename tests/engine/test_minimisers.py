@@ -190,6 +190,7 @@ def test_solutions_have_distances_and_norms_relative_to_another_one():
     assert found.mean("norm-ratio")[-1] == pytest.approx(np.linalg.norm(w) / length, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_margin_in_the_norm_that_is_tended_to_is_relative_to_the_largest():
     learner = {"architecture": "linear", "update": {"kind": "coordinate", "lr": 0.05}}
     learner["tends_to"] = {"kind": "lp-margin", "q": "1"}
@@ -205,6 +206,7 @@ def test_a_margin_in_the_norm_that_is_tended_to_is_relative_to_the_largest():
     assert np.isnan(found.mean("norm-ratio")[0])
 
 
+@pytest.mark.slow
 def test_parameters_that_are_a_combination_of_margins_are_stationary():
     learner = {"architecture": "linear", "update": {"kind": "gd", "lr": 0.1}}
     words = {"kind": "steps", "loss": "exponential", "log_loss": True, "steps": 2000, "records": 1}

@@ -34,6 +34,7 @@ def test_outputs_and_derivatives_are_those_of_the_formula():
 
 
 @pytest.mark.parametrize(("units", "fitted"), [(1, False), (3, True)])
+@pytest.mark.slow
 def test_labels_are_fitted_once_there_are_as_many_parameters(units, fitted):
     X, y = draw(8, 3, 2)
     net = catalogue.make("solvers", "net-least-squares", units=units).fit(X, y)
@@ -55,6 +56,7 @@ def test_more_starts_are_never_worse_and_the_first_is_the_same():
     assert each[0] > each[-1]
 
 
+@pytest.mark.slow
 def test_every_replica_and_target_has_the_net_of_its_own_labels():
     learners = {"it": {"solver": {"kind": "net-least-squares", "units": 2, "starts": 2}}}
     described = experiment({"kind": "gaussian", "n": 5, "d": 3}, "all", learners=learners, replicas=2)

@@ -115,6 +115,7 @@ def test_lines_on_gaussian_starts_do_not_bind_a_rule_with_a_start_of_its_own(kin
     {"width": 2, "activation": "relu"},
     {"width": 4, "activation": "tanh", "cw": 2.0},
 ])  # fmt: skip
+@pytest.mark.slow
 def test_the_recursion_of_susceptibilities_is_exact_at_layer_1_only(words):
     learners = {"it": gd(0.1, kind="dense", depth=4, **words)}
     settings = {"protocol": "at-init", "measures": [{"kind": "susceptibility"}], "replicas": 4000}
@@ -130,6 +131,7 @@ def test_the_recursion_of_susceptibilities_is_exact_at_layer_1_only(words):
     assert (away[1:] > 5).all()
 
 
+@pytest.mark.slow
 def test_the_correction_is_for_homogeneous_nets():
     described = net(width=16, activation="relu", cw=2.0)
     whole = made("layer-recursion").value(at(described))[0]

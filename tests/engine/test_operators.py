@@ -69,6 +69,7 @@ def test_rows_on_demand_are_parities(bits):
 
 @looped("target", TARGETS)
 @looped("matrix", SYLVESTER.values(), ids=SYLVESTER)
+@pytest.mark.slow
 def test_the_operator_stands_for_the_matrix(matrix, target):
     described, data = drawn(matrix, target)
     X, instances = tabled(described), data.instances

@@ -175,6 +175,7 @@ def test_the_path_rule_attains_the_bound_on_its_symmetry(factors):
     np.testing.assert_allclose(trace.curve("path").values("loss").T, line.each, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_gradient_descent_is_on_its_lines_and_nothing_two_sided_is_below_percolation():
     learners = {
         "GD": gd(1 / 32),
@@ -227,6 +228,7 @@ def test_the_certificate_of_single_factors_is_rounding_and_that_of_all_rotations
     assert not rotations(4, 4) <= SIGNED_PERMUTATIONS
 
 
+@pytest.mark.slow
 def test_a_judgement_has_the_certificate_of_the_factors_that_the_verdict_names():
     one = described((4, 4))
     found, _ = certificates(one, one.learners[0])

@@ -94,6 +94,7 @@ def test_a_net_with_several_outputs_follows_the_gradient_of_their_sum(shape, los
 
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.slow
 def test_the_sharpness_of_several_outputs_is_that_of_all_parameters_of_the_net(loss, exact, monkeypatch):
     if not exact:
         monkeypatch.setattr(curvature, "EXACT", 0)

@@ -197,6 +197,7 @@ def test_two_layer_nets_move_as_far_as_was_measured(parametrisation, steps, move
 
 
 @pytest.mark.parametrize(("n", "first", "second"), [(64, 0.648, 0.603), (256, 0.634, 0.587)])
+@pytest.mark.slow
 def test_features_of_mup_move_as_far_as_was_measured_at_any_width(n, first, second):
     """The rms change of σ(z) of both hidden layers in 30 steps. Source: theory-nets.md §27, 2nd picture."""
     draw = np.random.default_rng(3)

@@ -118,6 +118,7 @@ def test_the_good_experiment_is_good():
 
 
 @looped(("override", "place", "said"), BAD, ids=[case[0] for case in BAD])
+@pytest.mark.slow
 def test_bad_values_are_refused_with_place_and_remedy(override, place, said):
     error = refusal(changed(override))
     assert error.where == place

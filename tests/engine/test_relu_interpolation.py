@@ -210,6 +210,7 @@ def test_lines_along_an_index_that_are_the_same_for_all_go_through_the_points():
     np.testing.assert_allclose(line.values[-1], labels[order])
 
 
+@pytest.mark.slow
 def test_small_starts_end_near_the_least_norm_and_large_ones_far_above():
     found = {}
     for scale, rate in ((0.1, 0.1), (1.0, 0.02)):

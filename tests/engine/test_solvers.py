@@ -287,6 +287,7 @@ def test_the_flattest_interpolation_is_consistent_and_has_the_least_maximum(size
     np.testing.assert_allclose(flattest(X, y), np.linalg.lstsq(X, y)[0], rtol=0, atol=1e-8 * size)
 
 
+@pytest.mark.slow
 def test_basis_pursuit_recovers_a_sparse_vector_from_few_examples():
     described = experiment(
         {"kind": "gaussian", "n": 32, "d": 64},
@@ -436,6 +437,7 @@ def test_values_that_make_no_sense_are_refused_where_they_stand(solver, where):
 
 
 @pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+@pytest.mark.slow
 def test_basis_pursuit_fits_labels_and_instances_of_any_size(size):
     draws = np.random.default_rng(30)
     for number in range(60):

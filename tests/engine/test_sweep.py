@@ -195,6 +195,7 @@ run_sweep(sweep_of({document!r}), notify=heard, store=Store(Path(sys.argv[1])))
 """
 
 
+@pytest.mark.slow
 def test_finished_points_outlive_a_kill(tmp_path, begun):
     program = KILLED.format(document=document())
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], env=os.environ, timeout=120)

@@ -170,6 +170,7 @@ def test_weights_of_nets_that_are_not_linear_are_not_kept():
     assert run(experiment(learners={"net": net}, d=4)).curves[0].weights is None
 
 
+@pytest.mark.slow
 def test_a_reader_in_another_thread_never_sees_a_half_written_entry():
     curve = Curve("it", 20_000, 2, SURE)
     wrong, done = [], threading.Event()
@@ -197,6 +198,7 @@ def test_a_reader_in_another_thread_never_sees_a_half_written_entry():
     assert not wrong
 
 
+@pytest.mark.slow
 def test_a_snapshot_taken_in_another_thread_has_as_many_records_of_everything():
     curve = Curve("it", 20_000, 2, SURE)
     wrong, done = [], threading.Event()

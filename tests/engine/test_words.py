@@ -189,5 +189,6 @@ claims = [{ kind = "value", text = "Of {n} rows", at = "6", below = "1 + 1" }]
 """
 
 
+@pytest.mark.slow
 def test_lists_have_every_shipped_preset_with_its_texts():
     assert [entry.name for entry in preset_index.index()] == presets.names()

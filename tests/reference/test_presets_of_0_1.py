@@ -44,6 +44,7 @@ def test_the_files_are_as_they_were():
     assert (len(FILES), content.hexdigest()) == (162, CONTENT)
 
 
+@pytest.mark.slow
 def test_every_preset_is_read():
     refused = {}
     for file in FILES:

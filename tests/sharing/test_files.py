@@ -204,6 +204,7 @@ def test_logarithmic_axes_are_labelled_with_numbers(experiment: Experiment, trac
     assert {"10", "0.1"} <= set(texts(content(Path("chart.svg"), shown, "")))
 
 
+@pytest.mark.slow
 def test_a_chart_for_each_curve_on_the_screen_is_one_in_the_file(
     experiment: Experiment, trace: Trace
 ) -> None:

@@ -91,6 +91,7 @@ def dark_pixels(made: bytes) -> int:
         return int((np.asarray(picture.convert("L")) < 128).sum())
 
 
+@pytest.mark.slow
 def test_a_font_that_was_installed_since_draws_the_letters(installed: list[str], tmp_path: Path) -> None:
     without = dark_pixels(png(page("学習")))
     fonts._fonts_for.cache_clear()
@@ -140,6 +141,7 @@ def test_missing_letters_are_named_in_one_sentence() -> None:
     assert fonts.boxes("\u0e31") == "shows boxes for ◌\u0e31: no font on this machine has it"
 
 
+@pytest.mark.slow
 def test_letters_that_no_font_has_are_no_warning() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
