@@ -95,8 +95,8 @@ def _check_replicas(sweep: Sweep, picture: Picture) -> None:
         replicas = point.experiment.run.replicas
         count = counts.setdefault(sweep.apart(picture, point), replicas)
         if replicas != count:
-            here = f"there are {replicas} where {point.label}, and {count} at another place of a curve"
-            raise BadInput("run.replicas", f"{here}; take the same number at every point")
+            counted = f"there are {replicas} where {point.label}, and {count} at another place of a curve"
+            raise BadInput("run.replicas", f"{counted}; take the same number at every point")
 
 
 def _check_claims(sweep: Sweep) -> None:

@@ -160,8 +160,9 @@ def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
     most = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK))
     least = _LEAST_Y_TICKS if rows >= _ROWS_WITH_LEAST else 0
     for count in range(most, max(most, rows // 2) + 1):
-        if len(found := ticks(axes.y_limits, axes.y_log, count, axes.y_whole, least)) >= least:
-            return found
+        y_ticks = ticks(axes.y_limits, axes.y_log, count, axes.y_whole, least)
+        if len(y_ticks) >= least:
+            return y_ticks
     return ticks(axes.y_limits, axes.y_log, most, axes.y_whole)
 
 
