@@ -613,8 +613,9 @@ def _write_sheet(stops: list[str], file: Path) -> None:
     from hadamard_tui.tours.talk import stops_to, title_of
 
     files.check(file, "--sheet")
-    found = stops_to(stops)
-    files.write(file, sheet(title_of(stops), found, console.errors()).encode(), "--sheet")
+    questions = stops_to(stops)
+    files.write(file, sheet(title_of(stops), questions, console.errors()).encode(), "--sheet")
+    console.output().print(f"{file}: {len(questions)} questions and their answers")
 
 
 def _need_terminal(preset: str) -> None:

@@ -95,7 +95,7 @@ ASKING = (
 
 
 UNCHANGED = (
-    "app/test_layout.py::test_the_key_that_comes_to_panels_without_a_name_stands_beside_them",
+    "app/test_layout.py::test_the_tabs_say_how_many_more_there_are_and_the_key_that_comes_to_them",
     "app/test_panels.py::test_panels_that_do_not_apply_are_dimmed_and_enter_makes_one_apply_which_can_be_undone",
     "app/test_panels.py::test_the_gap_is_loss_minus_bound",
     "app/test_snapshots.py::test_a_run_that_has_ended",

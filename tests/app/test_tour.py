@@ -251,8 +251,8 @@ async def test_on_the_first_start_the_keys_in_the_footer_act(editable: EditableE
         await until(pilot, lambda: "press r to run" in screen_text(app))
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, Help))
-        await pilot.press("escape", "down", "r")
-        await until(pilot, lambda: at(app, FIRST[1]))
+        await pilot.press("escape", "down", "down", "r")
+        await until(pilot, lambda: at(app, FIRST[2]))
         app.push_screen(Welcome())
         await until(pilot, lambda: isinstance(app.screen, Welcome) and app.screen.query(OptionList))
         before = app.theme

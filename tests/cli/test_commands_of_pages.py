@@ -42,7 +42,7 @@ def commands() -> list[Command]:
 
 
 PROGRAM = "hadamard-tui"
-SLOW = ("bench", "demo", "serve", "verdict")
+SLOW = ("bench", "demo", "report", "serve", "share", "verdict")
 """Subcommands that take seconds, as `run` does along axes, and as the app does until it ends."""
 
 ELSEWHERE = ("curl", "git", "pip", "pipx", "ssh", "uv", "uvx")
@@ -50,7 +50,8 @@ ELSEWHERE = ("curl", "git", "pip", "pipx", "ssh", "uv", "uvx")
 
 
 def is_of_the_app(words: list[str]) -> bool:
-    return words[1].startswith("-") or words[1] == "demo"
+    is_tour = words[1] == "demo" and len(words) > 2 and "--sheet" not in words  # else it lists, or writes
+    return words[1].startswith("-") or is_tour
 
 
 def is_slow(words: list[str]) -> bool:
