@@ -80,9 +80,9 @@ def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[
 
 def _last_values(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
     """The last value of each curve in both runs."""
-    known = [[run.y[np.isfinite(run.y)] for run in pair] for pair in pairs]
+    finite_values = [[run.y[np.isfinite(run.y)] for run in pair] for pair in pairs]
     return [
         _Move(curve.name, wording.called(view, curve), *(float(y[-1]) for y in ys))
-        for (_, curve), ys in zip(pairs, known, strict=True)
+        for (_, curve), ys in zip(pairs, finite_values, strict=True)
         if all(map(len, ys))
     ]
