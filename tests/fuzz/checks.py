@@ -64,6 +64,9 @@ FOLLOWS = 1e-4
 """Largest difference of float32 from float64, relative to the largest value so far, where rounding is not
 magnified: that of float64 is 2⁻²⁹ times as large, less than ROUNDING and TWINS."""
 
+UNIT = 2.0**-52
+"""Rounding of numbers of size 1 in float64."""
+
 TINY = 1e-300
 """Less than any size that is compared; it only keeps 0 from being a divisor."""
 
@@ -345,15 +348,19 @@ def _steady(experiment: Experiment) -> Callable[[Curve], int]:
 
 
 def _agree(curve: Curve, twin: Curve, measure: str, tolerance: float) -> int:
-    """The number of first records at which two curves agree, relative to the largest value so far."""
+    """The number of first records at which two curves agree, relative to the largest value so far.
+
+    Labels and instances have size 1. So a prediction whose terms cancel is off by UNIT, even if it is 0.
+    """
     values, others = curve.values(measure), twin.values(measure)
     if values is None or others is None:
         return 0 if (values is None) != (others is None) else curve.length
     records = min(curve.sound, twin.sound)
     values, others = values[:records], others[:records]
     size = np.maximum.accumulate(np.fmax(np.abs(values), np.abs(others)).max(1), axis=0)
+    allowed = np.maximum(tolerance * size, UNIT)
     with np.errstate(invalid="ignore"):
-        apart = np.nanmax(np.abs(values - others), axis=1, initial=0.0) > tolerance * size
+        apart = np.nanmax(np.abs(values - others), axis=1, initial=0.0) > allowed
     return int(apart.argmax()) if apart.any() else max(curve.length, twin.length)
 
 
