@@ -276,8 +276,8 @@ def on_learner(line: Line, learner: Learner, experiment: Setup) -> Finding:
     """`binds`, where examples that a learner knows are to be among those that k counts."""
     look_ahead = experiment.protocol.extent(experiment.n).solvers_look_ahead
     if learner.solver is not None and look_ahead:
-        what = "knows all training rows from the first step on, and k counts those of mini-batches"
-        return Finding(False, f"{learner.name} {what}")
+        reason = "knows all training rows from the first step on, and k counts those of mini-batches"
+        return Finding(False, f"{learner.name} {reason}")
     return line.binds(learner, experiment)
 
 
@@ -324,13 +324,15 @@ class RotationInvariant(Line, frozen=True):
         return Finding(False, f"{learner.name} is {judged.word}: {judged.reason}")
 
 
-def bound_by_turning(learner: Learner, what: str) -> Finding:
+def bound_by_turning(learner: Learner, predicate: str) -> Finding:
     """That a bound in expectation for learners of a group of rotations binds one that is none of them.
 
     A learner on data that are rotated at random does what one does that rotates all data at random first, and
     that one is rotation invariant.
     """
-    return Finding(True, f"{learner.name} {what}, yet it is bound, because the data are rotated at random")
+    return Finding(
+        True, f"{learner.name} {predicate}, yet it is bound, because the data are rotated at random"
+    )
 
 
 def shares_layers(learner: Learner) -> bool:
@@ -360,8 +362,8 @@ def times_constant(factor: str, experiment: Setup) -> str:
 
 def in_words(constant: float) -> str:
     """A constant of a loss as formulas write it before a parenthesis."""
-    known = {0.25: "¼", math.log(2.0): "ln 2 · "}
-    return known.get(constant, f"{constant:.3g}")
+    symbols = {0.25: "¼", math.log(2.0): "ln 2 · "}
+    return symbols.get(constant, f"{constant:.3g}")
 
 
 def fair_signs(experiment: Setup, reason: str) -> Finding:
@@ -454,8 +456,8 @@ def signed_orthogonal(experiment: Setup) -> Finding | None:
     if not structure.is_orthogonal:
         return Finding(False, f"requires orthogonal rows of one length, and the matrix is {matrix.kind}")
     if structure.sign_factors and not structure.random_signs:
-        own = f"the matrix is {matrix.kind}, whose factors have them"
-        return Finding(False, f"requires a random sign of its own for every row, and {own}")
+        reason = f"the matrix is {matrix.kind}, whose factors have them"
+        return Finding(False, f"requires a random sign of its own for every row, and {reason}")
     if not structure.random_signs:
         return Finding(False, "requires random row signs, and row_signs is off")
     return None
@@ -483,8 +485,8 @@ def without_direction(experiment: Setup) -> Finding | None:
     if repeated := shown_once(experiment):
         return repeated
     if not matrix.structure().has_no_direction:
-        what = "requires Gaussian instances, or points of a sphere"
-        return Finding(False, f"{what}, and the matrix is {matrix.kind}")
+        requirement = "requires Gaussian instances, or points of a sphere"
+        return Finding(False, f"{requirement}, and the matrix is {matrix.kind}")
     if matrix.second_moment != 1.0:
         return Finding(False, f"requires entries of mean square 1, which {matrix.kind} does not declare")
     return None
@@ -536,12 +538,12 @@ def product_formula(experiment: Setup) -> str:
 
 def several_targets(experiment: Setup) -> Finding:
     """Whether the loss is the square loss, averaged over several targets, of predictions left as they are."""
-    found = more_than_one_target(experiment)
-    if not found.holds:
-        return found
+    finding = more_than_one_target(experiment)
+    if not finding.holds:
+        return finding
     if experiment.protocol.schedule().clips_at is not None:
         return Finding(False, "requires linear predictions, and clipped ones are not linear")
-    return only_square(experiment) or found
+    return only_square(experiment) or finding
 
 
 def more_than_one_target(experiment: Setup) -> Finding:
@@ -588,5 +590,5 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
 def described(architecture: Architecture) -> str:
     """What an architecture is, in words."""
     transfer, biased = getattr(architecture, "activation", None), getattr(architecture, "has_biases", False)
-    said = architecture.kind if transfer is None else f"{architecture.kind} with transfer {transfer}"
-    return f"{said}, and has biases" if biased else said
+    description = architecture.kind if transfer is None else f"{architecture.kind} with transfer {transfer}"
+    return f"{description}, and has biases" if biased else description

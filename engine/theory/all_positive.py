@@ -64,5 +64,5 @@ class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
 
     def value(self, at: At) -> Floats:
         _, unseen = self.labels(at)
-        found: Floats = (unseen < 0).mean(1, keepdims=True)
-        return found
+        negative_share: Floats = (unseen < 0).mean(1, keepdims=True)
+        return negative_share

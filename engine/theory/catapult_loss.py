@@ -75,13 +75,21 @@ class TwoLinearLayers(Line, frozen=True):
         labels = data.labels.double()[:, 0]
         lengths = tensors[second].double().square().sum((1, 2))
         rates = torch.as_tensor(start.rates[first], dtype=torch.float64).expand_as(tensors[first])[:, 0, 0]
-        found = (predictions - labels, sum(squares.values()), labels, squares[first] / lengths, 2 * rates)
-        return Beginning(*(torch.as_tensor(each).cpu().numpy() for each in found))
+        quantities = (
+            predictions - labels,
+            sum(squares.values()),
+            labels,
+            squares[first] / lengths,
+            2 * rates,
+        )
+        return Beginning(*(torch.as_tensor(quantity).cpu().numpy() for quantity in quantities))
 
     def recursion(self, at: At, beginning: Beginning) -> catapult.Recursion:
         """Errors and kernels [S, R] at every record, NaN from where a replica counts as diverged."""
         steps = at.clocks["step"].astype(int)
-        errors, kernels = (each[steps] for each in catapult.recursion(*beginning, int(steps.max())))
+        errors, kernels = (
+            trajectory[steps] for trajectory in catapult.recursion(*beginning, int(steps.max()))
+        )
         with np.errstate(over="ignore", invalid="ignore"):
             sound = np.logical_and.accumulate(errors**2 <= DIVERGED * errors[0] ** 2, 0)
         return catapult.Recursion(np.where(sound, errors, np.nan), np.where(sound, kernels, np.nan))

@@ -92,5 +92,5 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
         lengths = at.rate * np.sqrt(at.runs[JUNK][GRADIENTS.name])  # [R, S]
         flow = np.cumsum(lengths, 1) - lengths
         targets = at.experiment.problem.matrix.feature_count()
-        found: Floats = 0.5 - (1 + flow / at.learner.noise.sigma) / (2 * np.sqrt(targets))
-        return np.maximum(0, found)
+        bound: Floats = 0.5 - (1 + flow / at.learner.noise.sigma) / (2 * np.sqrt(targets))
+        return np.maximum(0, bound)

@@ -61,12 +61,12 @@ def outside(tuples: np.ndarray, factors: tuple[int, ...], wanted: set[int]) -> F
     """The share of all tuples outside the span of the first k of these [K, r], [K + 1]; NaN if not wanted."""
     products, nothing = SignProducts(factors), np.zeros(1, bool)
     shares = np.full(len(tuples) + 1, np.nan)
-    rank, known = -1, 0.0
+    rank, inside = -1, 0.0
     for k in range(len(tuples) + 1):
         if k in wanted:
             if products.rank != rank:
-                rank, known = products.rank, products.share()
-            shares[k] = 1 - known
+                rank, inside = products.rank, products.share()
+            shares[k] = 1 - inside
         if k < len(tuples):
             products.see(tuples[k], nothing)
     return shares

@@ -93,17 +93,17 @@ def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
     rows = at.drawn.data.instances.rows
     squares = rows.double().square().sum(-1) / rows.shape[-1]
     lengths, counts = np.unique(squares.numpy().round(ROUNDING[rows.dtype.itemsize]), return_counts=True)
-    found = []
+    of_lengths = []
     for length in lengths:
         first = signals.cb[0] + signals.cw[0] * length
         variances = wide_nets.layer_variances(as_function(signals), first, signals.cw[1:], signals.cb[1:])
-        found.append(of_layers(first, variances))
-    mean: Floats = counts @ np.array(found) / counts.sum()
+        of_lengths.append(of_layers(first, variances))
+    mean: Floats = counts @ np.array(of_lengths) / counts.sum()
     return mean
 
 
-def only_at_the_start(at: At, values: Floats | float) -> Floats:
+def only_at_the_start(at: At, at_start: Floats | float) -> Floats:
     """Values [*index] at the first record, NaN at the others, which steps have changed, [S, *index]."""
     records = len(next(iter(at.clocks.values())))
-    number = np.arange(records).reshape(-1, *[1] * np.ndim(values))
-    return np.where(number == 0, values, np.nan)
+    number = np.arange(records).reshape(-1, *[1] * np.ndim(at_start))
+    return np.where(number == 0, at_start, np.nan)

@@ -45,8 +45,8 @@ class OfFactors(Line, frozen=True):
         if repeated := shown_once(experiment):
             return repeated
         if not problem.matrix.structure().sign_factors:
-            what = "products of Hadamard rows with random signs (outer with row_signs on)"
-            return Finding(False, f"requires {what}, and the matrix is {problem.matrix.kind}")
+            requirement = "products of Hadamard rows with random signs (outer with row_signs on)"
+            return Finding(False, f"requires {requirement}, and the matrix is {problem.matrix.kind}")
         if not problem.labels_flip or problem.label_values != "signs":
             return Finding(
                 False, "requires labels ±1 that change sign with their row, and here they are others"
@@ -125,10 +125,10 @@ def unconnected(pairs: np.ndarray, rows: int, columns: int) -> Floats:
         return vertex
 
     for row, column in pairs.tolist():
-        one, other = root(row), root(rows + column)
-        if one != other:
-            (r, q), (s, p) = sizes[one], sizes[other]
+        row_root, column_root = root(row), root(rows + column)
+        if row_root != column_root:
+            (r, q), (s, p) = sizes[row_root], sizes[column_root]
             connected += r * p + s * q
-            parent[other], sizes[one] = one, (r + s, q + p)
+            parent[column_root], sizes[row_root] = row_root, (r + s, q + p)
         shares.append(1 - connected / (rows * columns))
     return np.array(shares)

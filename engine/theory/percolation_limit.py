@@ -33,10 +33,10 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
         return super().structure()._replace(direction="asymptotic", limit="for large d", needs_k_rows=True)
 
     def holds(self, experiment: Setup) -> Finding:
-        found = Percolation().holds(experiment)
-        if found.holds and not experiment.problem.matrix.structure().random_order:
+        finding = Percolation().holds(experiment)
+        if finding.holds and not experiment.problem.matrix.structure().random_order:
             return Finding(False, "requires the rows in random order, and permute is off")
-        return found
+        return finding
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != "path-rule":

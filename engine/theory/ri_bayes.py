@@ -90,5 +90,5 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
 def _at_each(error: Callable[[float], float], alphas: Floats) -> Floats:
     """The error at every α, each value computed once; ½ at 0."""
     different, places = np.unique(alphas, return_inverse=True)
-    values = np.array([error(float(alpha)) if alpha > 0 else 0.5 for alpha in different])
-    return values[places].reshape(alphas.shape)
+    errors = np.array([error(float(alpha)) if alpha > 0 else 0.5 for alpha in different])
+    return errors[places].reshape(alphas.shape)

@@ -32,14 +32,14 @@ class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):
         return super().structure()._replace(of="ridge regression")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        found = super().binds(learner, experiment)
+        finding = super().binds(learner, experiment)
         best = experiment.d * (math.pi / 2 - 1)
         lam = getattr(learner.solver, "lam", math.nan)
-        if found.holds and not abs(lam / best - 1) <= NEAR:
+        if finding.holds and not abs(lam / best - 1) <= NEAR:
             return Finding(
                 False, f"it requires λ = d(π/2 − 1) = {best:.4g}, and that of {learner.name} is {lam:g}"
             )
-        return found
+        return finding
 
     def error(self, alpha: float) -> float:
         return teacher_student.ridge(alpha)
