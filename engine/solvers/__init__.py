@@ -84,7 +84,7 @@ class Solver(Part, frozen=True):
         """The norm [B] of weights [B, d], in float64, that its solutions have least of."""
         raise NotImplementedError
 
-    def values(self, rows: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+    def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
         """K of every row of [R, n, d] with every row of [R, k, d], [R, n, k], where it is one of a kernel."""
         raise NotImplementedError
 
@@ -165,8 +165,8 @@ class Refit(Solved):
     for other points of axes that have the same data.
     """
 
-    def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats], kept: bool = False) -> None:
-        self._solve, self._data = solve, data if kept else None
+    def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats], memoised: bool = False) -> None:
+        self._solve, self._data = solve, data if memoised else None
         self._rows = [data.instances.rows[:, :0]]
         self._labels = [data.labels[:, :0]]
         self._w = data.labels.new_zeros(len(data.labels), data.instances.d)
