@@ -1,4 +1,4 @@
-"""How small the gradients become that automatic gradient descent meets."""
+"""Upper bound on the smallest gradient so far of automatic gradient descent."""
 
 from __future__ import annotations
 

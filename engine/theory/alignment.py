@@ -1,4 +1,4 @@
-"""What no start without preferences among the bits can see of a target more of than symmetry allows."""
+"""Bound by symmetry on the alignment of a start that prefers no bit with a target."""
 
 from __future__ import annotations
 

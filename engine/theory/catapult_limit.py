@@ -1,4 +1,4 @@
-"""Where large steps on an infinitely wide net of two linear layers end."""
+"""Final sharpness of an infinitely wide net of two linear layers after large steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sharpness of a net of two linear layers on one example, step by step, whatever the rate."""
+"""The sharpness of a net of two linear layers on one example, step by step, at any rate."""
 
 from __future__ import annotations
 

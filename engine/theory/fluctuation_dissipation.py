@@ -1,4 +1,4 @@
-"""What the weights lose to the gradient, and gain by its noise, in the steady state of mini-batches."""
+"""Balance of gradient and gradient noise in the steady state of mini-batch descent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Gaussian process knows of a function after some examples."""
+"""The posterior band of a Gaussian process after k examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mistakes on new instances that the Jacobian of the start allows, up to constants."""
+"""Bound on mistakes on new instances by the Jacobian at the start, up to constants."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
 
 
 def _shape(rate: float, labels: torch.Tensor, kernel: torch.Tensor, outputs: int, steps: Floats) -> Floats:
-    """The line of one net [S], of J Jᵀ [K·n, K·n] and the labels of the same predictions [K·n]."""
+    """Return the line of one net [S], from J Jᵀ [K·n, K·n] and the labels of the same predictions [K·n]."""
     n = len(labels) // outputs
     ascending, vectors = torch.linalg.eigh(kernel)
     eigenvalues: Floats = ascending.flip(0).cpu().numpy()

@@ -15,7 +15,7 @@ from engine.theory import At, Floats, Line, LineStructure, only_numbers
 
 
 class OfOneNumber(Line, frozen=True):
-    """A line about nets of one hidden layer of rectified units that are trained on some numbers."""
+    """Base of lines about nets with one hidden layer of ReLU units and one number as instance."""
 
     source: ClassVar[str] = "SESS19; theory-bias.md §51"
 
@@ -41,9 +41,9 @@ class OfOneNumber(Line, frozen=True):
 
 
 def training_points(at: At) -> list[NDArray[np.float64]]:
-    """The numbers trained on and their labels of every replica, from the least on: [2, m] each.
+    """Return the training numbers in increasing order and their labels, [2, m] for every replica.
 
-    Labels of a number that comes several times are averaged, once each.
+    A number that occurs several times is listed once, with the mean of its labels.
     """
     data, rows = at.drawn.data, int(at.k.max(initial=0))
     x = data.instances.rows[:, :rows, 0].double().cpu().numpy()

@@ -58,7 +58,10 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
 
 
 def outside(tuples: np.ndarray, factors: tuple[int, ...], wanted: set[int]) -> Floats:
-    """The share of all tuples outside the span of the first k of these [K, r], [K + 1]; NaN if not wanted."""
+    """Return the share of all tuples outside the span of the first k of `tuples` [K, r], for k = 0 … K.
+
+    Only entries with k in `wanted` are computed; the others are NaN.
+    """
     products, nothing = SignProducts(factors), np.zeros(1, bool)
     shares = np.full(len(tuples) + 1, np.nan)
     rank, inside = -1, 0.0

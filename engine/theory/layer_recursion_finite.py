@@ -1,4 +1,4 @@
-"""What finite width makes of the variance of layers at the start."""
+"""The variance of layers at the start, corrected for finite width."""
 
 from __future__ import annotations
 

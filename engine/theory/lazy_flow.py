@@ -1,4 +1,4 @@
-"""The loss of gradient flow as long as the kernel at the start stays what it is."""
+"""The loss of gradient flow while the tangent kernel equals the one at the start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large the missing entry of a matrix must become where no factors can fit the others."""
+"""Lower bound on the missing entry of a matrix when no factors can fit the other entries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.measures import Measure
 
 SEEN = (0.0, 1.0, 1.0)
-"""The entries that are seen of the matrix of two rows and two columns, row by row; the last is missing."""
+"""Observed entries of the 2 × 2 matrix, row by row; the last entry is missing."""
 
 OF_ROWS_SEEN = AverageLoss(rows="train")
 

@@ -1,4 +1,4 @@
-"""The lower bound on outer products for learners that no rotation at all changes."""
+"""The lower bound on outer products for learners that are invariant under all rotations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The path norm of the nets on one number whose loss with its penalty is least."""
+"""The path norm of the nets on one number with the least penalised loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The least loss with its penalty of nets on one number."""
+"""The least penalised loss of nets on one number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.theory.interpolation_norm import OfOneNumber, training_points
 
 
 class WithPenalty(OfOneNumber, frozen=True):
-    """A line about the least of the mean square and λ/2 Σ_j (a_j² + w_j²) together."""
+    """Base of lines about the minimum of the mean square plus λ/2 Σ_j (a_j² + w_j²)."""
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(per_learner=True)
@@ -31,7 +31,7 @@ class WithPenalty(OfOneNumber, frozen=True):
         return finding
 
     def least(self, at: At) -> list[Penalised | None]:
-        """What the best net reaches on the training rows of every replica; None where some are the same."""
+        """Return the minimum on the training rows of every replica; None where two rows are equal."""
         assert at.learner is not None, "a line per learner"
         assert at.learner.architecture is not None, "binds() admits no solver"
         rate = at.learner.architecture.layout(at.experiment.d).l2_penalty

@@ -1,4 +1,4 @@
-"""The lower bound for learners of outer products that rotations of single factors do not change."""
+"""The lower bound on outer products for learners that are invariant under rotations of every factor."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from engine.theory import (
 
 
 class OfFactors(Line, frozen=True):
-    """A line about learners of x¹ ⊗ … ⊗ xʳ whom rotations of every factor by itself do not change.
+    """Base of lines about learners of x¹ ⊗ … ⊗ xʳ that are invariant under rotations of every factor.
 
     The law of their predictions is the same as if the factors were √d_l e_i: random signs of the rows reach
     them through the labels alone, which are products of one fair sign for every factor.
@@ -110,9 +110,9 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
 
 
 def unconnected(pairs: np.ndarray, rows: int, columns: int) -> Floats:
-    """The share of all pairs (row, column) that are not connected by the first k of these [K, 2], [K + 1].
+    """Return the share of all pairs (row, column) not connected by the first k of `pairs` [K, 2], [K + 1].
 
-    By union–find on rows and columns.
+    Rows and columns are vertices of a union–find.
     """
     parent = list(range(rows + columns))
     sizes = [(1, 0)] * rows + [(0, 1)] * columns

@@ -13,7 +13,7 @@ from engine.theory import At, Floats, LineStructure, loss_constant
 from engine.theory.percolation import OfFactors, Percolation
 
 ITERATIONS = 10_000
-"""From 1 the fixed point is reached to rounding in a few steps, but for k near √(d d′), where it is 0."""
+"""Iterations from 1: a few reach the fixed point to rounding, except for k near √(d d′), where it is 0."""
 
 
 class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
@@ -49,7 +49,7 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
 
 
 def limit(kappa: Floats, other: Floats) -> Floats:
-    """1 − ρρ′ for κ and κ′, the largest solution."""
+    """Return 1 − ρρ′ for κ and κ′, of the largest solution."""
     rho = np.ones_like(kappa)
     for _ in range(ITERATIONS):
         before, columns = rho, -np.expm1(-other * rho)

@@ -1,4 +1,4 @@
-"""How many linear pieces a net with one hidden layer has at its start."""
+"""The expected number of linear pieces of a net with one hidden layer at its start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rank of weights that differ only where the instances seen do."""
+"""The rank of weights that are equal for features that agree on all instances seen."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from engine.theory import LineStructure
 from engine.theory.ri_bayes import OfSolver
 
 NEAR = 0.01
-"""How far, as a share, a penalty may be from the best: the error changes by the square of that."""
+"""Largest relative distance of a penalty from the best one: the error changes by its square only."""
 
 
 class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):

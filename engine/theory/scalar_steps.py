@@ -1,4 +1,4 @@
-"""The loss of a neuron that takes one orthogonal example after the other."""
+"""The loss of a neuron after steps along orthogonal examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loss on rows never seen, of the shortest weights that fit rows with private entries."""
+"""The loss on unseen rows of the minimum-norm fit to rows with private entries."""
 
 from __future__ import annotations
 

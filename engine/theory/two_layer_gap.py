@@ -1,4 +1,4 @@
-"""The loss of two linear layers with a start and a feature map that are made for the order of the rows."""
+"""The loss of two linear layers with a start and a feature map that are built for the order of the rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.spec.setup import Setup
 from engine.theory import At, Floats, Line, LineStructure, at_rate_lr, several_targets
 
 RATE = 0.5
-"""Gradient descent at this rate fits an example of unit features at once."""
+"""Rate at which a single step of gradient descent fits an example of unit features."""
 
 
 class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):

@@ -1,4 +1,4 @@
-"""Into how many cells lines cut a plane."""
+"""The number of cells into which lines cut a plane."""
 
 from __future__ import annotations
 
