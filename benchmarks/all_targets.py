@@ -21,7 +21,7 @@ import numpy as np
 from contest import Contender, Record, Row, contest, unpinned
 from numpy.typing import NDArray
 
-from engine.core.singular_values import looked_at
+from engine.core.linear_algebra import looked_at
 from engine.problems.hadamard_matrices import sylvester
 from engine.runtime.drawn_data import DrawnData
 from hadamard_tui.headless import bench

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from contest import Outcome, machine, pinned, show_rows
 
-from engine.core.free_memory import free_bytes
+from engine.core.memory import free_bytes
 from engine.core.parts import BadInput
 from engine.planning.memory import needed_bytes
 from engine.planning.run_plan import plan_run
