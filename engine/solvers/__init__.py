@@ -161,8 +161,8 @@ class Refit(Solved):
     """Keeps the examples and solves anew for the weights of every replica and target when they are needed.
 
     `solve` turns instances X [k, d] and labels y [k] into weights [d]; it is not called before there are any.
-    If `memoised`, the weights for all rows of the data are stored with the data, for other runs of a sweep that
-    have the same data. This is for a `solve` without hyperparameters.
+    If `memoised`, the weights for all rows of the data are stored with the data, for other runs of a sweep
+    that have the same data. This is for a `solve` without hyperparameters.
     """
 
     def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats], memoised: bool = False) -> None:

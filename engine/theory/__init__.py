@@ -49,8 +49,8 @@ class RunData:
 
         Args:
             begin: puts a learner with an update rule at its start.
-            order: the numbers [R, K] of the rows that are seen first, second, … in every replica; None if rows
-                are seen in their order.
+            order: the numbers of the rows that are seen first, second, … in every replica, [R, K]; None if
+                they are seen in their order.
             labels: the labels [R, m, n] as an array, if they are known without tensors.
         """
         self._draw, self._begin, self._order, self._given = draw, begin, order, labels
