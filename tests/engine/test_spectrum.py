@@ -108,8 +108,9 @@ def test_the_view_of_spectra_is_what_was_recorded_and_what_the_steps_of_pictures
     spectra_view = views.view(picture, results)
     monkeypatch.setattr(views, "_as_recorded", lambda steps, arguments: None)
     for quick, slow in zip(spectra_view.heats, views.view(picture, results).heats, strict=True):
-        for one in ("x", "y", "z"):
-            np.testing.assert_array_equal(getattr(quick, one), getattr(slow, one))
+        for axis in ("x", "y", "z"):
+            np.testing.assert_array_equal(getattr(quick, axis), getattr(slow, axis))
         assert quick.stderr is slow.stderr is None
-    for one in trace.curves:
-        np.testing.assert_array_equal(spectra(spectra_view)[one.name].values, spectrum_of(one).values)
+    for curve_of_run in trace.curves:
+        expected = spectrum_of(curve_of_run).values
+        np.testing.assert_array_equal(spectra(spectra_view)[curve_of_run.name].values, expected)
