@@ -10,7 +10,7 @@ from rich.text import Text
 from textual import events
 from textual.widgets import Static
 
-from engine.core.notation import number
+from engine.core.expressions import number
 from engine.pictures.view import along_records
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.playback import Pace
