@@ -65,43 +65,47 @@ def main() -> int:
     for name in names:
         presets.path_of(name)
     errors = console.errors()
-    kept = {name: one for name, one in preview.read(preview.FILE).items() if name in presets.names()}
-    due = [entry for entry in index() if entry.name in names or (not names and _is_stale(entry, kept))]
-    failed = _run_all(due, kept, errors)
+    thumbnails = {
+        name: thumbnail for name, thumbnail in preview.read(preview.FILE).items() if name in presets.names()
+    }
+    due = [entry for entry in index() if entry.name in names or (not names and _is_stale(entry, thumbnails))]
+    failed = _run_all(due, thumbnails, errors)
     for picture in PICTURES.glob("*.svg"):
-        if picture.stem not in kept:
+        if picture.stem not in thumbnails:
             picture.unlink()
-    PAGE.write_text(page(index(), kept), encoding="utf-8")
-    if stale := ", ".join(entry.name for entry in index() if _is_stale(entry, kept)):
+    PAGE.write_text(page(index(), thumbnails), encoding="utf-8")
+    if stale := ", ".join(entry.name for entry in index() if _is_stale(entry, thumbnails)):
         errors.print(f"without a chart of what they say now: {stale}", soft_wrap=True)
     return int(failed)
 
 
-def _is_stale(entry: Entry, kept: dict[str, Thumbnail]) -> bool:
+def _is_stale(entry: Entry, thumbnails: dict[str, Thumbnail]) -> bool:
     """Whether a preset has no chart, or that of another one."""
-    there = entry.name in kept and (PICTURES / f"{entry.name}.svg").exists()
-    return not there or kept[entry.name].digest != entry.digest
+    has_chart = entry.name in thumbnails and (PICTURES / f"{entry.name}.svg").exists()
+    return not has_chart or thumbnails[entry.name].digest != entry.digest
 
 
-def _run_all(due: Sequence[Entry], kept: dict[str, Thumbnail], errors: Console) -> bool:
+def _run_all(due: Sequence[Entry], thumbnails: dict[str, Thumbnail], errors: Console) -> bool:
     """Run presets, put their thumbnails to those that are kept, and say how long the others will take;
     whether one could not be run."""
     failed = False
-    expected = {entry.name: kept[entry.name].seconds if entry.name in kept else UNKNOWN for entry in due}
+    expected = {
+        entry.name: thumbnails[entry.name].seconds if entry.name in thumbnails else UNKNOWN for entry in due
+    }
     began, done = time.monotonic(), 0.0
     for number, entry in enumerate(due, start=1):
         try:
-            kept[entry.name] = made = make(entry, errors)
+            thumbnails[entry.name] = thumbnail = make(entry, errors)
         except BadInput as error:
             errors.print(f"{entry.name}: {error}")
             failed = True
             continue
-        preview.write(preview.FILE, kept)
+        preview.write(preview.FILE, thumbnails)
         done += expected[entry.name]
-        left = sum(expected[one.name] for one in due[number:]) * (time.monotonic() - began) / done
+        seconds_left = sum(expected[later.name] for later in due[number:]) * (time.monotonic() - began) / done
         size = (PICTURES / f"{entry.name}.svg").stat().st_size / 1000
-        what = f"{number} of {len(due)}  {entry.name}  {made.seconds:.1f} s, {size:.0f} kB"
-        errors.print(f"{what}; {in_words(left)} left" if number < len(due) else what)
+        progress = f"{number} of {len(due)}  {entry.name}  {thumbnail.seconds:.1f} s, {size:.0f} kB"
+        errors.print(f"{progress}; {in_words(seconds_left)} left" if number < len(due) else progress)
     return failed
 
 
@@ -134,35 +138,35 @@ def _shown(document: Raw, results: Results) -> Shown:
     return exporting.finished(results.sweep.experiment, results.traces[0], document, outcomes)
 
 
-def page(entries: Sequence[Entry], kept: dict[str, Thumbnail]) -> str:
+def page(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> str:
     """The page of all presets that have a chart, by subject."""
-    return "\n".join([HEAD, *_contents(entries, kept), "", *_sections(entries, kept)])
+    return "\n".join([HEAD, *_contents(entries, thumbnails), "", *_sections(entries, thumbnails)])
 
 
-def _of(subject: str, entries: Sequence[Entry], kept: dict[str, Thumbnail]) -> list[Entry]:
-    return [entry for entry in entries if entry.subject == subject and entry.name in kept]
+def _of(subject: str, entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> list[Entry]:
+    return [entry for entry in entries if entry.subject == subject and entry.name in thumbnails]
 
 
-def _contents(entries: Sequence[Entry], kept: dict[str, Thumbnail]) -> Iterator[str]:
+def _contents(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:
     for subject in SUBJECTS:
-        if some := _of(subject, entries, kept):
-            links = ", ".join(f"[{entry.name}](#{entry.name})" for entry in some)
+        if entries_of_subject := _of(subject, entries, thumbnails):
+            links = ", ".join(f"[{entry.name}](#{entry.name})" for entry in entries_of_subject)
             yield f"- **{subject}**: {links}"
 
 
-def _sections(entries: Sequence[Entry], kept: dict[str, Thumbnail]) -> Iterator[str]:
+def _sections(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:
     for subject in SUBJECTS:
-        if some := _of(subject, entries, kept):
+        if entries_of_subject := _of(subject, entries, thumbnails):
             yield f"## {subject}\n"
-            for entry in some:
-                yield from _section(entry, kept[entry.name])
+            for entry in entries_of_subject:
+                yield from _section(entry, thumbnails[entry.name])
 
 
-def _section(entry: Entry, made: Thumbnail) -> Iterator[str]:
+def _section(entry: Entry, thumbnail: Thumbnail) -> Iterator[str]:
     yield f"### {entry.name}\n\n**{entry.title}**\n"
     yield f"![{entry.title}](gallery/{entry.name}.svg)\n"
-    yield f"{made.caption}\n"
-    yield f"*{entry.source}. Takes {takes(made.seconds)}.*\n"
+    yield f"{thumbnail.caption}\n"
+    yield f"*{entry.source}. Takes {takes(thumbnail.seconds)}.*\n"
 
 
 if __name__ == "__main__":

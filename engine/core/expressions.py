@@ -1,4 +1,8 @@
-"""Arithmetic as papers write it: `1/(2d)`, `d/2`, `sqrt(n)`. It can compute a number, and no more."""
+"""Arithmetic as papers write it: `1/(2d)`, `d/2`, `sqrt(n)`. It can compute a number, and no more.
+
+`number`, `symbol` and `written` print values and expressions: η·step for `eta*step`, √n for `sqrt(n)`.
+`fill` puts the values of expressions into texts: "after {2*steps} steps".
+"""
 
 from __future__ import annotations
 
@@ -205,7 +209,7 @@ def names_in(text: str) -> set[str]:
 def with_name(text: str, name: str, other: str) -> str:
     """An expression or a condition with `other` wherever it says a name."""
     return _TOKEN.sub(
-        lambda found: found[0].replace(name, other) if found["name"] == name else found[0], text
+        lambda match: match[0].replace(name, other) if match["name"] == name else match[0], text
     )
 
 
@@ -222,8 +226,8 @@ def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -
         return arrays[text.strip()]
     evaluate(text, {**used, **dict.fromkeys(arrays, 2.0)})  # type: ignore[dict-item]
     with np.errstate(all="ignore"):
-        found: NDArray[np.float64] = _parsed(text, used, OF_ARRAYS)
-    return found
+        numbers: NDArray[np.float64] = _parsed(text, used, OF_ARRAYS)
+    return numbers
 
 
 def holds(condition: str, names: Mapping[str, float]) -> bool:
@@ -231,16 +235,16 @@ def holds(condition: str, names: Mapping[str, float]) -> bool:
 
     `and` binds more. All comparisons are looked at, whatever others say. Raises: BadExpression.
     """
-    ways = [re.split(r"\band\b", way) for way in re.split(r"\bor\b", condition)]
-    found = [[_compared(one, names) for one in way] for way in ways]
-    return any(map(all, found))
+    alternatives = [re.split(r"\band\b", joined) for joined in re.split(r"\bor\b", condition)]
+    truths = [[_compared(comparison, names) for comparison in comparisons] for comparisons in alternatives]
+    return any(map(all, truths))
 
 
 def _compared(comparison: str, names: Mapping[str, float]) -> bool:
-    left, sign, right = _COMPARISON.fullmatch(comparison.translate(_RELATIONS)).groups("")  # type: ignore[union-attr]
+    left_side, sign, right_side = _COMPARISON.fullmatch(comparison.translate(_RELATIONS)).groups("")  # type: ignore[union-attr]
     if not sign:
         raise BadExpression(f"{comparison.strip()!r} compares nothing; it needs <, <=, >, >=, = or !=")
-    return bool(_RELATION[sign](exact(left, names), exact(right, names)))
+    return bool(_RELATION[sign](exact(left_side, names), exact(right_side, names)))
 
 
 def names_in_condition(condition: str) -> set[str]:
@@ -251,14 +255,14 @@ def names_in_condition(condition: str) -> set[str]:
 
 def tokens(text: str) -> list[tuple[str, str]]:
     """Kind and text of every token; the last one is the end. Raises: BadExpression."""
-    found, place, text = [], 0, text.translate(_SIGNS).rstrip()
+    tokens_read, place, text = [], 0, text.translate(_SIGNS).rstrip()
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
             raise BadExpression(f"{text[place:].strip()[0]!r} does not belong in an expression")
-        found.append((str(match.lastgroup), match[str(match.lastgroup)]))
+        tokens_read.append((str(match.lastgroup), match[str(match.lastgroup)]))
         place = match.end()
-    return [*found, ("end", "")]
+    return [*tokens_read, ("end", "")]
 
 
 def _finite(value: Any) -> Any:
@@ -381,3 +385,108 @@ class _Parser:
     def _unexpected(self, at_end: str = "it is not complete") -> BadExpression:
         kind, text = self._tokens[self._place]
         return BadExpression(at_end if kind == "end" else f"{text!r} cannot stand there")
+
+
+GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "eta": "η", "theta": "θ", "lam": "λ",
+    "mu": "μ", "nu": "ν", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "chi": "χ", "pi": "π",
+}  # fmt: skip
+"""Names of letters."""
+
+_BARE = re.compile(r"√\((\w+)\)")
+"""A root of a single name or number needs no parentheses."""
+
+WHOLE = 1e7
+"""Whole numbers below this are written in all of their digits."""
+
+_PRINTED_SIGNS = {"*": "·", "**": "^", "+": " + ", "-": " − ", "sqrt": "√"}
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number in so many digits, without a power of ten below WHOLE, or a whole one in all of its own."""
+    if not abs(value) < WHOLE:
+        return f"{value:.{digits}g}"
+    rounded = value if value == int(value) else float(f"{value:.{digits}g}")
+    return f"{rounded:.0f}" if rounded == int(rounded) and abs(rounded) >= 1 else f"{rounded:.{digits}g}"
+
+
+def briefer(name: str, formula: str) -> str:
+    """The formula of what has a name, where there is one and it is shorter."""
+    return formula if 0 < len(formula) < len(name) else name
+
+
+def symbol(name: str, words: Mapping[str, str]) -> str:
+    """What stands for a name: the words for it, a Greek letter, or the name."""
+    return words.get(name) or GREEK.get(name) or name.replace("_", " ")
+
+
+def written(expression: str, words: Mapping[str, str]) -> str:
+    """An expression with the words for its names, Greek letters, · and √. Raises: BadExpression."""
+    symbols = [
+        (kind, symbol(token, words) if kind == "name" else token) for kind, token in tokens(expression)
+    ]
+    text, before = "", ("sign", "(")
+    for kind, token in symbols:
+        starts = before[0] == "sign" and before[1] != ")"
+        text += "−" if token == "-" and starts else _PRINTED_SIGNS.get(token, token)
+        before = kind, token
+    return _BARE.sub(r"√\1", text)
+
+
+def values_written(text: str, words: Mapping[str, str]) -> str:
+    """The values of axes, as in "eta = 0.05, fresh = False", in symbols and words: "η = 0.05, not fresh"."""
+    return ", ".join(_value_written(assignment, words) for assignment in text.split(", "))
+
+
+def _value_written(text: str, words: Mapping[str, str]) -> str:
+    name, equals, value = text.partition(" = ")
+    if not equals:
+        return text
+    in_words = symbol(name, words)
+    return {"True": in_words, "False": f"not {in_words}"}.get(value, f"{in_words} = {value}")
+
+
+FILLED_DIGITS = 6
+"""Digits of a number in a text that is no whole number."""
+
+_PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+
+def has_braces(text: str) -> bool:
+    """Whether a text is another one once it is filled."""
+    return "{" in text or "}" in text
+
+
+def fill(text: str, names: Mapping[str, float]) -> str:
+    """The text with the values of its expressions; {{ and }} are braces. Raises: BadExpression."""
+
+    def piece(match: re.Match[str]) -> str:
+        if match[0] in ("{{", "}}"):
+            return match[0][0]
+        if match[1] is None:
+            raise BadExpression(f"{match[0]!r} stands alone; {{{{ and }}}} are braces")
+        try:
+            return _written(exact(match[1], names))
+        except BadExpression as error:
+            raise BadExpression(f"{match[0]} does not fit: {error}") from error
+
+    return _PIECE.sub(piece, text)
+
+
+def with_changed_expressions(text: str, change: Callable[[str], object]) -> str:
+    """The text with other expressions in its braces."""
+    return _PIECE.sub(lambda match: match[0] if match[1] is None else f"{{{change(match[1])}}}", text)
+
+
+def plain(text: str) -> str:
+    """The text that becomes `text` once it is filled."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _written(value: Fraction | float) -> str:
+    """A number as texts have it: whole ones in all of their digits."""
+    if isinstance(value, Fraction) and value.denominator == 1:
+        text = str(value.numerator)
+    else:
+        text = number(float(value), FILLED_DIGITS)
+    return text.replace("-", "−") if text.startswith("-") else text

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from engine.core.lazy import torch
-from engine.core.lengths import coefficients
+from engine.core.linear_algebra import coefficients
 from engine.measures import Measure, MeasureNeeds, Probe
 
 LARGE = 0.05
@@ -31,8 +31,8 @@ class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
         return MeasureNeeds(weights=True)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        found = large(coefficients(probe.drawn_weights, self.of)).sum(1).double()
-        return probe.data.over_targets(found[None])[0]
+        counts = large(coefficients(probe.drawn_weights, self.of)).sum(1).double()
+        return probe.data.over_targets(counts[None])[0]
 
 
 def large(values: torch.Tensor) -> torch.Tensor:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from msgspec import Meta
 
 from engine.core.lazy import torch
-from engine.core.lengths import POWERS, WORDS, Exponent, coefficients
+from engine.core.linear_algebra import LENGTHS, POWERS, Exponent, coefficients
 from engine.measures import Measure, MeasureNeeds, Probe
 from engine.measures.large_coefficients import large
 
@@ -28,7 +28,7 @@ class NormAngle(Measure, frozen=True, tag="norm-angle"):
 
     label: ClassVar[str] = "1 − cos(−∇L, ∇‖w‖)"
 
-    q: Annotated[Exponent, Meta(title="q", description=f"the length that is to be least: {WORDS}")] = "1"
+    q: Annotated[Exponent, Meta(title="q", description=f"the length that is to be least: {LENGTHS}")] = "1"
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(weights=True)
@@ -39,10 +39,10 @@ class NormAngle(Measure, frozen=True, tag="norm-angle"):
         return None if problem.label_values == "signs" else "labels are +1 and −1"
 
     def value(self, probe: Probe) -> torch.Tensor:
-        own = coefficients(probe.drawn_weights, self.q)
+        of_weights = coefficients(probe.drawn_weights, self.q)
         against = coefficients(-probe.weight_gradient, self.q)
-        counted = large(own)
-        slopes = torch.where(counted, own * own.abs() ** (POWERS[self.q] - 2), 0.0)
+        counted = large(of_weights)
+        slopes = torch.where(counted, of_weights * of_weights.abs() ** (POWERS[self.q] - 2), 0.0)
         against = torch.where(counted, against, 0.0)
         lengths = torch.linalg.vector_norm(slopes, dim=1) * torch.linalg.vector_norm(against, dim=1)
         cosine = (slopes.conj() * against).real.sum(1) / lengths

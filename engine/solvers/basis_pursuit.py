@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.core.lazy import torch
-from engine.core.lengths import length
+from engine.core.linear_algebra import length
 from engine.core.parts import Verdict
 from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
@@ -31,7 +31,7 @@ class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
         return length(weights, "1")
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        return Refit(data, shortest, kept=True)
+        return Refit(data, shortest, memoised=True)
 
     def size(self, n: int, d: int) -> int:
         return 8 * n * d

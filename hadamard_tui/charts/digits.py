@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from engine.core.notation import WHOLE
+from engine.core.expressions import WHOLE
 
 DECIMALS, LARGEST = 5, 1e5
 """The decimals of numbers below 10, one less for every digit more; from LARGEST on there are none."""
@@ -32,7 +32,7 @@ def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int 
         rounding: what is no more than this is 0.
         digits: so many of each are to be seen.
     """
-    sizes = [abs(one) for one in numbers if math.isfinite(one) and abs(one) > rounding]
+    sizes = [abs(size) for size in numbers if math.isfinite(size) and abs(size) > rounding]
     if not sizes:
         return DECIMALS
     if max(sizes) >= LARGEST:

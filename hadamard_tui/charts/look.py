@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from engine.core.notation import number
+from engine.core.expressions import number
 from engine.pictures.bounds import bound_heights
 from engine.pictures.view import along_records, increases, negligible
 from engine.pictures.view_names import x_name, y_name
@@ -100,9 +100,9 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     def _common(self) -> float:
         """The last of the places at which most of the curves are."""
         places = self.view.known_places
-        every = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
-        here = np.sum([np.isin(places, x) for x in every], 0)
-        return float(places[here == here.max()][-1])
+        places_by_curve = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
+        curve_counts = np.sum([np.isin(places, x) for x in places_by_curve], 0)
+        return float(places[curve_counts == curve_counts.max()][-1])
 
     @cached_property
     def shown_at(self) -> float | None:

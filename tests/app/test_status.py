@@ -21,7 +21,7 @@ from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.values import Value, looked_at, values
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
-from hadamard_tui.widgets.progress import progress_text
+from hadamard_tui.widgets.progress import Situation, progress_text
 from hadamard_tui.widgets.scoreboard import row
 from hadamard_tui.widgets.status import Status
 
@@ -44,8 +44,8 @@ def look(experiment: Experiment, trace: Trace, place: float) -> Look:
 
 
 def test_a_run_in_which_all_diverged_has_no_best_and_is_not_learning() -> None:
-    one = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=3000.0}}]'
-    experiment = presets.load("hadamard-128", small(one))
+    learner = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=3000.0}}]'
+    experiment = presets.load("hadamard-128", small(learner))
     trace = run(experiment)
     [gd] = trace.curves
     assert gd.diverged_at is not None
@@ -58,9 +58,9 @@ def test_a_run_in_which_all_diverged_has_no_best_and_is_not_learning() -> None:
 
 
 def test_a_learner_of_which_some_replicas_diverged_says_how_many_and_is_no_best() -> None:
-    one = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=0.1}}]'
+    learner = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=0.1}}]'
     many = ["problem.matrix.kind=gaussian", "problem.matrix.d=32", "run.replicas=20", "run.seed=1"]
-    experiment = presets.load("hadamard-128", small(one, *many))
+    experiment = presets.load("hadamard-128", small(learner, *many))
     trace = run(experiment)
     [gd] = trace.curves
     assert 0 < gd.diverged < 20
@@ -77,7 +77,7 @@ def test_a_learner_of_which_some_replicas_diverged_says_how_many_and_is_no_best(
 def said(app: HadamardApp, width: int) -> str:
     """The status at a width, checked to be whole."""
     laboratory = app.laboratory
-    line = progress_text(laboratory.session, laboratory.editable, Pace(), 20.0, width).plain
+    line = progress_text(Situation(laboratory.session, laboratory.editable, Pace(), 20.0), width).plain
     assert cell_len(line) <= width, line
     assert width < 60 or re.search(r"cpu|auto|cuda", line), line
     is_run = app.laboratory.session is not None
@@ -132,12 +132,14 @@ async def test_where_nothing_goes_along_a_clock_neither_it_nor_a_pace_is_told() 
         await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
         for width in WIDTHS:
-            told = progress_text(session_of(app), app.laboratory.editable, Pace(), 20.0, width).plain
+            told = progress_text(
+                Situation(session_of(app), app.laboratory.editable, Pace(), 20.0), width
+            ).plain
             assert "finished" in told
             assert not re.search(r"0/0|/s\b", told), told
 
 
 def test_a_loss_that_rounding_has_taken_below_0_has_no_sign() -> None:
     line: Any = SimpleNamespace(direction="lower", kind="ri-signed")
-    one = Value("A", "GD", "", "GD", "done", -1e-17, line, 1.0, rounding=1e-11)
-    assert (row(one, 5)["value"], row(one, 5)["ratio"]) == ("0.00000", "0.000")
+    reading = Value("A", "GD", "", "GD", "done", -1e-17, line, 1.0, rounding=1e-11)
+    assert (row(reading, 5)["value"], row(reading, 5)["ratio"]) == ("0.00000", "0.000")

@@ -14,7 +14,7 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace, Playback
 from hadamard_tui.running.session import Session
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.progress import progress_text
+from hadamard_tui.widgets.progress import Situation, progress_text
 from hadamard_tui.widgets.scoreboard import Scoreboard
 
 from .conftest import WIDE, opened, until
@@ -73,10 +73,10 @@ async def test_curves_beyond_the_playhead_are_faint_and_their_letters_stand_at_i
         await pilot.press("home", "right", "right")
         chart = app.laboratory.query_one("#loss", ChartView)
         await until(pilot, lambda: chart._playhead == 2)
-        gd = [one for one in chart.shown[0] if one.mark == "A"]
-        assert [len(one.x) for one in gd] == [3]
-        ahead = [one for one in chart.shown[0] if one.faint and one.colour == gd[0].colour]
-        assert [(one.x[0], one.x[-1]) for one in ahead] == [(2, 16)]
+        gd = [series for series in chart.shown[0] if series.mark == "A"]
+        assert [len(series.x) for series in gd] == [3]
+        ahead = [series for series in chart.shown[0] if series.faint and series.colour == gd[0].colour]
+        assert [(series.x[0], series.x[-1]) for series in ahead] == [(2, 16)]
 
 
 @pytest.mark.slow
@@ -213,7 +213,9 @@ def held(protocol: dict[str, object]) -> tuple[Session, EditableExperiment]:
     settings = ["problem.matrix.d=4", "run.device=cpu", "claims=[]", "learners.GD.update.lr=0.01"]
     document = presets.document("hadamard-128", settings)
     editable = EditableExperiment({**document, "protocol": protocol}, None)
-    session = Session(editable.sweep(), editable.document, lambda one, event: one.receive(event), 1, Pace())
+    session = Session(
+        editable.sweep(), editable.document, lambda receiver, event: receiver.receive(event), 1, Pace()
+    )
     session.start(paused=True)
     wait(lambda: session.trace is not None and session.trace.frontier == 0)
     return session, editable
@@ -236,7 +238,7 @@ def test_the_playhead_goes_from_record_to_record_of_every_protocol_and_is_told_o
             session.step()
             wait(lambda: session.tick(0.0) or session.playback.shown == record)  # type: ignore[func-returns-value] # noqa: B023
         assert (session.playback.place, session.point.x_at(session.playback.place)) == (record, x)
-        told = progress_text(session, editable, Pace(), 20.0, 200).plain
+        told = progress_text(Situation(session, editable, Pace(), 20.0), 200).plain
         assert (f"  {clock} {x}/{xs[-1]}  " in told) == (len(xs) > 1), "a single record has no clock to tell"
     for record in reversed(range(len(xs) - 1)):
         session.playback.move(-1)

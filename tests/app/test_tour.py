@@ -74,7 +74,7 @@ def test_a_story_is_told_in_whole_sentences_that_fit(width: int, stop: str) -> N
         assert told
 
 
-@pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.whole else [SMALL])
+@pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.all_combinations else [SMALL])
 @pytest.mark.slow
 async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(size: tuple[int, int]):
     tour = Tour(BOTH)
@@ -94,7 +94,7 @@ async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(siz
         await pilot.press("f")
         await until(pilot, lambda: session_of(app).state == "finished")
         await until(pilot, lambda: "64 0.012 0.023" in banner(app))
-        labels = [str(one.render()) for one in app.laboratory.query("Banner Label").results(Label)]
+        labels = [str(label.render()) for label in app.laboratory.query("Banner Label").results(Label)]
         assert ("at k = 64" in labels, "E: of bound" in labels) == (size == SMALL, size == SMALL)
         await until(pilot, lambda: "below a tenth after 30 examples" in screen_text(app))
         assert "> Next" in screen_text(app)
@@ -211,7 +211,7 @@ async def test_without_a_tour_there_are_no_stops_and_pages_scroll(app: HadamardA
         assert "> Next" not in screen_text(app)
 
 
-@pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.whole else [WIDE])
+@pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.all_combinations else [WIDE])
 async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_chosen(
     editable: EditableExperiment, size: tuple[int, int]
 ):
