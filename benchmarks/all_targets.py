@@ -21,7 +21,7 @@ import numpy as np
 from contest import Contender, Record, Row, contest, unpinned
 from numpy.typing import NDArray
 
-from engine.core.singular_values import looked_at
+from engine.core.linear_algebra import looked_at
 from engine.problems.hadamard_matrices import sylvester
 from engine.runtime.drawn_data import DrawnData
 from hadamard_tui.headless import bench
@@ -131,7 +131,7 @@ def in_jax(learner: str) -> Callable[[], Record]:
         X, stars = jnp.asarray(instances()), jnp.eye(D, dtype=jnp.float32)
         start, weights, step = rule(learner, jnp)
 
-        def one(star: Any, labels: Any) -> Any:
+        def curve_of_target(star: Any, labels: Any) -> Any:
             def example(state: Any, pair: Any) -> Any:
                 x, y = pair
                 state = step(state, 2 * (jnp.dot(x, weights(state)) - y), x)
@@ -144,7 +144,7 @@ def in_jax(learner: str) -> Callable[[], Record]:
                 [jnp.dot(error, error)[None], jax.lax.scan(example, state, (X, labels))[1]]
             )
 
-        curve = jax.jit(lambda: jax.vmap(one, in_axes=(0, 1))(stars, X).mean(0))
+        curve = jax.jit(lambda: jax.vmap(curve_of_target, in_axes=(0, 1))(stars, X).mean(0))
         return timed(lambda: curve().block_until_ready())
 
     return work
@@ -160,12 +160,12 @@ def in_torch_func(learner: str) -> Callable[[], Record]:
         X, stars = torch.from_numpy(instances()), torch.eye(D)
         start, weights, step = rule(learner, torch)
 
-        def one(state: Any, star: Any, x: Any, y: Any) -> Any:
+        def step_of_target(state: Any, star: Any, x: Any, y: Any) -> Any:
             state = step(state, 2 * (torch.dot(x, weights(state)) - y), x)
             error = weights(state) - star
             return state, torch.dot(error, error)
 
-        mapped = torch.func.vmap(one, in_dims=(0, 0, None, 0))
+        mapped = torch.func.vmap(step_of_target, in_dims=(0, 0, None, 0))
 
         def curve() -> list[float]:
             state = tuple(part.expand(D, D).contiguous() for part in start())
@@ -232,10 +232,10 @@ def by_expert(learner: str, closed: bool = False) -> Callable[[], Record]:
         curve = fused.closed_curve if closed else fused.curve
         counted = np.array([looked_at(record, dense=3) for record in range(D + 1)])
         record = timed(lambda: curve(learner, X, lr, counted)[0])
-        found = curve(learner, X, lr, counted)
-        off = {"off": float(np.abs(found[0] - expected).max())}
+        curves = curve(learner, X, lr, counted)
+        off = {"off": float(np.abs(curves[0] - expected).max())}
         if not closed:
-            off["errors off"] = float(np.nanmax(np.abs(found[1] - errors)))
+            off["errors off"] = float(np.nanmax(np.abs(curves[1] - errors)))
         return {**record, **off}
 
     return work
@@ -254,16 +254,16 @@ def in_blocks() -> Record:
         E, K = -np.ascontiguousarray(X.T), X @ X.T
         losses = [float((E * E).mean())]
         for first in range(0, D, BLOCK):
-            some = slice(first, first + BLOCK)
-            squares, here, along = np.einsum("ij,ij->i", E, E), E[:, some].copy(), E @ K[:, some]
-            inner, lengths = K[some, some], K[some] @ K[:, some]
+            block = slice(first, first + BLOCK)
+            squares, block_errors, along = np.einsum("ij,ij->i", E, E), E[:, block].copy(), E @ K[:, block]
+            inner, lengths = K[block, block], K[block] @ K[:, block]
             S = np.empty((D, inner.shape[1]), np.float32)
             for i in range(inner.shape[1]):
-                S[:, i] = 2 * lr * (here[:, i] - S[:, :i] @ inner[:i, i])
+                S[:, i] = 2 * lr * (block_errors[:, i] - S[:, :i] @ inner[:i, i])
                 products = along[:, i] - S[:, :i] @ lengths[:i, i]
                 squares += S[:, i] * (S[:, i] * lengths[i, i] - 2 * products)
                 losses.append(float(squares.mean() / D))
-            E -= S @ K[some]
+            E -= S @ K[block]
         return losses
 
     return timed(curve)

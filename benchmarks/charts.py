@@ -66,7 +66,9 @@ def median_ms(work: Callable[[int], object]) -> float:
 
 
 def grown(series: list[Series], points: int) -> list[Series]:
-    return [replace(one, x=one.x[:points], y=one.y[:points]) for one in series]
+    return [
+        replace(full_series, x=full_series.x[:points], y=full_series.y[:points]) for full_series in series
+    ]
 
 
 def waves(columns: int, rows: int, phase: float) -> HeatMap:

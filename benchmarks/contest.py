@@ -119,10 +119,10 @@ def contest(
     }
     records: dict[str, list[Record]] = {name: [] for name in contenders if name not in missing}
     for _ in range(1 if arguments.quick else arguments.repeats):
-        for name, found in records.items():
+        for name, records_of_contender in records.items():
             threads = {} if contenders[name].all_cores else ONE_THREAD
-            found.append(child(name, {**threads, **contenders[name].environment}))
-    medians = {name: median(found) for name, found in records.items()}
+            records_of_contender.append(child(name, {**threads, **contenders[name].environment}))
+    medians = {name: median(records_of_contender) for name, records_of_contender in records.items()}
     if draw is not None and arguments.picture:
         draw(medians, arguments.picture)
     found_rows = [outcome(row, medians) for row in rows]
@@ -189,9 +189,9 @@ def outcome(row: Row, medians: Mapping[str, Record]) -> Outcome:
     """A row with what was measured."""
     mine = medians.get(row.ours, {})
     warm, cold = mine.get(row.key), mine.get(row.first)
-    others = {name: medians[name][row.key] for name in row.outsiders if name in medians}
-    best = min(others, key=others.__getitem__, default=None)
-    ratio = None if best is None or warm is None else others[best] / warm
+    outsiders = {name: medians[name][row.key] for name in row.outsiders if name in medians}
+    best = min(outsiders, key=outsiders.__getitem__, default=None)
+    ratio = None if best is None or warm is None else outsiders[best] / warm
     if row.times is not None:
         met = None if ratio is None else ratio >= row.times
         return Outcome(row.job, cold, warm, best, ratio, f"≥ {row.times:g} times", met)
@@ -213,11 +213,11 @@ def show_rows(text: str, rows: Iterable[Outcome]) -> None:
 
 def machine() -> dict[str, str]:
     """The class of the machine and the versions, without its name."""
-    found = {"cpu": f"{os.cpu_count()} cores, {platform.machine()}", "python": platform.python_version()}
+    versions = {"cpu": f"{os.cpu_count()} cores, {platform.machine()}", "python": platform.python_version()}
     for package in PACKAGES:
         if util.find_spec(package.replace("scikit-learn", "sklearn")) is not None:
-            found[package] = metadata.version(package)
-    return found
+            versions[package] = metadata.version(package)
+    return versions
 
 
 def show(text: str, medians: Mapping[str, Record], missing: Mapping[str, str | None]) -> None:

@@ -76,29 +76,29 @@ def _transform(x: Any, d: int) -> None:
 
 @njit(**OPTIONS)
 def _measure(
-    x: Any, sums: Any, w_t: Any, X: Any, H: Any, k: int, after: int, first: int, found: Any, slopes: Any
+    x: Any, sums: Any, w_t: Any, X: Any, H: Any, k: int, after: int, first: int, totals: Any, slopes: Any
 ) -> None:
     """Add the losses of a group of targets, and make the slopes 2 (ŷ − y) for the next row.
 
-    Where found[1, k] is not NaN, the errors too, by weights x that are used up.
+    Where totals[1, k] is not NaN, the errors too, by weights x that are used up.
     """
     total = 0.0
     for lane in range(LANES):
         total += sums[1, lane] - 2 * w_t[lane] + 1
         slopes[lane] = 2 * (sums[0, lane] - X[after, first + lane])
-    found[0, k] += total
-    if not np.isnan(found[1, k]):
+    totals[0, k] += total
+    if not np.isnan(totals[1, k]):
         d = X.shape[1]
         _transform(x, d)
-        counts, group, most, least = full(np.float32(0)), first // LANES, full(TIE), full(-TIE)
+        counts, group, tie_above, least = full(np.float32(0)), first // LANES, full(TIE), full(-TIE)
         for row in range(d):
             margin = mul(load(x, row), load(H, row * (d // LANES) + group))
-            counts = add(counts, sub(above(margin, most), above(least, margin)))
+            counts = add(counts, sub(above(margin, tie_above), above(least, margin)))
         store(sums, 0, counts)
         right = 0.0
         for lane in range(LANES):
             right += sums[0, lane]
-        found[1, k] += (1 - right / d / LANES) / 2 * LANES
+        totals[1, k] += (1 - right / d / LANES) / 2 * LANES
 
 
 @njit(**OPTIONS)
@@ -112,20 +112,20 @@ def _measure_weights(
     k: int,
     after: int,
     first: int,
-    found: Any,
+    totals: Any,
     slopes: Any,
 ) -> None:
     """The same for weights w that stay as they are; `copy` has room for those that are used up."""
-    if not np.isnan(found[1, k]):
+    if not np.isnan(totals[1, k]):
         for i in range(len(w)):
             store(copy, i, load(w, i))
     for lane in range(LANES):
         w_t[lane] = w[first + lane, lane]
-    _measure(copy, sums, w_t, X, H, k, after, first, found, slopes)
+    _measure(copy, sums, w_t, X, H, k, after, first, totals, slopes)
 
 
 @njit(**OPTIONS)
-def multiplied(X: Any, H: Any, lr: Any, start: Any, rule: int, found: Any, begin: int, end: int) -> None:
+def multiplied(X: Any, H: Any, lr: Any, start: Any, rule: int, totals: Any, begin: int, end: int) -> None:
     """w ← w ⊙ (c + x s): EGU (0), private rates (1) and spindly nets as w = u² (2), for some targets."""
     n, d = X.shape
     copy = np.empty((d, LANES), np.float32)
@@ -146,7 +146,7 @@ def multiplied(X: Any, H: Any, lr: Any, start: Any, rule: int, found: Any, begin
                 dots, squares = fma(x, full(X[after, i]), dots), fma(x, x, squares)
             store(sums, 0, dots)
             store(sums, 1, squares)
-            _measure_weights(w, copy, sums, w_t, X, H, k, after, first, found, slopes)
+            _measure_weights(w, copy, sums, w_t, X, H, k, after, first, totals, slopes)
             for lane in range(LANES):
                 pull = lr * slopes[lane]
                 up, down = ONE - pull, ONE + pull
@@ -159,7 +159,7 @@ def multiplied(X: Any, H: Any, lr: Any, start: Any, rule: int, found: Any, begin
 
 
 @njit(**OPTIONS)
-def signed(X: Any, H: Any, lr: Any, start: Any, found: Any, begin: int, end: int) -> None:
+def signed(X: Any, H: Any, lr: Any, start: Any, totals: Any, begin: int, end: int) -> None:
     """w = a − b with a ← a ⊙ (c + x s), b ← b ⊙ (c − x s): EGU±, and hypentropy."""
     n, d = X.shape
     copy = np.empty((d, LANES), np.float32)
@@ -181,12 +181,12 @@ def signed(X: Any, H: Any, lr: Any, start: Any, found: Any, begin: int, end: int
                 dots, squares = fma(x, full(X[after, i]), dots), fma(x, x, squares)
             store(sums, 0, dots)
             store(sums, 1, squares)
-            if not np.isnan(found[1, k]):
+            if not np.isnan(totals[1, k]):
                 for i in range(d):
                     store(copy, i, sub(load(a, i), load(b, i)))
             for lane in range(LANES):
                 w_t[lane] = a[first + lane, lane] - b[first + lane, lane]
-            _measure(copy, sums, w_t, X, H, k, after, first, found, slopes)
+            _measure(copy, sums, w_t, X, H, k, after, first, totals, slopes)
             for lane in range(LANES):
                 up = np.exp(-lr * slopes[lane])
                 down = ONE / up
@@ -194,7 +194,7 @@ def signed(X: Any, H: Any, lr: Any, start: Any, found: Any, begin: int, end: int
 
 
 @njit(**OPTIONS)
-def added(X: Any, H: Any, lr: Any, rule: int, found: Any, begin: int, end: int) -> None:
+def added(X: Any, H: Any, lr: Any, rule: int, totals: Any, begin: int, end: int) -> None:
     """w ← w − s x: GD (0) and AdaGrad (1), whose rates are the same for all features on ±1."""
     n, d = X.shape
     copy = np.empty((d, LANES), np.float32)
@@ -219,7 +219,7 @@ def added(X: Any, H: Any, lr: Any, rule: int, found: Any, begin: int, end: int) 
                 dots, squares = fma(x, full(X[after, i]), dots), fma(x, x, squares)
             store(sums, 0, dots)
             store(sums, 1, squares)
-            _measure_weights(w, copy, sums, w_t, X, H, k, after, first, found, slopes)
+            _measure_weights(w, copy, sums, w_t, X, H, k, after, first, totals, slopes)
             for lane in range(LANES):
                 c = slopes[lane]
                 memory[lane] += c * c
@@ -227,7 +227,7 @@ def added(X: Any, H: Any, lr: Any, rule: int, found: Any, begin: int, end: int) 
 
 
 @njit(**OPTIONS)
-def with_momentum(X: Any, H: Any, lr: Any, found: Any, begin: int, end: int) -> None:
+def with_momentum(X: Any, H: Any, lr: Any, totals: Any, begin: int, end: int) -> None:
     """v ← μ v + c x, w ← w − η v."""
     n, d = X.shape
     copy = np.empty((d, LANES), np.float32)
@@ -248,7 +248,7 @@ def with_momentum(X: Any, H: Any, lr: Any, found: Any, begin: int, end: int) -> 
                 dots, squares = fma(x, full(X[after, i]), dots), fma(x, x, squares)
             store(sums, 0, dots)
             store(sums, 1, squares)
-            _measure_weights(w, copy, sums, w_t, X, H, k, after, first, found, slopes)
+            _measure_weights(w, copy, sums, w_t, X, H, k, after, first, totals, slopes)
             for lane in range(LANES):
                 s[0, lane] = slopes[lane]
 
@@ -258,8 +258,8 @@ def closed_gd(Y: NDArray[np.float32], lr: float) -> NDArray[np.float64]:
     n, d = len(Y), Y.shape[1]
     squares = np.einsum("ij,ij->i", Y, Y, dtype=np.float64) / (n * d)
     learnt = np.append(0.0, squares.cumsum())
-    found: NDArray[np.float64] = squares.sum() + learnt * ((1 - 2 * lr * n) ** 2 - 1)
-    return found
+    losses: NDArray[np.float64] = squares.sum() + learnt * ((1 - 2 * lr * n) ** 2 - 1)
+    return losses
 
 
 @njit(**OPTIONS)
@@ -298,7 +298,7 @@ def curve(
     By fused passes, with as many threads as this process has cores.
     """
     d, rate = X.shape[1], np.float32(lr)
-    go, given = {
+    go, arguments = {
         "EGU": (multiplied, (rate, np.float32(1 / d), 0)),
         "private rates": (multiplied, (rate, np.float32(1 / d), 1)),
         "spindly": (multiplied, (rate, np.float32(1 / d), 2)),
@@ -315,13 +315,13 @@ def curve(
     sums[:, 1, ~counted] = np.nan
     with ThreadPoolExecutor(threads) as pool:
         parts = [
-            pool.submit(go, X, H, *given, mine, *some)
-            for mine, some in zip(sums, pairwise(ends), strict=True)
+            pool.submit(go, X, H, *arguments, mine, *bounds)
+            for mine, bounds in zip(sums, pairwise(ends), strict=True)
         ]
         for part in parts:
             part.result()
-    found: NDArray[np.float64] = sums.sum(0) / d
-    return found
+    means: NDArray[np.float64] = sums.sum(0) / d
+    return means
 
 
 def closed_curve(

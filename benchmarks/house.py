@@ -222,16 +222,23 @@ def print_expressions(texts: dict[str, str]) -> None:
 
 def print_modules(texts: dict[str, str]) -> None:
     by_module = importers()
-    others = [module for module in texts if not is_part(module)]
+    other_modules = [module for module in texts if not is_part(module)]
     modules = frozenset(texts)
     imported = {name for module, text in sources("tests").items() for name in imports(module, text, modules)}
     private = private_uses(texts)
     rows = [
         ("all (modules, lines)", len(texts), lines_of(texts.values())),
-        ("that are no part (modules, lines)", len(others), lines_of(texts[name] for name in others)),
-        ("that are no part, with a single importer", sum(len(by_module[name]) == 1 for name in others)),
+        (
+            "that are no part (modules, lines)",
+            len(other_modules),
+            lines_of(texts[name] for name in other_modules),
+        ),
+        (
+            "that are no part, with a single importer",
+            sum(len(by_module[name]) == 1 for name in other_modules),
+        ),
         ("that tests import", len(imported)),
-        ("file names used twice or more", repeated(file_names(others))),
+        ("file names used twice or more", repeated(file_names(other_modules))),
         ("class names used twice or more", repeated(class_names(texts))),
         ("uses of private names of Textual or numba", len(private)),
         ("that have such uses", len({use.module for use in private})),

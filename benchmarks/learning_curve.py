@@ -105,8 +105,8 @@ def in_jax() -> Record:
             moved = Z - (LR * D) * jnp.where(Z > 0, slopes[:, None] * a, 0)
             return moved, a - LR * (slopes @ H), number + 1, jnp.square(errors).mean() > TOLERANCE
 
-        found = jax.lax.while_loop(lambda state: state[3] & (state[2] < STEPS), step, (Z, a, 0, True))
-        return found[:2]
+        state_at_end = jax.lax.while_loop(lambda state: state[3] & (state[2] < STEPS), step, (Z, a, 0, True))
+        return state_at_end[:2]
 
     def trained(case: tuple[int, Net]) -> float:
         k, (start, a, y) = case
@@ -161,10 +161,10 @@ def fused() -> Callable[..., None]:
     import numba
 
     @numba.njit(nogil=True, fastmath={"reassoc", "nsz", "arcp", "contract"})  # type: ignore[untyped-decorator]
-    def train(Z: Any, a: Any, y: Any, row_rate: Any, rate: Any, most: int, tolerance: Any) -> None:
+    def train(Z: Any, a: Any, y: Any, row_rate: Any, rate: Any, step_limit: int, tolerance: Any) -> None:
         (k, h), zero = Z.shape, np.float32(0)
         slopes, share = np.empty_like(a), np.float32(2) / np.float32(k)
-        for _ in range(most):
+        for _ in range(step_limit):
             total = zero
             for i in range(h):
                 slopes[i] = zero

@@ -71,8 +71,8 @@ def long_vector(bits: int, expert: bool) -> Callable[[], Record]:
         record = {"cpu": cpu, "wall": wall, "floor": cpu / floor}
         if expert:
             passes.learn_ahead([False] * EXAMPLES, [False] * EXAMPLES)
-            found = [float(each.losses) for each in passes.to_come]
-            record["off"] = float(np.abs(losses[1:] - found).max())
+            engine_losses = [float(prediction.losses) for prediction in passes.to_come]
+            record["off"] = float(np.abs(losses[1:] - engine_losses).max())
         return record
 
     return work

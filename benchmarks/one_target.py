@@ -106,5 +106,5 @@ def bandwidth(d: int, repeats: int = 10) -> float:
 
 def curve(numbers: NDArray[np.int64], signs: NDArray[np.float32], d: int, lr: float) -> NDArray[np.float64]:
     """Losses of EGU± after 0, 1 … of these rows of Sylvester's matrix, for feature number 3."""
-    found: NDArray[np.float64] = signed(numbers, signs, d, 3, lr)
-    return found
+    losses: NDArray[np.float64] = signed(numbers, signs, d, 3, lr)
+    return losses

@@ -93,9 +93,9 @@ def timed(losses: Callable[[Floats, Floats], Floats], signs: bool = False) -> Ca
         losses(X[: 2 * BLOCK], y[: 2 * BLOCK])
         before = bench.peak_mib()
         wall, cpu = time.perf_counter(), time.process_time()
-        found = losses(X, y)
+        computed_losses = losses(X, y)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        return {"cpu": cpu, "wall": wall, "peak": bench.peak_mib() - before, **some(found)}
+        return {"cpu": cpu, "wall": wall, "peak": bench.peak_mib() - before, **some(computed_losses)}
 
     return work
 
@@ -260,7 +260,7 @@ def softplus() -> Callable[[Floats], Floats]:
 
     @numba.njit(fastmath=True)  # type: ignore[untyped-decorator]
     def sums(margins: Any, exponentials: Any) -> Any:
-        found = np.zeros(len(margins))
+        means = np.zeros(len(margins))
         for k in range(len(margins)):
             n, total = margins.shape[1], 0.0
             for first in range(0, n, 32):
@@ -269,8 +269,8 @@ def softplus() -> Callable[[Floats], Floats]:
                     linear += max(-margins[k, i], np.float32(0))
                     product *= 1 + exponentials[k, i]
                 total += linear + np.log(product)
-            found[k] = total / n
-        return found
+            means[k] = total / n
+        return means
 
     def average(margins: Floats) -> Floats:
         exponentials = np.abs(margins)

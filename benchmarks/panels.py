@@ -48,9 +48,9 @@ def recorded(records: int) -> tuple[Experiment, Trace]:
         }
         curve = Curve(learner.name, records, 2, Verdict(True, "it was built so"), indices=indices)
         falling = np.exp(-x / records * (number + 1))[:, None] + rng.normal(scale=0.01, size=(records, 2))
-        kept = kept_records(records, D, 8).stride
-        for start in range(0, records, kept):
-            block = slice(start, start + kept)
+        stride = kept_records(records, D, 8).stride
+        for start in range(0, records, stride):
+            block = slice(start, start + stride)
             loss = falling[block]
             weights = {0: rng.normal(size=D)}
             arrays = {"spectrum": {0: np.exp(-np.arange(D) / 10)[None]}}
@@ -105,7 +105,7 @@ async def measure(records: int) -> dict[str, list[float]]:
     app = Bench()
     async with app.run_test(size=(WIDTH, HEIGHT)) as pilot:
         stage = app.query_one(Stage)
-        found: dict[str, list[float]] = {}
+        times_by_panel: dict[str, list[float]] = {}
         for name in reversed(ABOUT):
             stage.choose(name)
             await pilot.pause()
@@ -114,17 +114,17 @@ async def measure(records: int) -> dict[str, list[float]]:
                 stage.show(context, context.look("loss", RUN))
                 await pilot.pause()
                 panel = "chart and table" if stage.panel is None else name
-                found.setdefault(panel, []).append(redraw(partial(on_stage, stage), context))
-        return found
+                times_by_panel.setdefault(panel, []).append(redraw(partial(on_stage, stage), context))
+        return times_by_panel
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("records", nargs="?", type=int, default=10**6, help="of every learner; a million")
     records = parser.parse_args().records
-    found = asyncio.run(measure(records))
+    times_by_panel = asyncio.run(measure(records))
     table = Table("panel", "as it is", "smoothed", "log axes", title=f"ms, {records:,} records")
-    for name, times in found.items():
+    for name, times in times_by_panel.items():
         table.add_row(name, *(f"{time:.1f}" for time in times))
     Console().print(table)
 

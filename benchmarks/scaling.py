@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from contest import Outcome, machine, pinned, show_rows
 
-from engine.core.free_memory import free_bytes
+from engine.core.memory import free_bytes
 from engine.core.parts import BadInput
 from engine.planning.memory import needed_bytes
 from engine.planning.run_plan import plan_run
@@ -131,7 +131,7 @@ def seconds(experiment: Experiment, repeats: int) -> float:
     return statistics.median(bench.measure(experiment).cpu for _ in range(repeats))
 
 
-def picture(found: Mapping[str, Found], file: str) -> None:
+def picture(sweeps: Mapping[str, Found], file: str) -> None:
     """Cost against size, each with the line of its exponent."""
     import matplotlib
 
@@ -140,24 +140,26 @@ def picture(found: Mapping[str, Found], file: str) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(2, 4, figsize=(13, 6), layout="constrained")
-    for panel, (name, one) in zip(axes.flat, found.items(), strict=False):
-        sizes = np.array(one.sizes, float)
-        panel.loglog(sizes, one.cpu, "o-", base=2, markersize=4)
-        panel.loglog(sizes, one.cpu[-1] * (sizes / sizes[-1]) ** one.predicted, "--", base=2, color="gray")
-        panel.set_title(f"{name}: exponent {one.exponent:.2f}, operations {one.predicted:g}", fontsize=9)
+    for panel, (name, sweep) in zip(axes.flat, sweeps.items(), strict=False):
+        sizes = np.array(sweep.sizes, float)
+        panel.loglog(sizes, sweep.cpu, "o-", base=2, markersize=4)
+        panel.loglog(
+            sizes, sweep.cpu[-1] * (sizes / sizes[-1]) ** sweep.predicted, "--", base=2, color="gray"
+        )
+        panel.set_title(f"{name}: exponent {sweep.exponent:.2f}, operations {sweep.predicted:g}", fontsize=9)
         panel.set_yscale("log", base=10)
         panel.set_ylabel("CPU seconds", fontsize=8)
         panel.tick_params(labelsize=8)
-    for panel in axes.flat[len(found) :]:
+    for panel in axes.flat[len(sweeps) :]:
         panel.set_visible(False)
     figure.savefig(file, metadata={"Date": None})
 
 
-def outcome(name: str, one: Found) -> Outcome:
+def outcome(name: str, sweep: Found) -> Outcome:
     """A sweep as a row."""
-    job = f"{name}, {one.sizes[0]} … {one.sizes[-1]}: exponent {one.exponent:.2f}"
-    close = abs(one.exponent / one.predicted - 1) <= CLOSE
-    return Outcome(job, None, one.cpu[-1], None, None, f"{one.predicted:g} ± 10 %", close)
+    job = f"{name}, {sweep.sizes[0]} … {sweep.sizes[-1]}: exponent {sweep.exponent:.2f}"
+    close = abs(sweep.exponent / sweep.predicted - 1) <= CLOSE
+    return Outcome(job, None, sweep.cpu[-1], None, None, f"{sweep.predicted:g} ± 10 %", close)
 
 
 def main() -> None:
@@ -168,15 +170,15 @@ def main() -> None:
     arguments = parser.parse_args()
     pinned()
     first = seconds(structured(1 << 14), 3)
-    found = {name: measured(sweep, arguments.quick) for name, sweep in SWEEPS.items()}
+    measured_sweeps = {name: measured(sweep, arguments.quick) for name, sweep in SWEEPS.items()}
     again = seconds(structured(1 << 14), 3) / first
     if arguments.picture:
-        picture(found, arguments.picture)
+        picture(measured_sweeps, arguments.picture)
     if arguments.json:
-        sweeps = {name: one._asdict() for name, one in found.items()}
+        sweeps = {name: measurement._asdict() for name, measurement in measured_sweeps.items()}
         print(json.dumps({"machine": machine(), "sweeps": sweeps, "first job again": again}))
         return
-    lines = [outcome(name, one) for name, one in found.items()]
+    lines = [outcome(name, measurement) for name, measurement in measured_sweeps.items()]
     lines.append(
         Outcome(
             f"the first job after all others: {again:.2f} times",

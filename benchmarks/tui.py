@@ -172,20 +172,20 @@ class Terminal:
         self.started = time.monotonic()
         self.pid, self._line = pty.fork()
         if self.pid == 0:
-            own = {name: value for name, value in os.environ.items() if name not in FOREIGN}
-            own |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"} | self.environment
+            environment = {name: value for name, value in os.environ.items() if name not in FOREIGN}
+            environment |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"} | self.environment
             os.chdir(self.folder)
-            os.execve(self.command[0], self.command, own)
+            os.execve(self.command[0], self.command, environment)
         self.resize(*self.size)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
         """Take what is written, no faster than the line that is played."""
-        most = 65536 if self.bytes_per_second is None else 1024
+        chunk = 65536 if self.bytes_per_second is None else 1024
         while True:
             try:
-                data = os.read(self._line, most)
+                data = os.read(self._line, chunk)
             except OSError:
                 return
             if not data:
@@ -253,20 +253,20 @@ def app(*arguments: str, **options: object) -> Iterator[tuple[Terminal, Callable
     with tempfile.TemporaryDirectory() as home:
         log = Path(home) / "log"
         log.touch()
-        own = {"XDG_STATE_HOME": home, "XDG_CONFIG_HOME": home}
-        environment = own | dict(options.pop("environment", {}))  # type: ignore[call-overload]
+        own_homes = {"XDG_STATE_HOME": home, "XDG_CONFIG_HOME": home}
+        environment = own_homes | dict(options.pop("environment", {}))  # type: ignore[call-overload]
         command = [sys.executable, "-c", SPY, str(log), *arguments]
         terminal = Terminal(command, environment, **options)  # type: ignore[arg-type]
 
         times: dict[str, list[float]] = {}
         with log.open("rb") as lines:
 
-            def noted(what: str) -> list[float]:
+            def noted(event: str) -> list[float]:
                 while (line := lines.readline()).endswith(b"\n"):  # those that came since the last time
                     name, _, moment = line.decode().partition(" ")
                     times.setdefault(name, []).append(float(moment))
                 lines.seek(lines.tell() - len(line))  # to the start of one that is not yet whole
-                return times.get(what, [])
+                return times.get(event, [])
 
             terminal.shows(painted)  # type: ignore[arg-type]
             yield terminal, noted
@@ -329,7 +329,7 @@ def first_curve() -> dict[str, object]:
                     times[name].append(noted("first")[0] - terminal.started)
                 time.sleep(3)  # until all is loaded
                 terminal.quit()
-    return {name: statistics.median(found) for name, found in times.items()}
+    return {name: statistics.median(seconds) for name, seconds in times.items()}
 
 
 def lags(
@@ -368,16 +368,16 @@ def saturated_keys() -> dict[str, object]:
 
     In one run that goes on, and in short ones that begin anew as soon as they have ended.
     """
-    found: dict[str, object] = {}
+    figures: dict[str, object] = {}
     for name, work in (("", LONG), ("runs beginning anew, ", WORK)):
         with app(*work) as (terminal, noted):
             terminal.press("fr")
             terminal.until(lambda noted=noted: bool(noted("first")))
             handled, painted = lags(terminal, noted, 300)
             terminal.quit()
-        found |= {f"{name}{key}": value for key, value in _spread(painted).items()}
-        found |= {f"{name}to the handler, {key}": value for key, value in _spread(handled).items()}
-    return found
+        figures |= {f"{name}{key}": value for key, value in _spread(painted).items()}
+        figures |= {f"{name}to the handler, {key}": value for key, value in _spread(handled).items()}
+    return figures
 
 
 def slow_line_keys() -> dict[str, object]:
@@ -386,15 +386,15 @@ def slow_line_keys() -> dict[str, object]:
         terminal.press("r")
         terminal.until(lambda: bool(noted("Loaded")))
         before, begun = len(terminal.written), time.monotonic()
-        _, found = lags(terminal, noted, 60)
+        _, repaints = lags(terminal, noted, 60)
         rate = (len(terminal.written) - before) / (time.monotonic() - begun)
         terminal.quit()
-    return _spread(found) | {"kB/s": rate / 1000}
+    return _spread(repaints) | {"kB/s": rate / 1000}
 
 
 def traffic() -> dict[str, object]:
     """Bytes per second while a run is played, locally and over SSH, and once nothing changes."""
-    found: dict[str, object] = {}
+    figures: dict[str, object] = {}
     for name, environment in (("local", {}), ("ssh", {"SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22"})):
         with app(*SMALL, environment=environment) as (terminal, noted):
             time.sleep(2)
@@ -402,13 +402,13 @@ def traffic() -> dict[str, object]:
             terminal.until(lambda noted=noted: bool(noted("Finished")))
             before = len(terminal.written)
             time.sleep(4)  # of the six seconds that a run is played
-            found[f"{name} KiB/s"] = (len(terminal.written) - before) / 4 / 1024
+            figures[f"{name} KiB/s"] = (len(terminal.written) - before) / 4 / 1024
             time.sleep(6)
             before = len(terminal.written)
             time.sleep(3)
-            found[f"{name}, at rest, bytes"] = len(terminal.written) - before
+            figures[f"{name}, at rest, bytes"] = len(terminal.written) - before
             terminal.quit()
-    return found
+    return figures
 
 
 def rest() -> dict[str, object]:
@@ -492,7 +492,7 @@ def quitting() -> dict[str, object]:
 def stepped_numbers() -> dict[str, object]:
     """Key to the whole of the new curves on the screen: d is stepped from 128 to 160 and back."""
     keys = [b"\t"] * 3 + [b"\x1b[A", b"\x1b[B"]  # to d, which the set-up has first; then up and down
-    found = []
+    delays = []
     with app(*SMALL) as (terminal, noted):
         time.sleep(3)  # until the fields of the set-up are made
         for key in keys[:3]:
@@ -502,12 +502,12 @@ def stepped_numbers() -> dict[str, object]:
             before = len(noted("curves"))
             pressed = terminal.press(keys[3 + number % 2])
             terminal.until(lambda before=before: len(noted("curves")) > before)
-            found.append(noted("curves")[before] - pressed)
+            delays.append(noted("curves")[before] - pressed)
             time.sleep(0.3)
         terminal.press("\x1b")
         time.sleep(0.3)
         terminal.quit()
-    return _spread(sorted(found[2:])) | {"worst ms": 1e3 * max(found[2:])}
+    return _spread(sorted(delays[2:])) | {"worst ms": 1e3 * max(delays[2:])}
 
 
 GOALS = {
@@ -579,13 +579,13 @@ def main() -> None:
     if not options.json:
         print(results["machine"])
     for name in options.names or BENCHMARKS:
-        results[name] = found = BENCHMARKS[name]()
+        results[name] = figures = BENCHMARKS[name]()
         if not options.json:
-            print(f"{name}:", *(f"{key} {_short(value)};" for key, value in found.items()), flush=True)
+            print(f"{name}:", *(f"{key} {_short(value)};" for key, value in figures.items()), flush=True)
     rows = [
-        Outcome(job, None, found, None, None, f"≤ {most:g}", found <= most)
-        for (name, key), (job, most) in GOALS.items()
-        if name in results and isinstance(found := results[name][key], float)
+        Outcome(job, None, figures, None, None, f"≤ {limit:g}", figures <= limit)
+        for (name, key), (job, limit) in GOALS.items()
+        if name in results and isinstance(figures := results[name][key], float)
     ]
     if options.json:
         print(json.dumps(results | {"rows": [row._asdict() for row in rows]}))

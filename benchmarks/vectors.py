@@ -108,7 +108,7 @@ def above(typing: Any, x: Any, y: Any) -> Any:
     """1 where x > y, and 0 where it is not."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        none, one = (ir.Constant(args[0].type, [value] * LANES) for value in (0.0, 1.0))
-        return builder.select(builder.fcmp_ordered(">", *args), one, none)
+        none, unit = (ir.Constant(args[0].type, [value] * LANES) for value in (0.0, 1.0))
+        return builder.select(builder.fcmp_ordered(">", *args), unit, none)
 
     return x(x, y), emit

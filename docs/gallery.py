@@ -25,7 +25,7 @@ from engine.results.results import Results
 from engine.spec import presets
 from engine.spec.experiment import SUBJECTS
 from engine.spec.pictures import drawn
-from engine.spec.preset_index import Entry, digest, index
+from engine.spec.preset_index import Entry, index
 from engine.spec.reading import Raw
 from hadamard_tui.browsing import preview, thumbnail
 from hadamard_tui.browsing.preview import takes
@@ -83,44 +83,48 @@ def main() -> int:
     for name in names:
         presets.path_of(name)
     errors = console.errors()
-    kept = {name: one for name, one in preview.read(preview.FILE).items() if name in presets.names()}
-    due = [entry for entry in index() if entry.name in names or (not names and _is_stale(entry, kept))]
-    failed = _run_all(due, kept, errors)
+    thumbnails = {
+        name: thumbnail for name, thumbnail in preview.read(preview.FILE).items() if name in presets.names()
+    }
+    due = [entry for entry in index() if entry.name in names or (not names and _is_stale(entry, thumbnails))]
+    failed = _run_all(due, thumbnails, errors)
     for picture in PICTURES.glob("*.svg"):
-        if picture.stem not in kept:
+        if picture.stem not in thumbnails:
             picture.unlink()
-    PAGE.write_text(page(index(), kept), encoding="utf-8")
-    if stale := ", ".join(entry.name for entry in index() if _is_stale(entry, kept)):
+    PAGE.write_text(page(index(), thumbnails), encoding="utf-8")
+    if stale := ", ".join(entry.name for entry in index() if _is_stale(entry, thumbnails)):
         errors.print(f"without a chart of what they say now: {stale}", soft_wrap=True)
     return int(failed)
 
 
-def _is_stale(entry: Entry, kept: dict[str, Thumbnail]) -> bool:
+def _is_stale(entry: Entry, thumbnails: dict[str, Thumbnail]) -> bool:
     """Whether a preset has no chart, or that of another one."""
-    made = (PICTURES / f"{entry.name}.svg"), stored.file_of(entry.name)
-    there = entry.name in kept and all(file.exists() for file in made)
-    return not there or kept[entry.name].digest != entry.digest
+    files = PICTURES / f"{entry.name}.svg", stored.file_of(entry.name)
+    has_chart = entry.name in thumbnails and all(file.exists() for file in files)
+    return not has_chart or thumbnails[entry.name].digest != entry.digest
 
 
-def _run_all(due: Sequence[Entry], kept: dict[str, Thumbnail], errors: Console) -> bool:
+def _run_all(due: Sequence[Entry], thumbnails: dict[str, Thumbnail], errors: Console) -> bool:
     """Run presets, put their thumbnails to those that are kept, and say how long the others will take;
     whether one could not be run."""
     failed = False
-    expected = {entry.name: kept[entry.name].seconds if entry.name in kept else UNKNOWN for entry in due}
+    expected = {
+        entry.name: thumbnails[entry.name].seconds if entry.name in thumbnails else UNKNOWN for entry in due
+    }
     began, done = time.monotonic(), 0.0
     for number, entry in enumerate(due, start=1):
         try:
-            kept[entry.name] = made = make(entry, errors)
+            thumbnails[entry.name] = thumbnail = make(entry, errors)
         except BadInput as error:
             errors.print(f"{entry.name}: {error}")
             failed = True
             continue
-        preview.write(preview.FILE, kept)
+        preview.write(preview.FILE, thumbnails)
         done += expected[entry.name]
-        left = sum(expected[one.name] for one in due[number:]) * (time.monotonic() - began) / done
+        seconds_left = sum(expected[later.name] for later in due[number:]) * (time.monotonic() - began) / done
         size = (PICTURES / f"{entry.name}.svg").stat().st_size / 1000
-        what = f"{number} of {len(due)}  {entry.name}  {made.seconds:.1f} s, {size:.0f} kB"
-        errors.print(f"{what}; {in_words(left)} left" if number < len(due) else what)
+        progress = f"{number} of {len(due)}  {entry.name}  {thumbnail.seconds:.1f} s, {size:.0f} kB"
+        errors.print(f"{progress}; {in_words(seconds_left)} left" if number < len(due) else progress)
     return failed
 
 
@@ -132,7 +136,9 @@ def make(entry: Entry, errors: Console) -> Thumbnail:
     results = compute_all(sweep, errors, threads=1)
     seconds = time.process_time() - began
     shown = _shown(document, results)
-    stored.write(entry.name, Stored(digest(document), _stored(shown), _law(entry.name, document, errors)))
+    stored.write(
+        entry.name, Stored(stored.digest(document), _stored(shown), _law(entry.name, document, errors))
+    )
     PICTURES.mkdir(exist_ok=True)
     heat = None if shown.pictures is None else shown.pictures.heat
     if heat is not None:
@@ -160,22 +166,22 @@ def _stored(shown: Shown) -> StoredPicture | None:
         return None
     with palette.on_paper():
         inks = palette.current().of_charts
-    lines = [one for one in shown.series if one.name and not one.faint]
-    series = tuple(_in_few_points(one, shown.axes, inks.index(one.colour)) for one in lines)
-    return StoredPicture(shown.axes, series)
+    named = [series for series in shown.series if series.name and not series.faint]
+    stored_series = (_in_few_points(series, shown.axes, inks.index(series.colour)) for series in named)
+    return StoredPicture(shown.axes, tuple(stored_series))
 
 
-def _in_few_points(one: Series, axes: Axes, ink: int) -> StoredSeries:
+def _in_few_points(series: Series, axes: Axes, ink: int) -> StoredSeries:
     """A series with as many points as a large screen can show."""
     across, up = Scale(axes.x_limits, axes.x_log, DOTS[0]), Scale(axes.y_limits, axes.y_log, DOTS[1])
-    places, within = (across.place(one.x), up.place(one.y)), 0.5
-    while len((found := outline(*places, within))[0]) > POINTS:
+    places, within = (across.place(series.x), up.place(series.y)), 0.5
+    while len((points := outline(*places, within))[0]) > POINTS:
         within *= 1.5
     x, y = (
-        tuple(_rounded(scale.value(at)) for at in ats.tolist())
-        for scale, ats in zip((across, up), found, strict=True)
+        tuple(_rounded(scale.value(slot)) for slot in slots.tolist())
+        for scale, slots in zip((across, up), points, strict=True)
     )
-    return StoredSeries(x, y, ink, one.name, one.mark, one.style, one.formula)
+    return StoredSeries(x, y, ink, series.name, series.mark, series.style, series.formula)
 
 
 def _rounded(value: float) -> float:
@@ -194,35 +200,35 @@ def _law(name: str, document: Raw, errors: Console) -> StoredPicture | None:
     return replace(picture, headline=shown.caption)
 
 
-def page(entries: Sequence[Entry], kept: dict[str, Thumbnail]) -> str:
+def page(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> str:
     """The page of all presets that have a chart, by subject."""
-    return "\n".join([HEAD, *_contents(entries, kept), "", *_sections(entries, kept)])
+    return "\n".join([HEAD, *_contents(entries, thumbnails), "", *_sections(entries, thumbnails)])
 
 
-def _of(subject: str, entries: Sequence[Entry], kept: dict[str, Thumbnail]) -> list[Entry]:
-    return [entry for entry in entries if entry.subject == subject and entry.name in kept]
+def _of(subject: str, entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> list[Entry]:
+    return [entry for entry in entries if entry.subject == subject and entry.name in thumbnails]
 
 
-def _contents(entries: Sequence[Entry], kept: dict[str, Thumbnail]) -> Iterator[str]:
+def _contents(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:
     for subject in SUBJECTS:
-        if some := _of(subject, entries, kept):
-            links = ", ".join(f"[{entry.name}](#{entry.name})" for entry in some)
+        if entries_of_subject := _of(subject, entries, thumbnails):
+            links = ", ".join(f"[{entry.name}](#{entry.name})" for entry in entries_of_subject)
             yield f"- **{subject}**: {links}"
 
 
-def _sections(entries: Sequence[Entry], kept: dict[str, Thumbnail]) -> Iterator[str]:
+def _sections(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:
     for subject in SUBJECTS:
-        if some := _of(subject, entries, kept):
+        if entries_of_subject := _of(subject, entries, thumbnails):
             yield f"## {subject}\n"
-            for entry in some:
-                yield from _section(entry, kept[entry.name])
+            for entry in entries_of_subject:
+                yield from _section(entry, thumbnails[entry.name])
 
 
-def _section(entry: Entry, made: Thumbnail) -> Iterator[str]:
+def _section(entry: Entry, thumbnail: Thumbnail) -> Iterator[str]:
     yield f"### {entry.name}\n\n**{entry.title}**\n"
     yield f"![{entry.title}](gallery/{entry.name}.svg)\n"
-    yield f"{made.caption}\n"
-    yield f"*{entry.source}. Takes {takes(made.seconds)}.*\n"
+    yield f"{thumbnail.caption}\n"
+    yield f"*{entry.source}. Takes {takes(thumbnail.seconds)}.*\n"
 
 
 if __name__ == "__main__":

@@ -65,18 +65,18 @@ class Messages(ast.NodeVisitor):
     """Collects the messages of a file in their order."""
 
     def __init__(self) -> None:
-        self.found: list[str] = []
+        self.texts: list[str] = []
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """A part is shown with its docstring."""
-        tags = [one.value for one in node.keywords if one.arg == "tag"]
+        tags = [argument.value for argument in node.keywords if argument.arg == "tag"]
         if tags and (text := ast.get_docstring(node)):
             self._add(f"{ast.literal_eval(tags[0])}: {text}")
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """A command is shown with its docstring."""
-        calls = [one.func for one in node.decorator_list if isinstance(one, ast.Call)]
+        calls = [decorator.func for decorator in node.decorator_list if isinstance(decorator, ast.Call)]
         is_command = any(isinstance(call, ast.Attribute) and call.attr == "command" for call in calls)
         if is_command and (text := ast.get_docstring(node)):
             self._add(text)
@@ -94,7 +94,9 @@ class Messages(ast.NodeVisitor):
     def visit_Assign(self, node: ast.Assign | ast.AnnAssign) -> None:
         """Style sheets and lists of fonts are no sentences."""
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        if not any(isinstance(one, ast.Name) and one.id.endswith(("CSS", "FONT")) for one in targets):
+        if not any(
+            isinstance(target, ast.Name) and target.id.endswith(("CSS", "FONT")) for target in targets
+        ):
             self.generic_visit(node)
 
     visit_AnnAssign = visit_Assign  # noqa: N815
@@ -110,9 +112,9 @@ class Messages(ast.NodeVisitor):
         if name in FOR_PROGRAMS:
             return
         shown = [node.args[place] for place in ARGUMENTS.get(name, ()) if place < len(node.args)]
-        shown += [one.value for one in node.keywords if one.arg in KEYWORDS]
-        for one in shown:
-            if isinstance(one, ast.Constant | ast.JoinedStr) and (text := _text(one)):
+        shown += [argument.value for argument in node.keywords if argument.arg in KEYWORDS]
+        for argument in shown:
+            if isinstance(argument, ast.Constant | ast.JoinedStr) and (text := _text(argument)):
                 self._add(text)
         self.generic_visit(node)
 
@@ -131,8 +133,8 @@ class Messages(ast.NodeVisitor):
 
     def _add(self, text: str) -> None:
         text = " ".join(text.split())
-        if text not in self.found and re.search(r"[^\W\d_]", text):
-            self.found.append(text)
+        if text not in self.texts and re.search(r"[^\W\d_]", text):
+            self.texts.append(text)
 
 
 def _text(node: ast.Constant | ast.JoinedStr) -> str:
@@ -140,7 +142,7 @@ def _text(node: ast.Constant | ast.JoinedStr) -> str:
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     return "".join(
-        _text(one) if isinstance(one, ast.Constant) else f"{{{_name(one)}}}" for one in node.values
+        _text(part) if isinstance(part, ast.Constant) else f"{{{_name(part)}}}" for part in node.values
     )
 
 
@@ -157,9 +159,9 @@ def _is_sentence(text: str) -> bool:
 
 def messages(source: str) -> list[str]:
     """The messages of a file of Python."""
-    found = Messages()
-    found.visit(ast.parse(source))
-    return found.found
+    visitor = Messages()
+    visitor.visit(ast.parse(source))
+    return visitor.texts
 
 
 def is_experimental(source: str) -> bool:
@@ -184,9 +186,9 @@ def _sections() -> Iterator[str]:
     for package in PACKAGES:
         for file in sorted((ROOT / package).rglob("*.py")):
             source = file.read_text(encoding="utf-8")
-            if not is_experimental(source) and (found := messages(source)):
+            if not is_experimental(source) and (texts := messages(source)):
                 yield f"## {file.relative_to(ROOT).as_posix()}\n"
-                yield "".join(f"- {text}\n" for text in found)
+                yield "".join(f"- {text}\n" for text in texts)
 
 
 if __name__ == "__main__":

@@ -524,8 +524,7 @@ def print_schema() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. Bad input of any kind becomes one line on stderr and exit 2."""
     prepare()
-    from engine.core.docstrings import restore
-    from engine.core.parts import BadInput
+    from engine.core.parts import BadInput, restore
 
     for registered in (app.registered_callback, *app.registered_commands):
         if registered is not None and registered.callback is not None:

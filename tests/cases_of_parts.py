@@ -20,31 +20,36 @@ FEW = 2
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the first cases of every test that have one of them among their parameters."""
-    taken: Counter[tuple[str, str]] = Counter()
-    kept = []
-    for item in items:
-        given = item.callspec.params if hasattr(item, "callspec") else {}
+    cases_by_name: Counter[tuple[str, str]] = Counter()
+    selected = []
+    for test in items:
+        parameters = test.callspec.params if hasattr(test, "callspec") else {}
         # Fields of parts may be called as other parts are.
-        found = {(item.nodeid.partition("[")[0], name) for key, one in given.items() if key != "field"
-                 for name in _names(one) if name in WANTED}  # fmt: skip
-        if any(taken[one] < FEW for one in found):
-            kept.append(item)
-            taken.update(found)
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = kept
+        names = {
+            (test.nodeid.partition("[")[0], name)
+            for key, parameter in parameters.items()
+            if key != "field"
+            for name in _names(parameter)
+            if name in WANTED
+        }
+        if any(cases_by_name[name] < FEW for name in names):
+            selected.append(test)
+            cases_by_name.update(names)
+    config.hook.pytest_deselected(items=[test for test in items if test not in selected])
+    items[:] = selected
 
 
-def _names(value: Any) -> Iterator[str]:
+def _names(parameter: Any) -> Iterator[str]:
     """What a parameter of a test is called, or parts in it are; a list of some is about none of them."""
-    match value:
+    match parameter:
         case str():
-            yield value
+            yield parameter
         case Panel():
-            yield value.name
+            yield parameter.name
         case Mapping():
-            for one in value.values():
-                yield from _names(one)
-        case type() if issubclass(value, Part) and is_member(value):
-            yield kind_of(value)
+            for member in parameter.values():
+                yield from _names(member)
+        case type() if issubclass(parameter, Part) and is_member(parameter):
+            yield kind_of(parameter)
         case Part():
-            yield value.kind
+            yield parameter.kind

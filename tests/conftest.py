@@ -26,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    crossing.whole = config.getoption("--whole")
+    crossing.all_combinations = config.getoption("--whole")
     gc.disable()
 
 

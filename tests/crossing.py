@@ -15,7 +15,7 @@ import pytest
 Traits = Mapping[str, Hashable]
 """What a case is made of: factor → value."""
 
-whole = False
+all_combinations = False
 """Whether all cases are wanted; conftest.py sets it before any test file is read."""
 
 
@@ -31,43 +31,43 @@ def crossings(**axes: Iterable[Any] | Mapping[Any, Traits]) -> list[tuple[Any, .
 
 
 def _traits(axes: Mapping[str, Iterable[Any] | Mapping[Any, Traits]], case: tuple[Any, ...]) -> Traits:
-    found: dict[str, Hashable] = {}
-    for (name, axis), value in zip(axes.items(), case, strict=True):
-        found |= axis[value] if isinstance(axis, Mapping) else {name: str(value)}
-    return found
+    traits: dict[str, Hashable] = {}
+    for (name, axis), choice in zip(axes.items(), case, strict=True):
+        traits |= axis[choice] if isinstance(axis, Mapping) else {name: str(choice)}
+    return traits
 
 
 def each(values: Mapping[Any, Traits]) -> list[Any]:
     """Few of the values, among which every trait is found: to cross them with one factor in one test."""
     names = list(values)
-    return names if whole else [names[number] for number in covering(list(values.values()), 1)]
+    return names if all_combinations else [names[number] for number in covering(list(values.values()), 1)]
 
 
 def chosen(cases: Sequence[Any], traits: Sequence[Traits]) -> list[Any]:
     """The cases to run."""
-    return list(cases) if whole else [cases[number] for number in covering(traits)]
+    return list(cases) if all_combinations else [cases[number] for number in covering(traits)]
 
 
 def covering(traits: Sequence[Traits], together: int = 2) -> list[int]:
     """The numbers of few cases in which every so many values meet that meet in any case, found greedily."""
     bits: dict[tuple[Any, ...], int] = {}  # sets of groups of values are numbers: their bits are counted fast
     groups = []
-    for one in traits:
-        found = 0
+    for traits_of_case in traits:
+        bits_of_case = 0
         for size in range(1, together + 1):
-            for group in combinations(sorted(one.items()), size):
-                found |= 1 << bits.setdefault(group, len(bits))
-        groups.append(found)
+            for group in combinations(sorted(traits_of_case.items()), size):
+                bits_of_case |= 1 << bits.setdefault(group, len(bits))
+        groups.append(bits_of_case)
     missing = (1 << len(bits)) - 1
     queue = [(-group.bit_count(), number) for number, group in enumerate(groups)]
     heapify(queue)
-    taken = []
+    chosen = []
     while missing:
         promised, number = heappop(queue)
         count = (groups[number] & missing).bit_count()
         if count == -promised:
-            taken.append(number)
+            chosen.append(number)
             missing &= ~groups[number]
         elif count:
             heappush(queue, (-count, number))
-    return sorted(taken)
+    return sorted(chosen)

@@ -28,7 +28,7 @@ class OnCuda(torch.Tensor):
 
     @staticmethod
     def __new__(cls, held: torch.Tensor) -> OnCuda:
-        made: OnCuda = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+        wrapper: OnCuda = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
             cls,
             held.shape,
             strides=held.stride(),
@@ -37,8 +37,8 @@ class OnCuda(torch.Tensor):
             device=CARD,
             requires_grad=False,
         )
-        made.held = held
-        return made
+        wrapper.held = held
+        return wrapper
 
     @classmethod
     def __torch_dispatch__(
@@ -46,7 +46,7 @@ class OnCuda(torch.Tensor):
     ) -> Any:
         return computed(operation, args, kwargs or {})
 
-    def __repr__(self, **given: Any) -> str:
+    def __repr__(self, **options: Any) -> str:
         return f"OnCuda({self.held!r})"
 
 
@@ -69,16 +69,16 @@ def computed(operation: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     """An operation where its tensors are."""
     name = str(operation.name())  # type: ignore[attr-defined]
     tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-    there = [tensor for tensor in tensors if isinstance(tensor, OnCuda)]
+    on_card = [tensor for tensor in tensors if isinstance(tensor, OnCuda)]
     wanted = kwargs.get("device")
-    if wanted is None and not there:
+    if wanted is None and not on_card:
         return operation(*args, **kwargs)
-    if there and name.split(".")[0] not in COPIES and not name.startswith(INDEXING):
+    if on_card and name.split(".")[0] not in COPIES and not name.startswith(INDEXING):
         strangers = [tensor for tensor in tensors if not isinstance(tensor, OnCuda) and tensor.dim()]
         if strangers:
             shape = tuple(strangers[0].shape)
             raise RuntimeError(f"{name} of tensors on the card and one of {shape} on the processor")
-    to_cuda = torch.device(wanted).type == CARD.type if wanted is not None else bool(there)
+    to_cuda = torch.device(wanted).type == CARD.type if wanted is not None else bool(on_card)
     if name.startswith("aten::copy_"):
         to_cuda = isinstance(args[0], OnCuda)
     if wanted is not None:
@@ -86,18 +86,18 @@ def computed(operation: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     unwrapped = tree_map(lambda leaf: leaf.held if isinstance(leaf, OnCuda) else leaf, (args, kwargs))
     if name == "aten::_conj":  # a view whose readers conjugate, which they do not from here
         operation = torch.ops.aten._conj_physical.default
-    made = operation(*unwrapped[0], **unwrapped[1])
+    outputs = operation(*unwrapped[0], **unwrapped[1])
     if not to_cuda:
-        return made
-    known = {id(tensor.held): tensor for tensor in there}
+        return outputs
+    wrappers = {id(tensor.held): tensor for tensor in on_card}
 
     def wrapped(leaf: Any) -> Any:
         if not isinstance(leaf, torch.Tensor) or isinstance(leaf, OnCuda):
             return leaf
-        found = known.get(id(leaf))
-        return OnCuda(leaf) if found is None else found
+        wrapper = wrappers.get(id(leaf))
+        return OnCuda(leaf) if wrapper is None else wrapper
 
-    return tree_map(wrapped, made)
+    return tree_map(wrapped, outputs)
 
 
 @contextmanager

@@ -21,29 +21,31 @@ def looped(
 ) -> Callable[[Test], Test]:
     """In place of `pytest.mark.parametrize`, for cases that leave nothing behind and are no coroutines."""
     cases = list(cases)
-    if crossing.whole:
+    if crossing.all_combinations:
         return pytest.mark.parametrize(names, cases, ids=ids)
 
     def loop(test: Test) -> Test:
         @wraps(test)
-        def every(**fixtures: Any) -> None:
+        def run_all_cases(**fixtures: Any) -> None:
             failed: list[Exception] = []
             for case in cases:
-                given = _given(names, case)
+                parameters_of_case = _given(names, case)
                 try:
-                    test(**fixtures, **given)
+                    test(**fixtures, **parameters_of_case)
                 except Exception as error:
-                    error.add_note(f"with {given}")
+                    error.add_note(f"with {parameters_of_case}")
                     failed.append(error)
             if len(failed) == 1:
                 raise failed[0]
             if failed:
                 raise ExceptionGroup(f"{len(failed)} of {len(cases)} cases", failed)
 
-        taken = signature(test)
-        others = [parameter for name, parameter in taken.parameters.items() if name not in _listed(names)]
-        every.__signature__ = taken.replace(parameters=others)  # type: ignore[attr-defined]
-        return every
+        test_signature = signature(test)
+        fixtures_of_test = [
+            parameter for name, parameter in test_signature.parameters.items() if name not in _listed(names)
+        ]
+        run_all_cases.__signature__ = test_signature.replace(parameters=fixtures_of_test)  # type: ignore[attr-defined]
+        return run_all_cases
 
     return loop
 

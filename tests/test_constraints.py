@@ -26,26 +26,26 @@ TORCH = re.search(r"^TORCH := torch==(\S+)$", (ROOT / "Makefile").read_text(), r
 def entries(file: Path) -> dict[str, tuple[str, list[str]]]:
     """Version and hashes by name."""
     lines = [line for line in file.read_text().replace("\\\n", "").splitlines() if not line.startswith("#")]
-    found = {}
+    pins = {}
     for line in lines:
         requirement, *hashes = line.split(" --hash=")
         wanted = Requirement(requirement)
         (pin,) = wanted.specifier
         assert pin.operator == "==", line
-        found[canonicalize_name(wanted.name)] = (pin.version, [each.strip() for each in hashes])
-    return found
+        pins[canonicalize_name(wanted.name)] = (pin.version, [digest.strip() for digest in hashes])
+    return pins
 
 
-def required(wanted: Requirement, found: dict[str, str]) -> dict[str, str]:
-    """Versions of what is installed for a requirement, directly or not, added to `found`."""
+def required(wanted: Requirement, versions: dict[str, str]) -> dict[str, str]:
+    """Versions of what is installed for a requirement, directly or not, added to `versions`."""
     name = canonicalize_name(wanted.name)
-    if name in found and not wanted.extras:
-        return found
+    if name in versions and not wanted.extras:
+        return versions
     try:
         package = distribution(name)
     except PackageNotFoundError:
-        return found
-    found[name] = str(Version(package.version).public)
+        return versions
+    versions[name] = str(Version(package.version).public)
     for line in package.requires or []:
         next_one = Requirement(line)
         extras = wanted.extras or {""}
@@ -53,8 +53,8 @@ def required(wanted: Requirement, found: dict[str, str]) -> dict[str, str]:
             next_one.marker.evaluate({"extra": extra}) for extra in extras
         )
         if needed and not next_one.name.startswith(("nvidia-", "cuda-", "triton")):
-            required(next_one, found)
-    return found
+            required(next_one, versions)
+    return versions
 
 
 @pytest.mark.parametrize("part", ["program", "test"])
@@ -77,7 +77,7 @@ def test_every_pin_has_the_hashes_of_its_files_and_no_address(part: str) -> None
     assert "--index" not in text
     for name, (_, hashes) in entries(FILES[part]).items():
         assert hashes, name
-        assert all(re.fullmatch("sha256:[0-9a-f]{64}", each) for each in hashes), name
+        assert all(re.fullmatch("sha256:[0-9a-f]{64}", digest) for digest in hashes), name
 
 
 def test_what_is_compiled_has_the_hashes_of_many_platforms_and_pythons() -> None:
@@ -96,12 +96,12 @@ def test_the_files_agree() -> None:
 def test_torch_is_pinned_without_hash_and_what_it_needs_is_known() -> None:
     assert TORCH is not None
     torch = distribution("torch")
-    (known,) = PROJECT["tool"]["uv"]["dependency-metadata"]
-    assert TORCH[1] == known["version"] == Version(torch.version).public
+    (metadata,) = PROJECT["tool"]["uv"]["dependency-metadata"]
+    assert TORCH[1] == metadata["version"] == Version(torch.version).public
     assert "torch" not in entries(FILES["program"])
     needed = [Requirement(line) for line in torch.requires or []]
-    plain = {str(each) for each in needed if each.marker is None}
-    assert plain <= {str(Requirement(line)) for line in known["requires-dist"]}
+    plain = {str(requirement) for requirement in needed if requirement.marker is None}
+    assert plain <= {str(Requirement(line)) for line in metadata["requires-dist"]}
 
 
 @pytest.mark.parametrize("part", FILES)

@@ -32,10 +32,10 @@ def module(request, tmp_path, monkeypatch):
     file = tmp_path / f"{name}.py"
     file.write_text(EXAMPLES[request.param], encoding="utf-8")
     spec = importlib.util.spec_from_file_location(name, file)
-    made = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, made)
-    spec.loader.exec_module(made)
-    return made
+    loaded = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, loaded)
+    spec.loader.exec_module(loaded)
+    return loaded
 
 
 def test_every_example_is_a_part_or_a_panel(module):
@@ -48,8 +48,8 @@ def test_every_example_is_a_part_or_a_panel(module):
     assert len(parts) == 1 or isinstance(panel, Panel)
     for part in parts:
         assert part.__doc__
-        made = part() if issubclass(part, Measure | Line) else None
-        assert made is None or made.kind
+        instance = part() if issubclass(part, Measure | Line) else None
+        assert instance is None or instance.kind
 
 
 def test_the_panel_shows_words(module):
@@ -144,20 +144,20 @@ def test_the_examples_pass_the_tests_of_all_parts_once_they_are_in_their_place(c
     """The cases about them are run, each on its own."""
     folder, named = copy
     assert len(named) == len({*named}) == len(ROOMS)
-    said = passed(folder, ASKING, "-p", "cases_of_parts", "--whole", PARTS=",".join(named))
+    report = passed(folder, ASKING, "-p", "cases_of_parts", "--whole", PARTS=",".join(named))
     for name in named:
-        assert re.search(rf"^PASSED .*[\[-]{name}\b", said, re.MULTILINE), f"no case is about {name}"
+        assert re.search(rf"^PASSED .*[\[-]{name}\b", report, re.MULTILINE), f"no case is about {name}"
 
 
 def test_experimental_examples_change_nothing_of_what_there_is(copy):
     folder, _ = copy
-    said = passed(folder, UNCHANGED)
-    assert all(test.rpartition("::")[2] in said for test in UNCHANGED)
+    report = passed(folder, UNCHANGED)
+    assert all(test.rpartition("::")[2] in report for test in UNCHANGED)
 
 
 def test_experimental_examples_have_no_words_on_the_page_of_messages(copy, monkeypatch):
     spec = importlib.util.spec_from_file_location("messages_of_the_copy", ROOT / "docs" / "messages.py")
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    monkeypatch.setattr(made, "ROOT", copy[0])
-    assert made.page() == made.FILE.read_text(encoding="utf-8")
+    messages = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(messages)
+    monkeypatch.setattr(messages, "ROOT", copy[0])
+    assert messages.page() == messages.FILE.read_text(encoding="utf-8")

@@ -14,23 +14,23 @@ def pairs(cases: list[dict[str, int]]) -> set[tuple[object, ...]]:
 
 @pytest.mark.parametrize("sizes", [(3,), (2, 3), (2, 3, 4), (5, 5, 2, 2)])
 def test_every_two_values_that_meet_in_any_case_meet_in_a_chosen_one(sizes: tuple[int, ...]):
-    every = [
+    cases = [
         dict(zip("abcd", case, strict=False))
         for case in product(*map(range, sizes))
         if len(case) < 3 or case[0] != case[2]  # not all combinations are allowed
     ]
-    chosen = [every[number] for number in crossing.covering(every)]
-    assert pairs(chosen) == pairs(every)
-    assert {item for case in chosen for item in case.items()} == {
-        item for case in every for item in case.items()
+    chosen = [cases[number] for number in crossing.covering(cases)]
+    assert pairs(chosen) == pairs(cases)
+    assert {pair for case in chosen for pair in case.items()} == {
+        pair for case in cases for pair in case.items()
     }
     if len(sizes) > 2:
-        assert len(chosen) < len(every)
+        assert len(chosen) < len(cases)
 
 
 def test_all_cases_are_taken_when_the_whole_is_asked_for(monkeypatch: pytest.MonkeyPatch):
-    for whole in (True, False):
-        monkeypatch.setattr(crossing, "whole", whole)
+    for is_asked in (True, False):
+        monkeypatch.setattr(crossing, "all_combinations", is_asked)
         mark = crossing.crossed(a=[0, 1], b=[0, 1], c=[0, 1])
         assert mark.args[0] == ("a", "b", "c")
-        assert (len(mark.args[1]) == 8) == whole
+        assert (len(mark.args[1]) == 8) == is_asked

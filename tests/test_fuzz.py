@@ -20,7 +20,7 @@ from engine.theory.ri_gaussian import RIGaussian
 from tests.fuzz import checks
 from tests.fuzz.checks import check
 from tests.fuzz.draws import key_of
-from tests.fuzz.presets import bases_of, bound, corpus, lines, said
+from tests.fuzz.presets import bases_of, bound, corpus, lines, raw_of
 from tests.fuzz.search import Campaign
 
 PLANTED = 500
@@ -88,10 +88,10 @@ def test_a_preset_that_once_showed_an_error_shows_none(name: str) -> None:
     experiment = corpus()[name]
     for learner in experiment.learners:
         alone = msgspec.structs.replace(experiment, learners=(learner,))
-        raw = {part: said(getattr(alone, part)) for part in ("problem", "protocol")}
-        measures = [said(measure) for measure in experiment.run.measures]
+        raw = {part: raw_of(getattr(alone, part)) for part in ("problem", "protocol")}
+        measures = [raw_of(measure) for measure in experiment.run.measures]
         run = {"dtype": "float64", "device": "cpu", "measures": measures}
-        findings, tally = check({**raw, "run": run, "learners": [said(learner)]})
+        findings, tally = check({**raw, "run": run, "learners": [raw_of(learner)]})
         assert findings == []
         assert tally.counts["run"] == 1
 
@@ -107,16 +107,16 @@ def test_every_line_binds_a_learner_to_start_from() -> None:
 
 
 def test_a_learner_without_error_shows_none() -> None:
-    found, tally = check(SMALL)
-    assert found == []
+    findings, tally = check(SMALL)
+    assert findings == []
     assert tally.counts["verdicts"] == 1
     assert tally.counts["backends"] >= 1
     assert tally.tried["ri-gaussian"] == 1
 
 
 def test_what_is_no_experiment_is_refused_and_no_finding() -> None:
-    found, tally = check({**SMALL, "protocol": {"kind": "one-pass", "loss": "hinge"}})
-    assert found == []
+    findings, tally = check({**SMALL, "protocol": {"kind": "one-pass", "loss": "hinge"}})
+    assert findings == []
     assert tally.counts["refused"] == 1
 
 

@@ -56,18 +56,22 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_every_chart_that_comes_with_the_program_is_of_a_preset_and_has_its_picture_on_the_page():
-    kept, page = preview.read(preview.FILE), (DOCS / "gallery.md").read_text(encoding="utf-8")
-    assert kept.keys() <= set(presets.names())
-    assert {file.stem for file in (DOCS / "gallery").glob("*.svg")} == kept.keys()
-    assert set(re.findall(r"\]\(gallery/(.+?)\.svg\)", page)) == kept.keys()
+    thumbnails, page = preview.read(preview.FILE), (DOCS / "gallery.md").read_text(encoding="utf-8")
+    assert thumbnails.keys() <= set(presets.names())
+    assert {file.stem for file in (DOCS / "gallery").glob("*.svg")} == thumbnails.keys()
+    assert set(re.findall(r"\]\(gallery/(.+?)\.svg\)", page)) == thumbnails.keys()
     assert set(re.findall(r"\]\(#(.+?)\)", page)) == set(re.findall("^### (.+)$", page, re.MULTILINE))
     for file in (DOCS / "gallery").glob("*.svg"):
         assert file.stat().st_size <= LARGEST, file.name
 
 
 def test_most_presets_have_a_chart_of_what_they_say_now():
-    kept = preview.shipped()
-    fresh = [entry for entry in index() if entry.name in kept and kept[entry.name].digest == entry.digest]
+    thumbnails = preview.shipped()
+    fresh = [
+        entry
+        for entry in index()
+        if entry.name in thumbnails and thumbnails[entry.name].digest == entry.digest
+    ]
     assert len(fresh) >= 0.8 * len(index()), "make update runs the others"
 
 
@@ -77,11 +81,11 @@ def test_presets_are_run_once_and_again_once_they_are_changed(script, capsys):
     assert "3 of 3  vaw-128" in capsys.readouterr().err
     script.main()
     assert len(script.ran) == 3
-    before, *others = script.index()
-    script.index = lambda: (replace(before, digest="another"), *others)
+    before, *later = script.index()
+    script.index = lambda: (replace(before, digest="another"), *later)
     script.main()
     assert script.ran[3:] == ["eg-128"]
-    script.index = lambda: (replace(before, digest="another", story="another", title="another"), *others)
+    script.index = lambda: (replace(before, digest="another", story="another", title="another"), *later)
     script.main()
     assert len(script.ran) == 4
     assert "**another**" in script.PAGE.read_text()

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-left: list[Path] = []
+used_homes: list[Path] = []
 
 
 @pytest.mark.parametrize("number", range(3))
 def test_every_test_begins_with_an_empty_home(number: int):
     home = Path.home()
     assert list(home.iterdir()) == []
-    assert home not in left
+    assert home not in used_homes
     (home / "left").touch()
-    left.append(home)
+    used_homes.append(home)
 
 
 def test_a_home_in_which_nothing_was_left_is_used_again(own_folders: Path, homes: object):

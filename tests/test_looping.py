@@ -11,7 +11,7 @@ from looping import looped
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crossing, "whole", False)
+    monkeypatch.setattr(crossing, "all_combinations", False)
 
 
 def test_every_case_runs_also_after_one_that_fails():
@@ -35,16 +35,16 @@ def test_every_case_runs_also_after_one_that_fails():
 
 def test_a_single_failure_is_raised_as_it_is_and_none_as_none():
     @looped("number", [1, 2])
-    def test(number, most):
-        assert number < most
+    def test(number, limit):
+        assert number < limit
 
-    assert [*signature(test).parameters] == ["most"]
-    test(most=3)
+    assert [*signature(test).parameters] == ["limit"]
+    test(limit=3)
     with pytest.raises(AssertionError) as caught:
-        test(most=2)
+        test(limit=2)
     assert caught.value.__notes__ == ["with {'number': 2}"]
 
 
 def test_by_make_test_all_every_case_is_a_test(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(crossing, "whole", True)
+    monkeypatch.setattr(crossing, "all_combinations", True)
     assert looped("number", [1, 2], ids=str).args[:2] == ("number", [1, 2])

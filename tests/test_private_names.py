@@ -80,5 +80,5 @@ def test_a_private_name_that_a_widget_reads_sets_or_overrides_is_found(
     body: str, base: type, names: list[str]
 ):
     tree = ast.parse(f"class Own(Base):\n {body}")
-    own = type("Own", (base,), {})
-    assert [name for _, name in uses_in(tree, {"Own": own})] == names
+    widget_class = type("Own", (base,), {})
+    assert [name for _, name in uses_in(tree, {"Own": widget_class})] == names

@@ -16,9 +16,9 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def block(language: str) -> str:
     """The first block of code in a language."""
-    found = re.search(rf"```{language}\n(.*?)```", README, re.DOTALL)
-    assert found is not None
-    return found.group(1)
+    match = re.search(rf"```{language}\n(.*?)```", README, re.DOTALL)
+    assert match is not None
+    return match.group(1)
 
 
 def module_of(name: str, path: Path):

@@ -58,12 +58,12 @@ def test_what_grows_is_told_from_what_stays(held: str):
 
 
 def test_a_file_that_is_cut_is_torn(tmp_path: Path):
-    whole = {
+    contents = {
         "curves.csv": b"a,b\n1,2\n3,4\n",
         "chart.svg": b"<svg></svg>\n",
         "result.json": b'{"pictures": [{"curves": [1]}], "points": [1]}\n',
     }
-    for name, content in whole.items():
+    for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
         assert torn(tmp_path / name) == ""
         (tmp_path / name).write_bytes(content[:-2])

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import msgspec
 
+from engine.core.memory import Sizes
 from engine.core.parts import BadInput
-from engine.core.sizes import Sizes
 from engine.training.descent import rates_of
 
 if TYPE_CHECKING:

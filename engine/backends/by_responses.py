@@ -13,7 +13,7 @@ from engine.backends import Backend, Needs, why_no_single_pass
 from engine.backends.structured import is_large, rotated, why_not_rotated
 from engine.core.cost import Cost
 from engine.core.lazy import torch
-from engine.core.sizes import CELLS, Sizes
+from engine.core.memory import CELLS, Sizes
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
 from engine.problems.data import Data

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from engine.backends import Backend, Needs, weight_vectors, why_no_single_pass
 from engine.core.lazy import torch
 from engine.core.linear_algebra import with_rows
-from engine.core.sizes import Sizes
+from engine.core.memory import Sizes
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
 from engine.problems.instances import Dense, Instances

@@ -9,7 +9,7 @@ import msgspec
 from engine.backends import Backend, Needs, weight_vectors, why_no_single_pass
 from engine.backends.passes.code import code_of
 from engine.core import device as devices
-from engine.core.sizes import Sizes
+from engine.core.memory import Sizes
 from engine.measures import Measure
 from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun

@@ -11,7 +11,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core import catalogue
-from engine.core.notation import number
+from engine.core.expressions import number
 from engine.core.parts import LARGEST, MOST_WORDS, BadField, Part
 from engine.learners.learner import Name
 from engine.pictures import reductions, wording

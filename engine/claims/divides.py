@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.claims import Claim, Number, Outcome, name_of
-from engine.core.notation import number
+from engine.core.expressions import number
 from engine.learners.learner import Name
 from engine.pictures import wording
 from engine.pictures.view import NEAR, heat_of

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.claims import Claim, Floats, Outcome, StandardErrors, Within, divergence, name_of, where
-from engine.core.notation import number
+from engine.core.expressions import number
 from engine.core.parts import BadField
 from engine.learners.learner import Name
 from engine.pictures import reductions, wording

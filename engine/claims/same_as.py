@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.claims import Claim, Outcome, Tolerance, divergence, name_of, where
-from engine.core.notation import number
+from engine.core.expressions import number
 from engine.learners.learner import Name
 from engine.pictures import wording
 from engine.pictures.view_names import curve_name

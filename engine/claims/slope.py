@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.claims import Comparing, Floats, Outcome, standard_error, unfinished
-from engine.core.notation import number
+from engine.core.expressions import number
 from engine.pictures import wording
 from engine.pictures.view_names import x_name
 

@@ -1,4 +1,8 @@
-"""Arithmetic as papers write it: `1/(2d)`, `d/2`, `sqrt(n)`. It can compute a number, and no more."""
+"""Arithmetic as papers write it: `1/(2d)`, `d/2`, `sqrt(n)`. It can compute a number, and no more.
+
+`number`, `symbol` and `written` print values and expressions: η·step for `eta*step`, √n for `sqrt(n)`.
+`fill` puts the values of expressions into texts: "after {2*steps} steps".
+"""
 
 from __future__ import annotations
 
@@ -381,3 +385,106 @@ class _Parser:
     def _unexpected(self, at_end: str = "it is not complete") -> BadExpression:
         kind, text = self._tokens[self._place]
         return BadExpression(at_end if kind == "end" else f"{text!r} cannot stand there")
+
+
+GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "eta": "η", "theta": "θ", "lam": "λ",
+    "mu": "μ", "nu": "ν", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "chi": "χ", "pi": "π",
+}  # fmt: skip
+"""Names of letters."""
+
+_BARE = re.compile(r"√\((\w+)\)")
+"""A root of a single name or number needs no parentheses."""
+
+WHOLE = 1e7
+"""Whole numbers below this are written in all of their digits."""
+
+_PRINTED_SIGNS = {"*": "·", "**": "^", "+": " + ", "-": " − ", "sqrt": "√"}
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number in so many digits, without a power of ten below WHOLE, or a whole one in all of its own."""
+    if not abs(value) < WHOLE:
+        return f"{value:.{digits}g}"
+    rounded = value if value == int(value) else float(f"{value:.{digits}g}")
+    return f"{rounded:.0f}" if rounded == int(rounded) and abs(rounded) >= 1 else f"{rounded:.{digits}g}"
+
+
+def briefer(name: str, formula: str) -> str:
+    """The formula of what has a name, where there is one and it is shorter."""
+    return formula if 0 < len(formula) < len(name) else name
+
+
+def symbol(name: str, words: Mapping[str, str]) -> str:
+    """What stands for a name: the words for it, a Greek letter, or the name."""
+    return words.get(name) or GREEK.get(name) or name.replace("_", " ")
+
+
+def written(expression: str, words: Mapping[str, str]) -> str:
+    """An expression with the words for its names, Greek letters, · and √. Raises: BadExpression."""
+    found = [(kind, symbol(token, words) if kind == "name" else token) for kind, token in tokens(expression)]
+    text, before = "", ("sign", "(")
+    for kind, token in found:
+        starts = before[0] == "sign" and before[1] != ")"
+        text += "−" if token == "-" and starts else _PRINTED_SIGNS.get(token, token)
+        before = kind, token
+    return _BARE.sub(r"√\1", text)
+
+
+def values_written(text: str, words: Mapping[str, str]) -> str:
+    """The values of axes, as in "eta = 0.05, fresh = False", in symbols and words: "η = 0.05, not fresh"."""
+    return ", ".join(_value_written(one, words) for one in text.split(", "))
+
+
+def _value_written(text: str, words: Mapping[str, str]) -> str:
+    name, equals, value = text.partition(" = ")
+    if not equals:
+        return text
+    said = symbol(name, words)
+    return {"True": said, "False": f"not {said}"}.get(value, f"{said} = {value}")
+
+
+FILLED_DIGITS = 6
+"""Digits of a number in a text that is no whole number."""
+
+_PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+
+def has_braces(text: str) -> bool:
+    """Whether a text is another one once it is filled."""
+    return "{" in text or "}" in text
+
+
+def fill(text: str, names: Mapping[str, float]) -> str:
+    """The text with the values of its expressions; {{ and }} are braces. Raises: BadExpression."""
+
+    def piece(match: re.Match[str]) -> str:
+        if match[0] in ("{{", "}}"):
+            return match[0][0]
+        if match[1] is None:
+            raise BadExpression(f"{match[0]!r} stands alone; {{{{ and }}}} are braces")
+        try:
+            return _written(exact(match[1], names))
+        except BadExpression as error:
+            raise BadExpression(f"{match[0]} does not fit: {error}") from error
+
+    return _PIECE.sub(piece, text)
+
+
+def with_changed_expressions(text: str, change: Callable[[str], object]) -> str:
+    """The text with other expressions in its braces."""
+    return _PIECE.sub(lambda match: match[0] if match[1] is None else f"{{{change(match[1])}}}", text)
+
+
+def plain(text: str) -> str:
+    """The text that becomes `text` once it is filled."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _written(value: Fraction | float) -> str:
+    """A number as texts have it: whole ones in all of their digits."""
+    if isinstance(value, Fraction) and value.denominator == 1:
+        text = str(value.numerator)
+    else:
+        text = number(float(value), FILLED_DIGITS)
+    return text.replace("-", "−") if text.startswith("-") else text

@@ -1,12 +1,13 @@
-"""Products of matrices by the fastest library, and factorisations on the one thread that does them best."""
+"""Products of matrices by the fastest library, factorisations on one thread, singular values, and norms."""
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, Literal
 
 from engine.core.lazy import torch
 
@@ -97,3 +98,56 @@ def _by_onednn() -> bool:
     if torch.backends.cpu.get_cpu_capability() != "AVX512" or not torch._C._has_mkldnn:
         return False
     return hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+DENSE_RECORDS = 6
+"""Every record is looked at up to 2^DENSE of them, then 2^DENSE / 2 at equal distances per octave."""
+
+
+@lru_cache(1 << 14)
+def looked_at(record: int, dense: int = DENSE_RECORDS) -> bool:
+    """Whether the spectrum, or another expensive measurement, is made at a record, counted from 0."""
+    return record % (1 << max(0, record.bit_length() - dense)) == 0
+
+
+def singular_values(weights: torch.Tensor) -> torch.Tensor:
+    """The singular values of matrices W [V, T, d], largest first: [V, min(T, d)] float64.
+
+    Those that rounding alone could have made, σ ≤ σ₁ max(T, d) ε with ε of the weights' own dtype, are 0, so
+    that the numerical rank is the number of the others. NaN where a weight is not finite.
+    """
+    rounding = max(weights.shape[1:]) * torch.finfo(weights.dtype).eps
+    finite = weights.isfinite().all((1, 2))
+    matrices = torch.where(finite[:, None, None], weights, 0.0).double()
+    values = torch.linalg.svdvals(matrices)
+    values = torch.where(values > rounding * values[:, :1], values, 0.0)
+    return torch.where(finite[:, None], values, torch.nan)
+
+
+Exponent = Literal["1", "2", "max", "2/3", "fourier", "fourier-2/3"]
+"""‖w‖_p, or ‖c‖_p for the coefficients c of the unitary discrete Fourier transform of w, p = 1 or ⅔."""
+
+POWERS: dict[Exponent, float] = {
+    "1": 1,
+    "2": 2,
+    "max": math.inf,
+    "2/3": 2 / 3,
+    "fourier": 1,
+    "fourier-2/3": 2 / 3,
+}
+
+LENGTHS = "Σ|w_i|, the Euclidean length, max|w_i|, (Σ|w_i|^⅔)^1½, or Σ|c_f|, (Σ|c_f|^⅔)^1½ in frequencies"
+
+
+def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
+    """The length [B] of vectors [B, d], in float64."""
+    found: torch.Tensor = torch.linalg.vector_norm(coefficients(w, exponent), POWERS[exponent], 1)
+    return found
+
+
+def coefficients(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
+    """What a length of vectors [B, d] is of, in float64: their entries, or Fourier coefficients."""
+    if not exponent.startswith("fourier"):
+        return w.double()
+    transformed: torch.Tensor = torch.fft.fft(w.double(), norm="ortho")
+    return transformed

@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Meta
 
 from engine.core.lazy import torch
+from engine.core.memory import DERIVED, Sizes
 from engine.core.params import Params, flat, per_member
 from engine.core.parts import LARGEST, BadField
-from engine.core.sizes import DERIVED, Sizes
 from engine.core.streams import Stream
 
 Most = Annotated[float, Meta(gt=0, le=LARGEST)]

@@ -14,8 +14,8 @@ from engine.core import catalogue
 from engine.core.cost import Cost, Logarithm
 from engine.core.groups import Group
 from engine.core.lazy import torch
+from engine.core.memory import DERIVED, Sizes
 from engine.core.parts import Part
-from engine.core.sizes import DERIVED, Sizes
 from engine.hypotheses.curvature import Curvature
 from engine.hypotheses.hypothesis import Normed, Parametrised
 from engine.problems.instances import Dense

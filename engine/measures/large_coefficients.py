@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from engine.core.lazy import torch
-from engine.core.lengths import coefficients
+from engine.core.linear_algebra import coefficients
 from engine.measures import Measure, MeasureNeeds, Probe
 
 LARGE = 0.05

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from msgspec import Meta
 
 from engine.core.lazy import torch
-from engine.core.lengths import POWERS, WORDS, Exponent, length
+from engine.core.linear_algebra import LENGTHS, POWERS, Exponent, length
 from engine.measures import Measure, MeasureNeeds, Probe
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Margin(Measure, frozen=True, tag="margin"):
 
     label: ClassVar[str] = "margin"
 
-    q: Annotated[Exponent, Meta(title="q", description=f"the length of w that divides it: {WORDS}")] = "2"
+    q: Annotated[Exponent, Meta(title="q", description=f"the length of w that divides it: {LENGTHS}")] = "2"
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(weights=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.core.factors import Pair, no_pair, pair_of
 from engine.core.lazy import torch
-from engine.core.singular_values import singular_values
+from engine.core.linear_algebra import singular_values
 from engine.measures import Index, Measure, MeasureNeeds, Probe
 
 if TYPE_CHECKING:

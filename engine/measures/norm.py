@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from engine.core.lazy import torch
-from engine.core.lengths import POWERS, WORDS, Exponent, length
+from engine.core.linear_algebra import LENGTHS, POWERS, Exponent, length
 from engine.measures import Measure, MeasureNeeds, Probe
 
 
@@ -21,7 +21,7 @@ class Norm(Measure, frozen=True, tag="norm"):
 
     label: ClassVar[str] = "norm of w"
 
-    p: Annotated[Exponent, Meta(title="p", description=WORDS)] = "2"
+    p: Annotated[Exponent, Meta(title="p", description=LENGTHS)] = "2"
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(weights=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from msgspec import Meta
 
 from engine.core.lazy import torch
-from engine.core.lengths import POWERS, WORDS, Exponent, coefficients
+from engine.core.linear_algebra import LENGTHS, POWERS, Exponent, coefficients
 from engine.measures import Measure, MeasureNeeds, Probe
 from engine.measures.large_coefficients import large
 
@@ -28,7 +28,7 @@ class NormAngle(Measure, frozen=True, tag="norm-angle"):
 
     label: ClassVar[str] = "1 − cos(−∇L, ∇‖w‖)"
 
-    q: Annotated[Exponent, Meta(title="q", description=f"the length that is to be least: {WORDS}")] = "1"
+    q: Annotated[Exponent, Meta(title="q", description=f"the length that is to be least: {LENGTHS}")] = "1"
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(weights=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.core.lazy import torch
-from engine.core.sizes import DERIVED, Sizes
+from engine.core.memory import DERIVED, Sizes
 from engine.measures import Measure, MeasureNeeds, Probe
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from engine.core.lazy import torch
-from engine.core.singular_values import singular_values
+from engine.core.linear_algebra import singular_values
 from engine.measures import Index, Measure, MeasureNeeds, MeasureSchedule, Probe
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.core.notation import briefer, values_written, written
+from engine.core.expressions import briefer, values_written, written
 from engine.pictures.view import CurveView, LineView, View
 
 

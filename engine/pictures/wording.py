@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from engine.core.notation import number, symbol
+from engine.core.expressions import number, symbol
 from engine.pictures.view import CurveView, Floats, LineView, View, along_records, negligible
 from engine.pictures.view_names import line_in_brief, measure_name, short_name, x_name
 

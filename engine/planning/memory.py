@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from engine.architectures import Architecture
 from engine.backends import LONG, WIDE
-from engine.core.sizes import DERIVED, Sizes
+from engine.core.memory import DERIVED, Sizes
 from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.planning.run_plan import LearnerPlan, RunPlan

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.backends import Backend, backend_choice, weight_vectors
+from engine.core.memory import Sizes
 from engine.core.parts import Verdict
-from engine.core.sizes import Sizes
 from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.planning.lines import PlannedLine, SideRuns, lines_on, side_runs

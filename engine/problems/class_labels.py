@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.core.notation import number
+from engine.core.expressions import number
 from engine.core.parts import BadField
 from engine.core.texts import listed
 

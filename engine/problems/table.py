@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core import files
-from engine.core.free_memory import free_bytes, in_words
+from engine.core.memory import free_bytes, in_words
 from engine.core.parts import MOST, BadField, BadInput, Values
 from engine.problems.class_labels import Labels, labels_of
 from engine.problems.data_files import Version, version_of

@@ -13,8 +13,8 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.catalogue import members
+from engine.core.memory import Sizes
 from engine.core.parts import LARGEST, BadField, Part, Values
-from engine.core.sizes import Sizes
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import named
 from engine.training.descent import Descent

@@ -10,8 +10,8 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
+from engine.core.memory import Sizes
 from engine.core.parts import BadInput, Count, Values
-from engine.core.sizes import Sizes
 from engine.problems.instances import Instances
 from engine.protocols import Extent, Floats, Protocol, ProtocolSchedule, bytes_of_rows, places
 from engine.training.descent import begin

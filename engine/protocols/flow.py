@@ -10,8 +10,8 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.catalogue import make
+from engine.core.memory import DERIVED, Sizes
 from engine.core.parts import LARGEST, BadField, BadInput, Count, Values
-from engine.core.sizes import DERIVED, Sizes
 from engine.losses import Loss
 from engine.protocols import Extent, Floats, Protocol, ProtocolSchedule, Until, places
 from engine.training.descent import Descent, begin, rates_of, speeds_of

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from engine.core.cost import Logarithm
 from engine.core.lazy import torch
+from engine.core.memory import Sizes
 from engine.core.parts import MOST, SELDOM, BadInput, Count, Values
-from engine.core.sizes import Sizes
 from engine.core.streams import Stream, Streams
 from engine.protocols import Batches, Extent, Floats, Protocol, ProtocolSchedule, Until, bytes_of_rows, places
 from engine.training.descent import Descent, begin, rates_of

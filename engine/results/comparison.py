@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.core.notation import number
+from engine.core.expressions import number
 from engine.pictures import wording
 from engine.pictures.view import CurveView, View
 

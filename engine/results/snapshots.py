@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
-from engine.core.singular_values import looked_at
+from engine.core.linear_algebra import looked_at
 from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Parametrised, Predictor
 from engine.learners.learner import Learner

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core import catalogue
-from engine.core.expressions import names_in
-from engine.core.notation import symbol, written
+from engine.core.expressions import names_in, symbol, written
 from engine.core.parts import BadInput
 from engine.measures import measures_in
 from engine.pictures import reductions

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from engine.core.free_memory import free_bytes, in_words
 from engine.core.lazy import torch
+from engine.core.memory import free_bytes, in_words
 from engine.core.parts import BadField, BadInput
 from engine.learners.learner import Learner
 from engine.planning.memory import drawn_bytes, needed_bytes, shares

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from engine import __version__
 from engine.core import device as devices
 from engine.core.cost import DIVERGED, Cost
-from engine.core.free_memory import in_words
 from engine.core.lazy import torch
+from engine.core.memory import in_words
 from engine.core.parts import BadInput
 from engine.core.stopping import Stopped
 from engine.core.streams import Streams

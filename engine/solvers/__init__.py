@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from engine.core.lazy import torch
 from engine.core.linear_algebra import one_thread
+from engine.core.memory import DERIVED, Sizes
 from engine.core.parts import LearnerKind, Part, Values, Verdict
-from engine.core.sizes import DERIVED, Sizes
 from engine.core.stopping import aside, go_on
 from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.core.lazy import torch
-from engine.core.lengths import length
+from engine.core.linear_algebra import length
 from engine.core.parts import Verdict
 from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis

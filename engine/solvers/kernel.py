@@ -10,8 +10,8 @@ from msgspec import Meta
 
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
+from engine.core.memory import DERIVED, Sizes
 from engine.core.parts import Positive, Verdict
-from engine.core.sizes import DERIVED, Sizes
 from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data

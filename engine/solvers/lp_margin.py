@@ -10,7 +10,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
-from engine.core.lengths import length
+from engine.core.linear_algebra import length
 from engine.core.parts import Verdict
 from engine.core.stopping import go_on
 from engine.core.streams import Streams

@@ -9,8 +9,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from engine.core.lazy import torch
+from engine.core.memory import DERIVED, Sizes
 from engine.core.parts import Count, Positive, Verdict
-from engine.core.sizes import DERIVED, Sizes
 from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from engine.core.notation import number
+from engine.core.expressions import number
 from engine.core.parts import LARGEST, SELDOM, BadField
 
 MOST_POINTS = 10_000

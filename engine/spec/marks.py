@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from engine.core.expressions import BadExpression, evaluate, names_in
-from engine.core.notation import values_written
+from engine.core.expressions import BadExpression, evaluate, names_in, values_written
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.pictures.picture import Mark, Marked, Picture

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from engine.core.filled_text import has_braces
+from engine.core.expressions import has_braces
 from engine.core.parts import BadInput
 from engine.spec import documents, presets, reading
 from engine.spec.experiment import SUBJECTS

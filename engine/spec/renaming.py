@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from engine.core import catalogue
-from engine.core.expressions import with_name
-from engine.core.filled_text import with_changed_expressions
+from engine.core.expressions import with_changed_expressions, with_name
 from engine.spec.experiment import Experiment
 from engine.spec.numbers import is_expression, with_texts
 from engine.spec.reading import Raw

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from engine.core.docstrings import restore
 from engine.core.expressions import LONGEST
+from engine.core.parts import restore
 from engine.spec.experiment import Experiment
 
 Schema = dict[str, Any]

@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from engine.core.expressions import BadExpression
-from engine.core.filled_text import fill, has_braces, plain
+from engine.core.expressions import BadExpression, fill, has_braces, plain
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.spec.experiment import Experiment

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
+from engine.core.linear_algebra import looked_at
 from engine.core.params import Params
-from engine.core.singular_values import looked_at
 from engine.hypotheses.hypothesis import Parametrised, Weighted
 from engine.learners.limit import Limit
 from engine.measures import Measure, MeasureSchedule, Probe

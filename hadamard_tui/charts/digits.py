@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from engine.core.notation import WHOLE
+from engine.core.expressions import WHOLE
 
 DECIMALS, LARGEST = 5, 1e5
 """The decimals of numbers below 10, one less for every digit more; from LARGEST on there are none."""

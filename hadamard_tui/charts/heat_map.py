@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 from rich.cells import cell_len
 
-from engine.core.notation import number
+from engine.core.expressions import number
 from hadamard_tui.charts.grid import borders
 from hadamard_tui.charts.series import Axes, Limits, LineStyle, are_whole
 from hadamard_tui.charts.value_scale import ValueScale, value_scale

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from rich.cells import cell_len, set_cell_size
 
-from engine.core.notation import briefer
+from engine.core.expressions import briefer
 from hadamard_tui.charts.abbreviations import ever_shorter, without_common_keys
 from hadamard_tui.charts.coincidence import are_equal
 from hadamard_tui.charts.line_names import owned

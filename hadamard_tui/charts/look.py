@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from engine.core.notation import number
+from engine.core.expressions import number
 from engine.pictures.bounds import bound_heights
 from engine.pictures.view import along_records, increases, negligible
 from engine.pictures.view_names import x_name, y_name

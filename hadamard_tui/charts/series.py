@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from engine.core.notation import briefer
+from engine.core.expressions import briefer
 
 LineStyle = Literal["solid", "dashed", "dotted", "dash-dot", "sparse", "long", "pairs", "points"]
 Limits = tuple[float, float]

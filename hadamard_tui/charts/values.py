@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from engine.core.notation import number
+from engine.core.expressions import number
 from engine.pictures.bounds import line_for
 from engine.pictures.view import ZERO, negligible
 from engine.pictures.view_names import curve_name, line_in_brief

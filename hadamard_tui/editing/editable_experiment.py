@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from engine.core import catalogue
-from engine.core.filled_text import has_braces, plain
+from engine.core.expressions import has_braces, plain
 from engine.core.parts import BadInput
 from engine.learners.kind_place import KindPlace, kind_places
 from engine.spec import documents, presets, reading

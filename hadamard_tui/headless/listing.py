@@ -16,8 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.core import catalogue
-from engine.core.docstrings import docstring
-from engine.core.parts import BadInput, Part, summary_of
+from engine.core.parts import BadInput, Part, docstring, summary_of
 from engine.measures import Measure
 from engine.spec.fields import Field, fields_of
 from engine.theory import statement

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.backends import backends
+from engine.core.expressions import number
 from engine.core.groups import TRIVIAL
-from engine.core.notation import number
 from engine.pictures.bounds import strongest_bound
 from engine.pictures.view import ZERO
 from engine.pictures.view_names import line_in_brief

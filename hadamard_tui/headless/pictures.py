@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from engine.core.notation import number
+from engine.core.expressions import number
 from engine.pictures.view import CurveView, LineView, View, negligible
 from engine.pictures.view_names import curve_name, line_name
 from engine.results.headlines import headline

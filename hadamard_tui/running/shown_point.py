@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from engine.core.notation import values_written
+from engine.core.expressions import values_written
 from engine.pictures.view import along_records
 from engine.spec.pictures import drawn, of_run
 from hadamard_tui.running.progress import skipped

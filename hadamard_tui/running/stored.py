@@ -14,8 +14,7 @@ import msgspec
 import numpy as np
 
 from engine.core import files
-from engine.spec import presets
-from engine.spec.preset_index import digest
+from engine.spec import preset_index, presets
 from hadamard_tui.charts.look import STORED
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.series_builder import Plot, others
@@ -24,6 +23,7 @@ from hadamard_tui.looks import palette
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from engine.spec.reading import Raw
     from hadamard_tui.editing.editable_experiment import EditableExperiment
 
 
@@ -67,14 +67,14 @@ class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
 
     def plot(self, note: str, faint: bool) -> Plot:
         """The chart, with a note in its legend."""
-        return Plot([one.drawn(faint) for one in self.series], self.axes, f"{STORED} · {note}")
+        return Plot([series.drawn(faint) for series in self.series], self.axes, f"{STORED} · {note}")
 
     def ghost(self) -> tuple[Series, ...]:
         """The curves, to be drawn faint behind those of a run, and one name for all of them."""
         nothing = np.empty(0)
         curves = [
             Series("", curve.x, curve.y, curve.colour, "sparse", faint=True)
-            for curve in (one.drawn(faint=True) for one in self.series if one.mark)
+            for curve in (series.drawn(faint=True) for series in self.series if series.mark)
         ]
         return (Series(STORED, nothing, nothing, others(), "sparse"), *curves) if curves else ()
 
@@ -112,6 +112,12 @@ def write(name: str, stored: Stored) -> None:
     content = msgspec.json.encode(stored, enc_hook=np.generic.item)  # axes may have numbers of numpy
     files.write(file_of(name), content + b"\n", f"stored pictures of {name}")
     read.cache_clear()
+
+
+def digest(document: Raw) -> str:
+    """A digest of all that the curves of a preset depend on: not of its claims and the titles of pictures."""
+    pictures = [{**picture, "title": ""} for picture in document["pictures"]]
+    return preset_index.digest({**document, "pictures": pictures, "claims": []})
 
 
 def stored_of(editable: EditableExperiment) -> Stored | None:

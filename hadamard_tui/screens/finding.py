@@ -10,8 +10,7 @@ from textual.command import Hit, Hits, Provider
 from textual.system_commands import SystemCommandsProvider
 
 from engine.core import catalogue
-from engine.core.docstrings import docstring
-from engine.core.parts import Part, summary_of
+from engine.core.parts import Part, docstring, summary_of
 from engine.spec.preset_index import Entry, index
 from hadamard_tui.browsing.words import has_phrase, has_words
 

@@ -41,7 +41,7 @@ from hadamard_tui.widgets.data_line import DataLine
 from hadamard_tui.widgets.entry import NumberEntry
 from hadamard_tui.widgets.form import Varied as RowVaried
 from hadamard_tui.widgets.keys import Keys
-from hadamard_tui.widgets.progress import Progress, keys_to_run
+from hadamard_tui.widgets.progress import Progress, Situation, keys_to_run
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.selection_bar import SelectionBar
 from hadamard_tui.widgets.setup import SetupPane
@@ -386,9 +386,9 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             if self._trace is None:
                 self.query_one(Stage).show_stored(stored, self._title)
         look, learner = self.look, self._editable.learners[self._selected]["name"]
-        facts = session, self._editable, self._pace, self._frames.rate, look, learner
-        in_field = self.query_one(SetupPane).has_focus_within
-        self.query_one(Progress).show(*facts, in_field=in_field, runs_at_start=self._is_about_to_run)
+        in_field, at_start = self.query_one(SetupPane).has_focus_within, self._is_about_to_run
+        facts = session, self._editable, self._pace, self._frames.rate, look, learner, in_field, at_start
+        self.query_one(Progress).show(Situation(*facts))
         self.query_one(SelectionBar).show(self._editable, self._selected)
         self.query_one(Status).show(self._editable)
         self.query_one(Keys).in_a_run = session is not None and session.state not in ENDED

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.widgets import OptionList, Static
 
 from engine.core import catalogue
-from engine.core.docstrings import docstring
+from engine.core.parts import docstring
 from engine.spec.preset_index import naming
 from hadamard_tui.charts.line_heads import head
 from hadamard_tui.keyboard.keymap import key

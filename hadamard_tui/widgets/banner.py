@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Digits, Label, Static
 
-from engine.core.notation import number
+from engine.core.expressions import number
 from engine.pictures.view_names import x_name
 from hadamard_tui.charts.values import looked_at
 from hadamard_tui.keyboard.keymap import key

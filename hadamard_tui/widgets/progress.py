@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -9,7 +10,7 @@ from rich.text import Text
 from textual import events
 from textual.widgets import Static
 
-from engine.core.notation import number
+from engine.core.expressions import number
 from engine.pictures.view import along_records
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.playback import Pace
@@ -40,6 +41,29 @@ Piece = str | tuple[str, str]
 """A text, or a text and its style."""
 
 
+@dataclass(frozen=True)
+class Situation:
+    """What the progress tells of.
+
+    Attributes:
+        session: the run on the screen, if there is one.
+        editable: the set-up, which may have changed since that run began.
+        look: the picture on the screen.
+        learner: the name of the selected learner.
+        in_field: whether letters go into a field of the set-up, which is left before a key runs it.
+        runs_at_start: whether the set-up is about to run, so that no key needs to run it.
+    """
+
+    session: Session | None
+    editable: EditableExperiment
+    pace: Pace
+    fps: float
+    look: Look | None = None
+    learner: str = ""
+    in_field: bool = False
+    runs_at_start: bool = False
+
+
 class Progress(Static):
     """Written again only when its text changes; in fewer words where there is less room."""
 
@@ -48,72 +72,36 @@ class Progress(Static):
     def __init__(self, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
         self._text: Text | None = None
-        self._of: tuple[Session | None, EditableExperiment, Pace, float, Look | None, str, bool, bool] | None
-        self._of = None
+        self._situation: Situation | None = None
 
-    def show(
-        self,
-        session: Session | None,
-        editable: EditableExperiment,
-        pace: Pace,
-        fps: float,
-        look: Look | None = None,
-        learner: str = "",
-        in_field: bool = False,
-        runs_at_start: bool = False,
-    ) -> None:
-        """Say how far a session is, and whether the set-up has changed since it began.
-
-        Args:
-            look: the picture on the screen.
-            learner: the selected one.
-            in_field: whether letters go into a field of the set-up, which is left before a key runs it.
-            runs_at_start: whether the set-up is about to run, so that no key needs to run it.
-        """
-        self._of = session, editable, pace, fps, look, learner, in_field, runs_at_start
-        text = progress_text(*self._of[:4], self.size.width, *self._of[4:])
+    def show(self, situation: Situation) -> None:
+        self._situation = situation
+        text = progress_text(situation, self.size.width)
         if text != self._text:
             self._text = text
             self.update(text, layout=False)
 
     def on_resize(self, event: events.Resize) -> None:
-        if self._of is not None:
-            self.show(*self._of)
+        if self._situation is not None:
+            self.show(self._situation)
 
 
-def progress_text(
-    session: Session | None,
-    editable: EditableExperiment,
-    pace: Pace,
-    fps: float,
-    width: int,
-    look: Look | None = None,
-    learner: str = "",
-    in_field: bool = False,
-    runs_at_start: bool = False,
-) -> Text:
+def progress_text(situation: Situation, width: int) -> Text:
     """The progress in one line: the longest of its forms that fits."""
-    if session is None and runs_at_start:
+    if situation.session is None and situation.runs_at_start:
         sign, style = LOADING
         return Text(f"{sign} loading engine", style)
-    forms = [Text.assemble(*form) for form in _forms(session, editable, pace, fps, look, learner, in_field)]
+    forms = [Text.assemble(*form) for form in _forms(situation)]
     return next((text for text in forms if cell_len(text.plain) <= width), forms[-1])
 
 
-def _forms(
-    session: Session | None,
-    editable: EditableExperiment,
-    pace: Pace,
-    fps: float,
-    look: Look | None,
-    learner: str,
-    in_field: bool,
-) -> list[list[Piece]]:
+def _forms(situation: Situation) -> list[list[Piece]]:
     """The pieces of the progress from the longest form to the shortest."""
+    session, editable, pace = situation.session, situation.editable, situation.pace
     state = "ready" if session is None else session.state
     sign, style = STATES.get(state, LOADING)
     state_piece = f"{sign} {state}", style
-    run = keys_to_run(in_field)
+    run = keys_to_run(situation.in_field)
     pending, brief_pending = _pending(session, editable, run)
     if session is None:
         on_device = f"  {editable.experiment.run.device}", "dim"
@@ -128,9 +116,9 @@ def _forms(
             [state_piece],
         ]
     point, brief_point, shortest_point = _points(session)
-    clock, brief_clock, more_shown = _clock(session, look)
-    device, brief_device, speed = _machine(session, learner)
-    frames = f"  {fps:.0f} fps"
+    clock, brief_clock, more_shown = _clock(session, situation.look)
+    device, brief_device, speed = _machine(session, situation.learner)
+    frames = f"  {situation.fps:.0f} fps"
     shown = f"  shown {session.playback.describe()}" if session.point.last and not session.over else ""
     return [
         [state_piece, pending, point, clock, more_shown, (device + speed + frames + shown, "dim")],

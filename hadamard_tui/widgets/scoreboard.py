@@ -11,7 +11,7 @@ from rich.text import Text
 from textual.binding import BindingType
 from textual.widgets import DataTable
 
-from engine.core.notation import written
+from engine.core.expressions import written
 from engine.pictures.view import DIVERGED, FROM_BELOW, LOST_ACCURACY, CurveView, View
 from hadamard_tui.charts import digits
 from hadamard_tui.charts.abbreviations import within

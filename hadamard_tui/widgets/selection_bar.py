@@ -137,32 +137,28 @@ class SelectionBar(Horizontal):
 
     def show(self, editable: EditableExperiment, learner: int) -> None:
         """Say what a set-up is made of, with this learner selected."""
-        raw, letters = editable.raw, editable.letters
-        values = editable.learners[learner]
-        solver, matrix = values.get("solver"), raw["problem"]["matrix"]
-        place = f"learners[{learner}].{'architecture' if solver is None else 'solver'}"
-        part = solver if solver is not None else values["architecture"]
-        learners = tuple(
+        raw, chosen = editable.raw, editable.learners[learner]
+        is_solved = chosen.get("solver") is not None
+        role = "solver" if is_solved else "architecture"
+        matrix, part, protocol = raw["problem"]["matrix"], chosen[role], raw["protocol"]
+        size = _with_size(matrix, raw["axes"])
+        names = tuple(
             (f"{mark(letter)} {values['name']}", str(number))
-            for number, (letter, values) in enumerate(zip(letters, editable.learners, strict=True))
+            for number, (letter, values) in enumerate(zip(editable.letters, editable.learners, strict=True))
         )
         preset = presets.name_of(editable.preset) if editable.preset else "your own"
         preset = f"{preset}, changed" if editable.changed and editable.preset else preset
-        shown = preset, str(matrix), learners, learner, str(part), str(raw["protocol"])
+        shown = preset, size, names, learner, role, _kind(part), _kind(protocol)
         if shown == self._shown or not self.children:
             return
         self._shown = shown
         self.query_one(PresetWord).words = preset
-        self._choice("matrix").show(
-            _with_size(matrix, raw["axes"]), _kind(matrix), "problem.matrix", "matrices"
-        )
-        self._choice("learner").show(learners[learner][0], str(learner))
-        self._choice("learner").choices = (*learners, ("add a learner", ADD))
-        architecture = self._choice("architecture")
-        architecture.label = "architecture" if solver is None else "solver"
-        family = "architectures" if solver is None else "solvers"
-        architecture.show(_kind(part), _kind(part), place, family)
-        self._choice("protocol").show(_kind(raw["protocol"]), _kind(raw["protocol"]), "protocol", "protocols")
+        self._choice("matrix").show(size, _kind(matrix), "problem.matrix", "matrices")
+        self._choice("learner").show(names[learner][0], str(learner))
+        self._choice("learner").choices = (*names, ("add a learner", ADD))
+        self._choice("architecture").label = role
+        self._choice("architecture").show(_kind(part), _kind(part), f"learners[{learner}].{role}", f"{role}s")
+        self._choice("protocol").show(_kind(protocol), _kind(protocol), "protocol", "protocols")
         self._fit()
 
     def _choice(self, label: str) -> PartWord:

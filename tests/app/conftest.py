@@ -167,7 +167,7 @@ async def opened(app: HadamardApp, size: tuple[int, int]) -> AsyncIterator[Pilot
         await until(pilot, lambda: settled(setup))
         await pilot.pause()  # all of the screen is where it belongs
         yield pilot
-        if crossing.whole:
+        if crossing.all_combinations:
             app.screen._compositor.render_strips()
 
 

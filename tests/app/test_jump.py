@@ -124,7 +124,7 @@ def tried(spots: dict[str, Spot]) -> dict[str, Spot]:
     """One place of every kind, and the last of all."""
     kinds = {type(spot.place): key for key, spot in reversed(spots.items())}
     few = {*kinds.values(), list(spots)[-1]}
-    return spots if crossing.whole else {key: spot for key, spot in spots.items() if key in few}
+    return spots if crossing.all_combinations else {key: spot for key, spot in spots.items() if key in few}
 
 
 @pytest.mark.slow
@@ -132,7 +132,9 @@ def tried(spots: dict[str, Spot]) -> dict[str, Spot]:
     "state",
     [
         pytest.param(state, marks=marks(state))
-        for state in (STATES if crossing.whole else ("80x24, set-up", "80x24, runs", "120x40, words"))
+        for state in (
+            STATES if crossing.all_combinations else ("80x24, set-up", "80x24, runs", "120x40, words")
+        )
     ],
 )
 async def test_every_key_goes_to_its_place(app: HadamardApp, state: str):
@@ -164,7 +166,7 @@ async def test_every_key_goes_to_its_place(app: HadamardApp, state: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [SMALL, WIDE, HUGE] if crossing.whole else [WIDE])
+@pytest.mark.parametrize("size", [SMALL, WIDE, HUGE] if crossing.all_combinations else [WIDE])
 async def test_any_other_key_ends_it_and_does_nothing(app: HadamardApp, size: tuple[int, int]):
     async with opened(app, size) as pilot:
         laboratory, stage = app.laboratory, app.laboratory.query_one(Stage)

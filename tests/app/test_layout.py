@@ -91,7 +91,7 @@ def check(app: HadamardApp, size: tuple[int, int]) -> None:
 
 def some(first: int) -> list[tuple[int, int]]:
     """Every second size."""
-    return SIZES if crossing.whole else SIZES[first::2]
+    return SIZES if crossing.all_combinations else SIZES[first::2]
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from hadamard_tui.running.engine_time import EngineTime
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.progress import SPAN, Remaining, in_words
 from hadamard_tui.running.session import Session
-from hadamard_tui.widgets.progress import Progress, progress_text
+from hadamard_tui.widgets.progress import Progress, Situation, progress_text
 
 from .conftest import until
 from .test_pictures import editable
@@ -68,7 +68,7 @@ def test_the_status_says_it_beside_the_points(monkeypatch: pytest.MonkeyPatch) -
     session = Session(described.sweep(), described.document, lambda *told: None, 1, Pace())
     monkeypatch.setattr(EngineTime, "remaining", "about 2 min left")
     for width in (80, 160):
-        line = progress_text(session, described, Pace(), 30, width).plain
+        line = progress_text(Situation(session, described, Pace(), 30), width).plain
         assert "(point 1 of 3, about 2 min left)" in line or "1/3, about 2 min left" in line
         assert len(line) <= width
 
@@ -77,7 +77,9 @@ def test_a_set_up_that_is_about_to_run_asks_for_no_key() -> None:
     described = editable()
     for width in (18, 80, 160):
         for is_starting, words in ((False, "○ ready"), (True, "◌ loading engine")):
-            line = progress_text(None, described, Pace(), 30, width, runs_at_start=is_starting).plain
+            line = progress_text(
+                Situation(None, described, Pace(), 30, runs_at_start=is_starting), width
+            ).plain
             assert line.startswith(words)
             assert ("press r" in line) == (not is_starting and width > 18)
 
@@ -113,7 +115,7 @@ def test_a_session_goes_from_point_to_point_that_is_run_and_says_what_is_skipped
     assert len(at) < len(points.points)
     skipped = sum(map(len, results.skipped.values()))
     planned = sum(len(point.experiment.learners) for point in points.points)
-    line = progress_text(session, EditableExperiment(INNER_AXIS, None), Pace(), 30, 300).plain
+    line = progress_text(Situation(session, EditableExperiment(INNER_AXIS, None), Pace(), 30), 300).plain
     assert f"(point {session.point.number + 1} of {len(points.points)}, " in line
     assert f"{skipped} of {planned} runs skipped: the reading is known" in line
 

@@ -384,7 +384,7 @@ async def a_refused_learner_is_marked_in_the_list_and_named_with_the_reason(
 
 async def test_choosing_a_preset_loads_all_of_it(app: HadamardApp):
     some = ["edge-of-stability", "hard-64"]
-    if crossing.whole:
+    if crossing.all_combinations:
         some = list({presets.load(name).protocol.kind: name for name in presets.names()}.values())
     async with opened(app, WIDE) as pilot:
         for name in some:

@@ -21,7 +21,7 @@ from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.values import Value, looked_at, values
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
-from hadamard_tui.widgets.progress import progress_text
+from hadamard_tui.widgets.progress import Situation, progress_text
 from hadamard_tui.widgets.scoreboard import row
 from hadamard_tui.widgets.status import Status
 
@@ -77,7 +77,7 @@ def test_a_learner_of_which_some_replicas_diverged_says_how_many_and_is_no_best(
 def said(app: HadamardApp, width: int) -> str:
     """The status at a width, checked to be whole."""
     laboratory = app.laboratory
-    line = progress_text(laboratory.session, laboratory.editable, Pace(), 20.0, width).plain
+    line = progress_text(Situation(laboratory.session, laboratory.editable, Pace(), 20.0), width).plain
     assert cell_len(line) <= width, line
     assert width < 60 or re.search(r"cpu|auto|cuda", line), line
     is_run = app.laboratory.session is not None
@@ -132,7 +132,9 @@ async def test_where_nothing_goes_along_a_clock_neither_it_nor_a_pace_is_told() 
         await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
         for width in WIDTHS:
-            told = progress_text(session_of(app), app.laboratory.editable, Pace(), 20.0, width).plain
+            told = progress_text(
+                Situation(session_of(app), app.laboratory.editable, Pace(), 20.0), width
+            ).plain
             assert "finished" in told
             assert not re.search(r"0/0|/s\b", told), told
 

@@ -32,7 +32,7 @@ def chart_of(app: HadamardApp) -> ChartView:
 
 def curves_of(app: HadamardApp) -> list[Series]:
     """The series of the chart that have points."""
-    return [one for one in chart_of(app).shown[0] if len(one.x)]
+    return [series for series in chart_of(app).shown[0] if len(series.x)]
 
 
 async def undo(app: HadamardApp, pilot: Pilot[None]) -> None:
@@ -61,21 +61,23 @@ def test_curves_of_a_preset_that_has_changed_since_are_not_shown(monkeypatch: py
 
 
 def test_a_stored_picture_is_drawn_in_the_colours_of_the_theme():
-    kept = stored.read(PRESET)
-    assert kept is not None
-    assert kept.first is not None
-    learners = [one for one in kept.first.series if one.mark]
-    assert [one.name for one in learners] == [one.name for one in presets.load(PRESET).learners]
-    for one in learners:
-        assert one.drawn(faint=True).colour in palette.current().of_learners
-    assert (paint(kept.first.plot("", faint=False).series, kept.first.axes, 60, 20).colours >= 0).any()
+    pictures = stored.read(PRESET)
+    assert pictures is not None
+    assert pictures.first is not None
+    curves = [series for series in pictures.first.series if series.mark]
+    assert [curve.name for curve in curves] == [learner.name for learner in presets.load(PRESET).learners]
+    for curve in curves:
+        assert curve.drawn(faint=True).colour in palette.current().of_learners
+    assert (
+        paint(pictures.first.plot("", faint=False).series, pictures.first.axes, 60, 20).colours >= 0
+    ).any()
 
 
 async def test_stored_curves_appear_faint_and_marked_until_the_set_up_changes():
     app = HadamardApp(EditableExperiment.of(PRESET))
     async with opened(app, SMALL) as pilot:
         await until(pilot, lambda: curves_of(app))
-        assert all(one.faint for one in curves_of(app))
+        assert all(series.faint for series in curves_of(app))
         assert STORED in chart_of(app)._note
         app.laboratory.query_one(SetupPane).change("run.seed", 1)
         await until(pilot, lambda: not curves_of(app))
@@ -92,15 +94,15 @@ async def test_a_run_is_drawn_over_its_stored_curves_until_it_is_over():
         look, session = app.laboratory.look, app.laboratory.session
         assert look is not None
         assert session is not None
-        assert [one.name for one in look.stored if one.name] == [STORED]
-        assert {STORED} < {one.name for one in chart_of(app).shown[0]}
-        assert all(one.faint for one in look.stored if len(one.x))
+        assert [series.name for series in look.stored if series.name] == [STORED]
+        assert {STORED} < {series.name for series in chart_of(app).shown[0]}
+        assert all(series.faint for series in look.stored if len(series.x))
         assert app.laboratory.look is look  # so that nothing is drawn again
-        assert STORED not in {one.name for one in app._shown().series}
+        assert STORED not in {series.name for series in app._shown().series}
         app.laboratory._pace.unlimited = True
         await pilot.press("space")
         await until(pilot, lambda: session.over)
-        await until(pilot, lambda: STORED not in {one.name for one in chart_of(app).shown[0]})
+        await until(pilot, lambda: STORED not in {series.name for series in chart_of(app).shown[0]})
 
 
 @pytest.mark.slow
@@ -112,7 +114,7 @@ async def test_the_law_of_a_sweep_is_stored_and_chosen_like_a_picture():
         assert row.names[1].endswith(f"against d, {STORED}")
         await pilot.press("i")
         await until(pilot, lambda: "∝ log d" in str(caption.content))
-        assert not any(one.faint for one in curves_of(app))
+        assert not any(series.faint for series in curves_of(app))
         assert STORED in chart_of(app)._note
         app.laboratory.query_one(SetupPane).change("run.seed", 1)
         await until(pilot, lambda: len(row.names) == 1)
@@ -122,10 +124,10 @@ async def test_the_law_of_a_sweep_is_stored_and_chosen_like_a_picture():
 
 
 def test_the_stored_law_is_that_of_the_theory():
-    kept = stored.read(PRESET)
-    assert kept is not None
-    assert kept.law is not None
-    curves = {one.name: one for one in kept.law.series}
+    pictures = stored.read(PRESET)
+    assert pictures is not None
+    assert pictures.law is not None
+    curves = {series.name: series for series in pictures.law.series}
     assert curves["GD"].x == (32, 512)  # a straight line between
     np.testing.assert_allclose(np.array(curves["GD"].y, float), [29, 461], atol=1)  # the first k > 0.9 d
     for name in ("EGU", "EGU±", "spindly"):

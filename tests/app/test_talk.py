@@ -95,7 +95,7 @@ def test_what_is_wrong_with_a_talk_is_one_line(written: Path, old: str, new: str
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.whole else [SMALL])
+@pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.all_combinations else [SMALL])
 @pytest.mark.slow
 async def test_a_talk_says_the_line_and_the_time_and_finds_back_from_what_if(
     written: Path, size: tuple[int, int]

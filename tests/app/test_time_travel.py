@@ -14,7 +14,7 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace, Playback
 from hadamard_tui.running.session import Session
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.progress import progress_text
+from hadamard_tui.widgets.progress import Situation, progress_text
 from hadamard_tui.widgets.scoreboard import Scoreboard
 
 from .conftest import WIDE, opened, until
@@ -236,7 +236,7 @@ def test_the_playhead_goes_from_record_to_record_of_every_protocol_and_is_told_o
             session.step()
             wait(lambda: session.tick(0.0) or session.playback.shown == record)  # type: ignore[func-returns-value] # noqa: B023
         assert (session.playback.place, session.point.x_at(session.playback.place)) == (record, x)
-        told = progress_text(session, editable, Pace(), 20.0, 200).plain
+        told = progress_text(Situation(session, editable, Pace(), 20.0), 200).plain
         assert (f"  {clock} {x}/{xs[-1]}  " in told) == (len(xs) > 1), "a single record has no clock to tell"
     for record in reversed(range(len(xs) - 1)):
         session.playback.move(-1)

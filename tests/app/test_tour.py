@@ -73,7 +73,7 @@ def test_a_story_is_told_in_whole_sentences_that_fit(width: int, stop: str) -> N
         assert told
 
 
-@pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.whole else [SMALL])
+@pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.all_combinations else [SMALL])
 @pytest.mark.slow
 async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(size: tuple[int, int]):
     tour = Tour(BOTH)
@@ -210,7 +210,7 @@ async def test_without_a_tour_there_are_no_stops_and_pages_scroll(app: HadamardA
         assert "> Next" not in screen_text(app)
 
 
-@pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.whole else [WIDE])
+@pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.all_combinations else [WIDE])
 async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_chosen(
     editable: EditableExperiment, size: tuple[int, int]
 ):

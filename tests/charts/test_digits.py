@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.core.notation import number
+from engine.core.expressions import number
 from hadamard_tui.charts.digits import counted, decimals, ratio, written
 
 

@@ -98,14 +98,14 @@ def files(small: Path) -> None:
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("case", CASES)
 def test_bad_input_is_one_line_and_exit_2(case: str, call: Callable[..., Answer]) -> None:
-    command, said = CASES[case]
+    command, parts = CASES[case]
     before = sorted(Path().rglob("*"))
     code, out, err = call(*command.replace("'", "").split())
     assert code == 2
     assert out == ""
     assert err.count("\n") == 1
     assert err.endswith("\n")
-    assert all(part in err for part in said), err
+    assert all(part in err for part in parts), err
     assert sorted(Path().rglob("*")) == before
 
 
@@ -156,7 +156,7 @@ def test_every_command_answers_hostile_arguments_in_one_printable_line(
     for name in ("stdin", "stdout"):
         monkeypatch.setattr(getattr(sys, name), "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    for hostile in HOSTILE if crossing.whole else HOSTILE[TAKERS.index(taker) % 2 :: 2]:
+    for hostile in HOSTILE if crossing.all_combinations else HOSTILE[TAKERS.index(taker) % 2 :: 2]:
         code, out, err = call(*(word.replace("{}", hostile) for word in taker.split(" ")))
         assert (code, out) == (2, ""), (hostile[:20], err[:300])
         assert err.endswith("\n")

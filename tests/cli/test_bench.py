@@ -13,17 +13,17 @@ from hadamard_tui.headless import bench
 def short(monkeypatch):
     """Two jobs that take no time, one with a reference."""
     small = bench.described(8, "all", {"kind": "one-pass"}, {"GD": bench.ALL_TARGETS["GD"]})
-    found = [bench.Job("J1", "a short one", small, 1e6), bench.Job("J9", "another", small)]
-    monkeypatch.setattr(bench, "jobs", lambda: found)
+    short_jobs = [bench.Job("J1", "a short one", small, 1e6), bench.Job("J9", "another", small)]
+    monkeypatch.setattr(bench, "jobs", lambda: short_jobs)
 
 
 def test_every_job_is_an_experiment_that_can_be_read_again():
-    found = bench.jobs()
+    jobs = bench.jobs()
     expected = ["J1", *["J2"] * len(bench.ALL_TARGETS), *["J3"] * (len(bench.MILLION) + 1), "J4"]
-    assert [job.name[:2] for job in found] == expected
-    for job in found:
+    assert [job.name[:2] for job in jobs] == expected
+    for job in jobs:
         assert reading.parse(msgspec.to_builtins(job.experiment)) == job.experiment
-    assert set(bench.QUICK) < {job.name for job in found}
+    assert set(bench.QUICK) < {job.name for job in jobs}
 
 
 @pytest.mark.usefixtures("short")
@@ -40,10 +40,10 @@ def test_the_table_has_the_reference_beside_the_machine(call):
 def test_quick_takes_the_short_jobs_and_json_says_what_was_measured(call):
     code, out, _ = call("bench", "--quick", "--json")
     assert code == 0
-    found = json.loads(out)
-    assert [job["job"] for job in found["jobs"]] == ["J1"]
-    (job,) = found["jobs"]
+    report = json.loads(out)
+    assert [job["job"] for job in report["jobs"]] == ["J1"]
+    (job,) = report["jobs"]
     assert 0 < job["cpu"] < 60
     assert job["peak_mib"] >= 0
     assert job["reference_cpu"] == 1e6
-    assert found["environment"]["device"] == "cpu"
+    assert report["environment"]["device"] == "cpu"

@@ -29,16 +29,16 @@ def test_the_default_file_changes_nothing_and_names_every_setting_and_action(cal
     code, out, _ = call("config", "--default")
     assert code == 0
     assert config.parse(out.encode()) == (Config(), [])
-    for name in (*Config.__struct_fields__, *(one.id for one in EVERY)):
+    for name in (*Config.__struct_fields__, *(action.id for action in EVERY)):
         assert name in out
 
 
 def test_the_default_file_without_its_comment_signs_says_the_defaults(call: Call) -> None:
     lines = call("config", "--default").out.splitlines()
-    said = [line.removeprefix("# ") for line in lines if " = " in line and "as in" not in line]
-    table = said.index(next(line for line in said if line.startswith(ACTIONS[0].id)))
-    parsed = config.parse("\n".join([*said[:table], "[keys]", *said[table:]]).encode())
-    assert parsed == (Config(keys={one.id: one.keys for one in EVERY}), [])
+    settings = [line.removeprefix("# ") for line in lines if " = " in line and "as in" not in line]
+    table = settings.index(next(line for line in settings if line.startswith(ACTIONS[0].id)))
+    parsed = config.parse("\n".join([*settings[:table], "[keys]", *settings[table:]]).encode())
+    assert parsed == (Config(keys={action.id: action.keys for action in EVERY}), [])
 
 
 def test_actions_can_swap_their_keys() -> None:

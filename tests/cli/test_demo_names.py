@@ -9,7 +9,7 @@ from hadamard_tui.state.launch import begin_tour
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("name", "told"),
     [
         ("alt2012", "there is no talk or preset of this name; did you mean alt2021?"),
         ("hadamrd-128", "did you mean hadamard-128"),
@@ -17,9 +17,9 @@ from hadamard_tui.state.launch import begin_tour
         ("no.toml", "no.toml: there is no such file"),
     ],
 )
-def test_a_name_that_is_mistyped_is_told_the_talks_and_presets_that_may_be_meant(given, told):
+def test_a_name_that_is_mistyped_is_told_the_talks_and_presets_that_may_be_meant(name, told):
     with pytest.raises(BadInput) as refused:
-        begin_tour([given], alone=False, theme=None, ascii_only=False)
+        begin_tour([name], alone=False, theme=None, ascii_only=False)
     assert told in str(refused.value)
 
 

@@ -57,7 +57,9 @@ def test_every_preset_is_listed_with_title_and_source(call: Call) -> None:
             assert squeezed(text) in listed
     trimmed = re.sub(r"(?<! ) +\n", "\n", out)
     headings = [subject for subject in SUBJECTS if f" {subject}\n" in trimmed]
-    assert headings == [one for one in SUBJECTS if one in {preset.subject for preset in loaded.values()}]
+    assert headings == [
+        subject for subject in SUBJECTS if subject in {preset.subject for preset in loaded.values()}
+    ]
 
 
 def test_list_alone_lists_the_families_and_their_members(call: Call) -> None:
@@ -88,7 +90,7 @@ def test_the_schema_knows_every_kind(call: Call) -> None:
         for kind in definition.get("properties", {}).get("kind", {}).get("enum", ())
     }
     chosen = set(catalogue.FOLDERS) - {"losses", "theory"}  # presets name these alone
-    schedules = {one.__struct_config__.tag for one in get_args(AnySchedule)}
+    schedules = {schedule.__struct_config__.tag for schedule in get_args(AnySchedule)}
     assert kinds == schedules | {kind for family in chosen for kind in catalogue.members(family)}
 
 

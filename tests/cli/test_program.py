@@ -91,19 +91,19 @@ def test_ctrl_c_ends_a_long_run_within_a_second(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     command = ("-m", "hadamard_tui", "run", "long.toml", "--out", "result.json")
     started, ours = on_terminal(*command, stdout=subprocess.PIPE, cwd=tmp_path)
-    said = b""
-    while b"running" not in said:  # the progress bar says so once the data is drawn
-        said += os.read(ours, 1000)
+    output = b""
+    while b"running" not in output:  # the progress bar says so once the data is drawn
+        output += os.read(ours, 1000)
     started.send_signal(signal.SIGINT)
     asked = time.monotonic()
     out, _ = started.communicate(timeout=10)
     assert time.monotonic() - asked < 1
     assert started.returncode == 130
     assert out == b""
-    while b"stopped" not in said:
-        said += os.read(ours, 1000)
+    while b"stopped" not in output:
+        output += os.read(ours, 1000)
     os.close(ours)
-    assert said.rstrip().endswith(b"stopped")
+    assert output.rstrip().endswith(b"stopped")
     assert [path.name for path in tmp_path.iterdir()] == ["long.toml"]
 
 
@@ -119,11 +119,11 @@ with console.progress(console.errors()) as show:
 
 def read(line: int, until: bytes = b"") -> bytes:
     """What is written to a terminal until something is there, or to the end of its program."""
-    said = b""
+    output = b""
     with suppress(OSError):  # there is nobody left at the other end
-        while not (until and until in said) and (more := os.read(line, 1000)):
-            said += more
-    return said
+        while not (until and until in output) and (more := os.read(line, 1000)):
+            output += more
+    return output
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1"])

@@ -47,11 +47,11 @@ def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
             looked.notify()
             return 10.0 * (looks[0] - 1)
 
-    def sweep_after_looks(*given: Any) -> Results:
+    def sweep_after_looks(*arguments: Any) -> Results:
         with looked:
             wanted = looks[0] + 2
             assert looked.wait_for(lambda: looks[0] >= wanted, timeout=30)
-        return really_sweep(*given)
+        return really_sweep(*arguments)
 
     monkeypatch.setattr(console, "monotonic", clock)
     monkeypatch.setattr(compute, "run_sweep", sweep_after_looks)

@@ -94,10 +94,13 @@ def test_somebody_who_waits_at_a_terminal_is_told_before_what_expensive_measures
     small: Path, terminal: bool
 ) -> None:
     errors = Console(file=io.StringIO(), force_terminal=terminal, width=80, highlight=False)
-    for settings, said in (([], False), (['run.measures=["rank"]', "problem.target={kind='all'}"], terminal)):
+    for settings, is_announced in (
+        ([], False),
+        (['run.measures=["rank"]', "problem.target={kind='all'}"], terminal),
+    ):
         computed("small.toml", presets.document("small.toml", [*settings, "claims=[]"]), errors)
         assert isinstance(errors.file, io.StringIO)
-        assert ("Expensive: rank (a singular value decomposition" in errors.file.getvalue()) == said
+        assert ("Expensive: rank (a singular value decomposition" in errors.file.getvalue()) == is_announced
 
 
 def test_somebody_who_waits_is_told_before_what_a_kernel_that_is_refitted_costs(small: Path) -> None:
@@ -230,9 +233,9 @@ def test_replicas_that_diverge_are_counted_and_the_others_go_on(small: Path, cal
     settings = (*gaussian, "learners.GD.update.lr=0.1", "claims=[]")
     code, out, _ = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting)))
     assert code == 1
-    found = re.search(r"✗ GD diverged in (\d+) of 20 replicas, in the first at k =\s+(\d+)", out)
-    assert found, out
-    assert 0 < int(found.group(1)) < 20
+    sentence = re.search(r"✗ GD diverged in (\d+) of 20 replicas, in the first at k =\s+(\d+)", out)
+    assert sentence, out
+    assert 0 < int(sentence.group(1)) < 20
     assert "means are over the others" in " ".join(out.split())
     table = out[out.index("A GD") : out.index("✗ GD")]
     assert re.search(r"\n +32 +\d", table), "the curve goes on to the end"

@@ -80,9 +80,9 @@ def test_it_prints_the_chart_and_a_row_for_every_place(call, file):
     assert "Until one half" in out
     rows = [line.split() for line in out.splitlines() if re.match(r" *(4|8|16) .*±", line)]
     assert [row[0] for row in rows] == ["4", "8", "16"]
-    for row, (size, there) in zip(rows, ((4, True), (8, True), (16, False)), strict=True):
+    for row, (size, is_reached) in zip(rows, ((4, True), (8, True), (16, False)), strict=True):
         assert row[1:4] == [str(size // 2), "±", "0"]
-        assert row[4] == (str(size // 2) if there else "—")
+        assert row[4] == (str(size // 2) if is_reached else "—")
 
 
 def test_along_a_measure_a_row_tells_where_every_curve_first_passes_a_round_value(call, tmp_path):
@@ -100,14 +100,14 @@ def test_along_a_measure_a_row_tells_where_every_curve_first_passes_a_round_valu
 def test_as_json_it_has_the_document_the_points_and_the_numbers_of_its_pictures(call, file):
     code, out, _ = call("run", str(file), "--json")
     assert code == 0
-    found = json.loads(out)
-    assert found["schema"] == 2
-    assert found["experiment"]["given"]["problem"]["matrix"]["d"] == "size"
-    assert found["experiment"]["resolved"]["problem"]["matrix"]["d"] == 4
-    assert found["axes"] == [{"name": "size", "values": [4, 8, 16], "log": True}]
-    assert [point["names"] for point in found["points"]] == [{"size": 4}, {"size": 8}, {"size": 16}]
-    assert all(point["finished"] for point in found["points"])
-    (picture,) = found["pictures"]
+    document = json.loads(out)
+    assert document["schema"] == 2
+    assert document["experiment"]["given"]["problem"]["matrix"]["d"] == "size"
+    assert document["experiment"]["resolved"]["problem"]["matrix"]["d"] == 4
+    assert document["axes"] == [{"name": "size", "values": [4, 8, 16], "log": True}]
+    assert [point["names"] for point in document["points"]] == [{"size": 4}, {"size": 8}, {"size": 16}]
+    assert all(point["finished"] for point in document["points"])
+    (picture,) = document["pictures"]
     gd, lls = picture["curves"]
     assert (gd["learner"], gd["x"], gd["y"]) == ("GD", [4, 8, 16], [2, 4, 8])
     assert gd["stderr"] == [0, 0, 0]
@@ -118,12 +118,12 @@ def test_as_json_it_has_the_document_the_points_and_the_numbers_of_its_pictures(
     assert lines["ri-signed"]["applies_to"] == ["GD", "LLS"]
     assert lines["ri-signed"].keys() >= {"formula", "source", "measure", "reasons"}
     assert (gd["path"], gd["verdict"]["invariant"], gd["diverged"]) == ("numpy", True, 0)
-    runs = {run["name"]: run for run in found["points"][0]["runs"]}
+    runs = {run["name"]: run for run in document["points"][0]["runs"]}
     assert runs["GD"].keys() == {"name", "learner", "rate", "best", "grid", "diverged_at", "verdict"} | {
         *("replicas_diverged_at", "lost_accuracy", "path", "spectrum")
     }
     assert list(runs) == ["GD", "LLS"]
-    assert [run["name"] for run in found["points"][2]["runs"]] == ["GD"]
+    assert [run["name"] for run in document["points"][2]["runs"]] == ["GD"]
 
 
 def test_two_axes_make_a_heat_map(call, file):
@@ -143,9 +143,9 @@ def test_two_axes_make_a_heat_map(call, file):
 def test_points_are_kept_and_fresh_computes_them_again(call, file, monkeypatch):
     stores = []
 
-    def spied(whole, gate, note, store):
+    def spied(sweep, gate, note, store):
         stores.append(store)
-        return run_sweep(whole, gate, note, store)
+        return run_sweep(sweep, gate, note, store)
 
     monkeypatch.setattr("hadamard_tui.headless.compute.run_sweep", spied)
     first, again, fresh = (call("run", str(file), "--json", *more).out for more in ((), (), ("--fresh",)))
@@ -181,14 +181,16 @@ def test_without_axes_nothing_is_kept(call, small, monkeypatch):
     stores = []
     before = outcome.compute_all
     monkeypatch.setattr(
-        outcome, "compute_all", lambda *given, store: stores.append(store) or before(*given, store=store)
+        outcome,
+        "compute_all",
+        lambda *arguments, store: stores.append(store) or before(*arguments, store=store),
     )
     assert call("run", str(small)).code == 0
     assert stores == [None]
 
 
 @pytest.mark.parametrize(
-    ("change", "what"),
+    ("change", "word"),
     [
         ('axes=[{name="size",values=[4,5]}]', "size = 5"),
         ('axes=[{name="k",values=[4]}]', "means something else"),
@@ -199,11 +201,11 @@ def test_without_axes_nothing_is_kept(call, small, monkeypatch):
         ('learners.LLS.where="size <"', "learners[1].where"),
     ],
 )
-def test_what_is_wrong_is_one_line(call, file, change, what):
+def test_what_is_wrong_is_one_line(call, file, change, word):
     code, out, errors = call("run", str(file), "--set", change)
     assert (code, out) == (2, "")
     assert errors.count("\n") == 1
-    assert what in errors
+    assert word in errors
 
 
 def test_a_document_with_axes_keeps_its_expressions_and_its_learners(file):
@@ -223,7 +225,7 @@ def test_numbers_of_a_table_are_not_broken_and_errors_have_no_power_of_ten_below
     curves = [
         curve_view(
             name=f"learner {n}", number=n, learner=f"learner {n}", x=x, y=x + 255.1234, stderr=0 * x + error,
-            replicas=3, over=lambda some: x, lost=np.zeros(12, int), diverged=0, diverged_at=None,
+            replicas=3, over=lambda replicas: x, lost=np.zeros(12, int), diverged=0, diverged_at=None,
             complete=True,
         )
         for n, error in enumerate((62.3, 0.00612, 0.00612, 0.00612, 0.00612, 0.00612))
@@ -243,7 +245,7 @@ def test_a_heading_gives_way_before_a_number_is_parted_from_its_error(
     curves = [
         curve_view(
             name=name, number=n, learner=name, x=x, y=0.00390612 + 0 * x, stderr=0 * x + error, replicas=3,
-            over=lambda some: x, lost=np.zeros(12, int), diverged=0, diverged_at=None, complete=True,
+            over=lambda replicas: x, lost=np.zeros(12, int), diverged=0, diverged_at=None, complete=True,
         )
         for n, (name, error) in enumerate({"GD": 0.01, "net": 0.01, "EGU±": 3e-4, "spindly±": 3e-4}.items())
     ]  # fmt: skip
@@ -259,11 +261,11 @@ def test_what_the_headline_calls_0_is_0_in_the_table(
 ) -> None:
     picture = Picture(x="rows", measure=catalogue.make("measures", measure))
     x = np.array([1.0, 4, 60])
-    one = curve_view(
+    curve = curve_view(
         name="sign", learner="sign", x=x, y=value * x / 60, stderr=0 * x + value, replicas=3,
-        over=lambda some: x, lost=np.zeros(3, int), diverged=0, diverged_at=None, complete=True,
+        over=lambda replicas: x, lost=np.zeros(3, int), diverged=0, diverged_at=None, complete=True,
     )  # fmt: skip
-    view = view_of(picture, "rows", "change", True, True, 1e-11, curves=[one])
+    view = view_of(picture, "rows", "change", True, True, 1e-11, curves=[curve])
     assert ending(view) == "At rows = 60, change is 0"
     Console(width=90).print(pictures.table(view, 90))
     printed = capsys.readouterr().out

@@ -146,11 +146,11 @@ def test_a_port_that_somebody_has_on_either_loopback_address_is_refused_in_one_l
     family: int, host: str, call: Callable[..., Answer]
 ):
     try:
-        taken = socket.create_server((host, 0), family=family)
+        listener = socket.create_server((host, 0), family=family)
     except OSError:
         pytest.skip(f"this machine has no {host}")
-    with taken:
-        port = str(taken.getsockname()[1])
+    with listener:
+        port = str(listener.getsockname()[1])
         code, _, error = call("serve", "--port", port)
     assert code == 2
     assert f"--port {port}: cannot be used: Address already in use" in error

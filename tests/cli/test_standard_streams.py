@@ -163,9 +163,9 @@ def printed(command: str, encoding: str) -> bytes:
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 @pytest.mark.parametrize("command", [f"run {SMALL} --bounds --notes", "list losses", "presets"])
 def test_a_stream_that_lacks_letters_is_drawn_to_in_ascii(command: str, encoding: str) -> None:
-    drawn, whole = printed(command, encoding), printed(command, "utf-8").decode()
-    assert drawn.count(b"?") == whole.count("?")
-    assert len(drawn.decode("latin-1").splitlines()) == len(whole.splitlines())
+    drawn, in_utf_8 = printed(command, encoding), printed(command, "utf-8").decode()
+    assert drawn.count(b"?") == in_utf_8.count("?")
+    assert len(drawn.decode("latin-1").splitlines()) == len(in_utf_8.splitlines())
     if command.startswith("run"):
         assert b"A --  GD" in drawn
         assert ("±".encode("latin-1") in drawn) == (encoding == "latin-1"), "what a stream has stays"

@@ -114,12 +114,12 @@ def test_a_set_up_with_a_file_comes_back_in_another_folder(
     (tmp_path / "X.csv").write_text("1,0,2,5\n0,1,2,3\n")
     monkeypatch.chdir(tmp_path)
     matrix = 'problem.matrix={kind="file", path="X.csv"}'
-    left = presets.load("gaussian-128", [matrix, "claims=[]"])
-    assert state_file.write(Memory(KeptView(), msgspec.to_builtins(left), "gaussian-128")) == ""
+    experiment = presets.load("gaussian-128", [matrix, "claims=[]"])
+    assert state_file.write(Memory(KeptView(), msgspec.to_builtins(experiment), "gaussian-128")) == ""
     monkeypatch.chdir("/")
     assert on_terminal() == (0, "", "")
     [start] = opened
-    assert (reading.parse(start.document), start.notes) == (left, [])
+    assert (reading.parse(start.document), start.notes) == (experiment, [])
 
 
 def test_reset_and_a_preset_ignore_the_set_up_that_was_left(opened: Opened, on_terminal: Call) -> None:

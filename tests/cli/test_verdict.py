@@ -63,10 +63,10 @@ def test_the_answer_is_yes_no_or_undecided_in_words_and_as_json(
     judged = Judgement(
         "it", Verdict(structure, "it is said"), {ROTATIONS: change}, [], by_rounding=by_rounding
     )
-    (said,) = as_json([judged])["learners"]
-    assert (said["verdict"]["answer"], said["agree"]) == (answer, agree)
-    assert (said["certificate"], said["by_rounding"]) == (change, by_rounding)
-    assert (said["measured"] == "unstable") == (agree is None)
+    (document,) = as_json([judged])["learners"]
+    assert (document["verdict"]["answer"], document["agree"]) == (answer, agree)
+    assert (document["certificate"], document["by_rounding"]) == (change, by_rounding)
+    assert (document["measured"] == "unstable") == (agree is None)
     text = StringIO()
     Console(file=text, width=200).print(shown([judged]))
     assert f"invariant  {answer}" in text.getvalue()
@@ -74,10 +74,12 @@ def test_the_answer_is_yes_no_or_undecided_in_words_and_as_json(
 
 def test_the_table_of_a_run_says_undecided_where_structure_does_not_decide(small: Path, call: Call) -> None:
     settings = ('learners.GD.update={kind="soap", refresh=2}', "claims=[]")
-    code, out, _ = call("run", "small.toml", *(word for one in settings for word in ("--set", one)))
+    code, out, _ = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting)))
     assert code == 0
     assert "undecided" in out
-    code, out, _ = call("run", "small.toml", "--json", *(word for one in settings for word in ("--set", one)))
+    code, out, _ = call(
+        "run", "small.toml", "--json", *(word for setting in settings for word in ("--set", setting))
+    )
     answers = {
         curve["learner"]: curve["verdict"]["answer"] for curve in json.loads(out)["pictures"][0]["curves"]
     }
@@ -92,7 +94,9 @@ def test_a_disagreement_is_shown_in_words_and_by_the_exit_code(small: Path, call
         'learners.EGU.update={kind="egu-pm", lr=0.1}',
         "claims=[]",
     )
-    code, out, _ = call("verdict", "small.toml", *(word for one in settings for word in ("--set", one)))
+    code, out, _ = call(
+        "verdict", "small.toml", *(word for setting in settings for word in ("--set", setting))
+    )
     assert code == 1
     assert "disagree" in out
     assert "structure promises nothing" in " ".join(out.split())

@@ -130,16 +130,16 @@ def ended(process: int) -> bool:
 
 
 async def test_whoever_does_not_know_the_address_gets_one_line_and_403():
-    async with site(ECHO) as here:
-        token = here.server.token
+    async with site(ECHO) as served:
+        token = served.server.token
         wrong = ("A" if token[0] != "A" else "B") + token[1:]
         beside = ("/", f"/{token}", f"/{token[:-1]}/", f"/?token={token}", "/textual.js", "//", "/%e9/")
         for path in (*beside, *(f"/{wrong}/{name}" for name in ("", "ws", "textual.js", "download/x"))):
-            status, text, _ = await here.ask(path)
+            status, text, _ = await served.ask(path)
             assert (status, text.count("\n")) == (403, 1), path
             assert "the whole address that hadamard-tui serve printed" in text
             assert token not in text
-        assert (await here.ask(f"/{token}/"))[0] == 200
+        assert (await served.ask(f"/{token}/"))[0] == 200
 
 
 WORDS_OF_COMMAND = """
@@ -149,31 +149,31 @@ send(b"D", " ".join(sys.argv[1:]).encode())
 
 @pytest.mark.parametrize(("query", "options"), [("", ""), ("?preset=rotated-128", "--preset=rotated-128")])
 async def test_an_address_may_name_a_shipped_preset(query: str, options: str):
-    async with site(WORDS_OF_COMMAND) as here, here.page(query) as page:
+    async with site(WORDS_OF_COMMAND) as served, served.page(query) as page:
         assert (await page.socket.receive_bytes()).decode() == options
 
 
 async def test_an_address_that_names_anything_else_gets_404_and_opens_no_app():
-    async with site(ECHO) as here:
+    async with site(ECHO) as served:
         for path in ("", "ws"):
             for name in ("rotated-127", "", "..%2Fpresets%2Frotated-128.toml", "%2Fetc%2Fpasswd"):
-                address = f"/{here.server.token}/{path}?preset={name}"
-                status, text, _ = await here.ask(address, Origin=f"http://{here.host}")
+                address = f"/{served.server.token}/{path}?preset={name}"
+                status, text, _ = await served.ask(address, Origin=f"http://{served.host}")
                 assert (status, text.count("\n")) == (404, 1)
                 assert "preset" in text
-        assert "rotated-128" in (await here.ask(f"/{here.server.token}/?preset=rotated-127"))[1]
+        assert "rotated-128" in (await served.ask(f"/{served.server.token}/?preset=rotated-127"))[1]
 
 
 async def test_requests_that_are_none_leave_nothing_in_the_log(caplog: pytest.LogCaptureFixture):
-    async with site(ECHO) as here:
+    async with site(ECHO) as served:
         for path in ("/\xe9/", "x" * 100_000, "/ HTTP/1.1\r\n\x1b]0;title\x07"):
-            assert (await here.ask(path))[0] == 400
+            assert (await served.ask(path))[0] == 400
     assert caplog.text == ""
 
 
 async def test_only_names_of_this_machine_are_answered():
-    async with site(ECHO) as here:
-        path = f"/{here.server.token}/"
+    async with site(ECHO) as served:
+        path = f"/{served.server.token}/"
         for host in (
             "evil.example",
             "localhost.evil.example",
@@ -182,28 +182,28 @@ async def test_only_names_of_this_machine_are_answered():
             "",
             "[::1",
         ):
-            assert (await here.ask(path, Host=host))[0] == 403, host
+            assert (await served.ask(path, Host=host))[0] == 403, host
         for host in ("localhost", "LOCALHOST:9000", "127.0.0.1:8000", "[::1]:8000"):
-            assert (await here.ask(path, Host=host))[0] == 200, host
+            assert (await served.ask(path, Host=host))[0] == 200, host
 
 
 async def test_pages_of_other_sites_open_no_app():
-    async with site(ECHO) as here:
+    async with site(ECHO) as served:
         for origin in ("https://example.org", "http://localhost:1", "null", "", "http://[::1"):
             with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-                await here.session.ws_connect(f"{here.address}ws", headers={"Origin": origin})
+                await served.session.ws_connect(f"{served.address}ws", headers={"Origin": origin})
             assert refused.value.status == 403, origin
 
 
 async def test_no_answer_may_be_kept_framed_or_referred_to():
-    async with site(ECHO) as here:
+    async with site(ECHO) as served:
         for path in (
             "/",
-            f"/{here.server.token}/",
-            f"/{here.server.token}/textual.js",
-            f"/{here.server.token}/x",
+            f"/{served.server.token}/",
+            f"/{served.server.token}/textual.js",
+            f"/{served.server.token}/x",
         ):
-            _, _, fields = await here.ask(path)
+            _, _, fields = await served.ask(path)
             assert fields["Cache-Control"] == "no-store"
             assert fields["Referrer-Policy"] == "no-referrer"
             assert fields["X-Frame-Options"] == "DENY"
@@ -214,10 +214,10 @@ async def test_no_answer_may_be_kept_framed_or_referred_to():
 
 
 async def test_no_path_leads_out_of_the_page():
-    async with site(ECHO) as here:
+    async with site(ECHO) as served:
         up = ("../../../../etc/passwd", "..%2f..%2f..%2fetc%2fpasswd", "../server.py", "page.css/../../x")
         for name in (*up, "%2fetc%2fpasswd", "server.py", "static/", "download/..%2f..%2fserver.py"):
-            status, text, _ = await here.ask(f"/{here.server.token}/{name}")
+            status, text, _ = await served.ask(f"/{served.server.token}/{name}")
             assert status in (403, 404), name
             assert len(text) < 200
 
@@ -249,7 +249,7 @@ def test_messages_are_read_and_sizes_are_bounded():
 
 
 async def test_nonsense_and_floods_of_sizes_end_nothing():
-    async with site(ECHO) as here, here.page("?width=NaN") as page:
+    async with site(ECHO) as served, served.page("?width=NaN") as page:
         for text in ("{", "[]", '["stdin", 7]', "[" * 100_000):
             await page.socket.send_str(text)
         await page.socket.send_bytes(b"\xff\x00")
@@ -263,7 +263,7 @@ async def test_nonsense_and_floods_of_sizes_end_nothing():
 
 
 async def test_a_message_that_is_too_long_ends_its_viewer_alone():
-    async with site(ECHO) as here, here.page() as other, here.page() as page:
+    async with site(ECHO) as served, served.page() as other, served.page() as page:
         await page.socket.send_str("x" * (LARGEST_MESSAGE + 1))
         message = await page.socket.receive(timeout=60)
         assert message.type in (WSMsgType.CLOSE, WSMsgType.CLOSED)
@@ -279,11 +279,11 @@ async def test_a_message_that_is_too_long_ends_its_viewer_alone():
     "name", ["curves.csv", "../../etc/cron.d/x", 'a"; filename=evil.exe', "a\r\nSet-Cookie: b", "µ.csv"]
 )
 async def test_files_are_downloads_with_a_plain_name(name: str):
-    async with site(ECHO) as here, here.page() as page:
+    async with site(ECHO) as served, served.page() as page:
         await page.socket.send_json(["stdin", f"file {name}"])
         kind, offer = json.loads(await page.socket.receive_str(timeout=60))
         assert kind == "open_url"
-        status, text, fields = await here.ask(f"/{here.server.token}/{offer['url']}")
+        status, text, fields = await served.ask(f"/{served.server.token}/{offer['url']}")
         assert (status, text) == (200, "a,b\r\n1,2\r\n")
         disposition = fields["Content-Disposition"]
         assert disposition.startswith("attachment; filename*=UTF-8''")
@@ -291,19 +291,19 @@ async def test_files_are_downloads_with_a_plain_name(name: str):
         assert fields["Content-Type"] == "application/octet-stream"
         assert fields["Content-Length"] == str(len(text))
         assert "Set-Cookie" not in fields
-        assert (await here.ask(f"/{offer['url']}"))[0] == 403
+        assert (await served.ask(f"/{offer['url']}"))[0] == 403
 
 
 async def test_files_are_offered_until_newer_ones_come_or_their_viewer_goes():
-    async with site(ECHO) as here:
-        async with here.page() as page:
+    async with site(ECHO) as served:
+        async with served.page() as page:
             urls = []
             for number in range(viewer.FILES + 1):
                 await page.socket.send_json(["stdin", f"file {number}.csv"])
                 urls.append(json.loads(await page.socket.receive_str(timeout=60))[1]["url"])
-            answers = [(await here.ask(f"/{here.server.token}/{url}"))[0] for url in urls]
+            answers = [(await served.ask(f"/{served.server.token}/{url}"))[0] for url in urls]
             assert answers == [404] + viewer.FILES * [200]
-        while (await here.ask(f"/{here.server.token}/{urls[-1]}"))[0] == 200:
+        while (await served.ask(f"/{served.server.token}/{urls[-1]}"))[0] == 200:
             await asyncio.sleep(0.05)
 
 
@@ -312,21 +312,21 @@ async def test_files_are_offered_until_newer_ones_come_or_their_viewer_goes():
 
 async def test_a_viewer_too_many_is_refused_in_words_until_a_place_is_free(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("hadamard_tui.serving.server.TURNOVER", 0.2)
-    async with site(ECHO, viewers=1) as here:
-        late = here.session.ws_connect(f"{here.address}ws", headers={"Origin": here.address})
-        async with here.page(), late as socket:
+    async with site(ECHO, viewers=1) as served:
+        late = served.session.ws_connect(f"{served.address}ws", headers={"Origin": served.address})
+        async with served.page(), late as socket:
             message = await socket.receive(timeout=60)
             assert (message.type, socket.close_code) == (WSMsgType.CLOSE, 1013)
             assert message.extra.startswith("The server is full (--viewers 1).")
         monkeypatch.setattr("hadamard_tui.serving.server.TURNOVER", 60)
-        async with here.page() as page:
+        async with served.page() as page:
             assert not ended(page.app)
 
 
 @pytest.mark.parametrize("program", [ECHO, DEAF], ids=["echo", "deaf"])
 async def test_an_app_ends_with_its_page(program: str):
-    async with site(program) as here:
-        async with here.page() as page:
+    async with site(program) as served:
+        async with served.page() as page:
             assert not ended(page.app)
         await until(lambda: ended(page.app))
 
@@ -335,14 +335,14 @@ async def test_an_app_ends_with_its_page(program: str):
 async def test_an_app_ends_when_its_page_falls_silent(program: str, monkeypatch: pytest.MonkeyPatch):
     assert viewer.PING * (viewer.PATIENCE + 1) < 10  # seconds that are promised
     monkeypatch.setattr(viewer, "PING", 0.1)
-    async with site(program) as here, here.page(autoping=False) as page:
+    async with site(program) as served, served.page(autoping=False) as page:
         await until(lambda: ended(page.app))
 
 
 @pytest.mark.slow
 async def test_a_page_that_answers_pings_stays(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(viewer, "PING", 0.2)
-    async with site(ECHO) as here, here.page() as page:
+    async with site(ECHO) as served, served.page() as page:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(2):
                 await page.socket.receive()  # pings are answered meanwhile
@@ -352,9 +352,9 @@ async def test_a_page_that_answers_pings_stays(monkeypatch: pytest.MonkeyPatch):
 async def test_the_page_says_how_the_app_ended_and_the_terminal_why_it_failed(
     capfd: pytest.CaptureFixture[str],
 ):
-    async with site(ECHO) as here:
+    async with site(ECHO) as served:
         for word, reason in (("end", "The app has ended."), ("fail", viewer.FAILED)):
-            async with here.page() as page:
+            async with served.page() as page:
                 await page.socket.send_json(["stdin", word])
                 message = await page.socket.receive(timeout=60)
                 assert (message.type, message.extra) == (WSMsgType.CLOSE, reason)
@@ -363,14 +363,14 @@ async def test_the_page_says_how_the_app_ended_and_the_terminal_why_it_failed(
 
 @pytest.mark.parametrize("program", [ECHO, DEAF], ids=["echo", "deaf"])
 async def test_a_server_that_is_stopped_ends_every_app_and_says_so(program: str):
-    async with site(program) as here, here.page() as one, here.page() as two:
-        stopping = asyncio.create_task(here.runner.cleanup())
-        for page in (one, two):
+    async with site(program) as served, served.page() as first, served.page() as two:
+        stopping = asyncio.create_task(served.runner.cleanup())
+        for page in (first, two):
             while (message := await page.socket.receive(timeout=60)).type is WSMsgType.BINARY:
                 assert program is DEAF
             assert message.extra == "The server was stopped."
         await stopping
-        assert ended(one.app)
+        assert ended(first.app)
         assert ended(two.app)
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 EXACT = 1e-12
 PROBLEMS = ("hadamard", "gaussian")
-ALONE = list(product(range(2), range(4))) if crossing.whole else [(1, 3)]
+ALONE = list(product(range(2), range(4))) if crossing.all_combinations else [(1, 3)]
 """Replicas, and targets of these, that are learned alone, too."""
 
 

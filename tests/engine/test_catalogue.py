@@ -134,7 +134,7 @@ def test_parts_refuse_whole_numbers_that_no_run_gets_through(family, kind, field
 @pytest.mark.parametrize("matrix", catalogue.members("matrices"))
 def test_every_matrix_runs_with_every_target_or_says_why_not(matrix, target, files):
     every = variants(catalogue.members("matrices")[matrix])
-    for words in every if crossing.whole or target == "feature" else every[:1]:
+    for words in every if crossing.all_combinations or target == "feature" else every[:1]:
         of_matrix = {**ready("matrices", matrix, files["matrices"]), **words}
         of_target = ready("targets", target, files["targets"])
         described = raw(of_matrix, of_target, {"GD": {"update": "gd"}, "LLS": LLS}, replicas=2, noise=0.1)

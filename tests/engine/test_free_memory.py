@@ -6,7 +6,7 @@ import sys
 import psutil
 import pytest
 
-from engine.core.free_memory import free_bytes, left_to_groups
+from engine.core.memory import free_bytes, left_to_groups
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are told of in /proc and /sys")
 
@@ -89,9 +89,9 @@ def test_groups_leave_what_their_limits_and_those_of_their_parents_do(files, lef
 
 
 def test_the_least_of_what_is_left_is_free(monkeypatch):
-    monkeypatch.setattr("engine.core.free_memory.left_to_groups", lambda: [1 << 20, 1 << 19])
+    monkeypatch.setattr("engine.core.memory.left_to_groups", lambda: [1 << 20, 1 << 19])
     assert free_bytes() == 1 << 19
-    monkeypatch.setattr("engine.core.free_memory.left_to_groups", lambda: [-5])
+    monkeypatch.setattr("engine.core.memory.left_to_groups", lambda: [-5])
     assert free_bytes() == 0
-    monkeypatch.setattr("engine.core.free_memory.left_to_groups", list)
+    monkeypatch.setattr("engine.core.memory.left_to_groups", list)
     assert 0 < free_bytes() <= psutil.virtual_memory().total

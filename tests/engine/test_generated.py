@@ -20,7 +20,7 @@ from engine.runtime.run import run
 from engine.spec import reading
 from engine.spec.experiment import Experiment
 
-GENERATED, MUTATED, RUN = (600, 300, 60) if crossing.whole else (240, 150, 30)
+GENERATED, MUTATED, RUN = (600, 300, 60) if crossing.all_combinations else (240, 150, 30)
 
 OF_ONE, RUN_OF_ONE = 100, 8
 """Draws that an experimental part may be in, and of those that it is in so many are run."""

@@ -38,7 +38,7 @@ LATE = {
 """In so few examples they move weights of later layers alone; with rates of .5 the first moves, too, of
 the relu layer from a start of size 2."""
 
-EXAMPLES = 8 if crossing.whole else 4
+EXAMPLES = 8 if crossing.all_combinations else 4
 """Examples after which an update that tells the features apart has shown."""
 
 

@@ -9,8 +9,8 @@ import torch
 from building import curve, experiment, gd, measures_of, spectrum_of, weights
 
 from engine.backends import one_by_one
+from engine.core.linear_algebra import looked_at
 from engine.core.parts import BadInput
-from engine.core.singular_values import looked_at
 from engine.measures import Index, Measure, MeasureNeeds, MeasureSchedule, named
 from engine.planning import measures as planning_measures
 from engine.results.report import encode

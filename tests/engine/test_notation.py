@@ -2,8 +2,7 @@
 
 import pytest
 
-from engine.core.expressions import BadExpression
-from engine.core.notation import number, values_written, written
+from engine.core.expressions import BadExpression, number, values_written, written
 
 WORDS = {"units": "hidden units", "cw": "C_w", "train": "training loss"}
 

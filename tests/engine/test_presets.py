@@ -37,7 +37,11 @@ KEPT = preview.shipped()
 
 def quicker(seconds: float) -> list[str]:
     """Presets that take less time or that the gallery has not drawn yet; all if the whole is wanted."""
-    return [name for name in NAMES if crossing.whole or name not in KEPT or KEPT[name].seconds < seconds]
+    return [
+        name
+        for name in NAMES
+        if crossing.all_combinations or name not in KEPT or KEPT[name].seconds < seconds
+    ]
 
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "statements.md").read_text(encoding="utf-8")

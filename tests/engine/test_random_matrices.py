@@ -111,7 +111,7 @@ MANY = {"all": 8, "doubled": 16}
 NEAREST = ["lls", "gd linear"]
 """They come nearest to the bounds, and so tell of one that is too high."""
 
-TURNS = 1 if crossing.whole else 5
+TURNS = 1 if crossing.all_combinations else 5
 
 
 def those_for(problem: int) -> list[str]:

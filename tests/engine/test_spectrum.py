@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from building import curve, experiment, gd, spectrum_of, weights
 
+from engine.core.linear_algebra import DENSE_RECORDS, looked_at
 from engine.core.parts import BadInput
-from engine.core.singular_values import DENSE, looked_at
 from engine.results import views
 from engine.results.results import of_one
 from engine.results.spectra import picture_of_spectra, spectra
@@ -94,11 +94,11 @@ def test_one_target_has_no_matrix_of_weights():
 
 def test_records_are_thinned_by_octaves():
     looked = np.flatnonzero([looked_at(record) for record in range(1 << 12)])
-    assert looked[: 1 << DENSE].tolist() == list(range(1 << DENSE))
-    for octave in range(DENSE, 12):
+    assert looked[: 1 << DENSE_RECORDS].tolist() == list(range(1 << DENSE_RECORDS))
+    for octave in range(DENSE_RECORDS, 12):
         here = looked[(looked >= 1 << octave) & (looked < 1 << (octave + 1))]
-        assert len(here) == 1 << (DENSE - 1)
-        assert (np.diff(here) == 1 << (octave - DENSE + 1)).all()
+        assert len(here) == 1 << (DENSE_RECORDS - 1)
+        assert (np.diff(here) == 1 << (octave - DENSE_RECORDS + 1)).all()
 
 
 def test_the_view_of_spectra_is_what_was_recorded_and_what_the_steps_of_pictures_make_of_it(monkeypatch):

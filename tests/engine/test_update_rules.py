@@ -152,7 +152,7 @@ def cases():
     every, traits = zip(*_cases(), strict=True)
     shapes = [(update["kind"], name_of(architecture)) for update, architecture, _ in every]
     first = [number for number, shape in enumerate(shapes) if shape not in shapes[:number]]
-    taken = range(len(every)) if crossing.whole else sorted({*covering(traits), *first})
+    taken = range(len(every)) if crossing.all_combinations else sorted({*covering(traits), *first})
     for update, architecture, loss in (every[number] for number in taken):
         learner = {"update": update, "architecture": architecture}
         groups.setdefault((update["kind"], loss), []).append(learner)
@@ -236,7 +236,7 @@ ARCHITECTURES = {
 SHAPES_OF_ALL = {name: shape_traits(words, "architecture") for name, words in ARCHITECTURES.items()}
 
 
-PLACES = 20 if crossing.whole else 8
+PLACES = 20 if crossing.all_combinations else 8
 """Of every tensor, in which the loss is differentiated numerically."""
 
 

@@ -8,8 +8,7 @@ import json
 import msgspec
 import pytest
 
-from engine.core.expressions import BadExpression
-from engine.core.filled_text import fill, plain
+from engine.core.expressions import BadExpression, fill, plain
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.report import encode

@@ -131,8 +131,8 @@ class Violation(NamedTuple):
         return abs(self.mean - self.expected)
 
 
-def check(raw: Raw, what: str | None = None) -> tuple[list[Finding], Tally]:
-    """Read and run an experiment, and compare it with all that is said of it, or with `what` alone."""
+def check(raw: Raw, subject: str | None = None) -> tuple[list[Finding], Tally]:
+    """Read and run an experiment, and compare it with all that is said of it, or with `subject` alone."""
     tally = Tally(Counter(drawn=1))
     try:
         experiment = reading.parse(raw)
@@ -142,7 +142,7 @@ def check(raw: Raw, what: str | None = None) -> tuple[list[Finding], Tally]:
             return [], tally
         tally.counts["accepted"] += 1
         with _stopped_after(SECONDS):
-            return [*_findings(experiment, what, tally)], tally
+            return [*_findings(experiment, subject, tally)], tally
     except BadInput:
         tally.counts["refused"] += 1
     except Stopped:
@@ -152,7 +152,7 @@ def check(raw: Raw, what: str | None = None) -> tuple[list[Finding], Tally]:
     return [], tally
 
 
-def _findings(experiment: Experiment, what: str | None, tally: Tally) -> Iterator[Finding]:
+def _findings(experiment: Experiment, subject: str | None, tally: Tally) -> Iterator[Finding]:
     (learner,) = experiment.learners
     binding = [
         planned.line
@@ -164,14 +164,14 @@ def _findings(experiment: Experiment, what: str | None, tally: Tally) -> Iterato
     experiment = _with(experiment, replicas=replicas)
     trace = _run(experiment)
     tally.counts["run"] += 1
-    if what in (None, "crash"):
+    if subject in (None, "crash"):
         results = of_one(experiment, trace)
         encode(msgspec.to_builtins(experiment), results, judge(results))
-    if what in (None, "line"):
+    if subject in (None, "line"):
         yield from _of_lines(experiment, trace)
-    if what in (None, "verdict", "crash"):
+    if subject in (None, "verdict", "crash"):
         yield from _of_verdicts(experiment, trace, tally)
-    if what in (None, "backend", "crash"):
+    if subject in (None, "backend", "crash"):
         yield from _of_backends(experiment, tally)
 
 
@@ -206,35 +206,35 @@ def _with(experiment: Experiment, **settings: object) -> Experiment:
 
 def _of_lines(experiment: Experiment, trace: Trace) -> Iterator[Finding]:
     """The lines that a learner violates."""
-    found = [*_violations(trace, experiment.dtype)]
-    if not found:
+    violations = [*_violations(trace, experiment.dtype)]
+    if not violations:
         return
-    if any(one.line.statement.in_expectation for one in found):
+    if any(violation.line.statement.in_expectation for violation in violations):
         signal.setitimer(signal.ITIMER_PROF, FRESH_SECONDS)
         confirmed = _confirmed(experiment)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
-    for one in found:
+    for violation in violations:
         replicas = experiment.run.replicas
-        if one.line.statement.in_expectation:
-            if (again := confirmed.get((one.line.kind, one.side))) is None:
+        if violation.line.statement.in_expectation:
+            if (again := confirmed.get((violation.line.kind, violation.side))) is None:
                 continue
-            one, replicas = again, FRESH
+            violation, replicas = again, FRESH
         elif not any(
-            one.line.kind == steady.line.kind
+            violation.line.kind == steady.line.kind
             for steady in _violations(trace, experiment.dtype, _steady(experiment))
         ):
             continue
+        statement = violation.line.statement
         errors = (
-            f", {one.errors:.1f} standard errors of {replicas} replicas"
-            if one.line.statement.in_expectation
+            f", {violation.errors:.1f} standard errors of {replicas} replicas"
+            if statement.in_expectation
             else ""
         )
-        side = {"lower": "below", "upper": "above"}[one.side]
-        detail = (
-            f"{one.line.statement.measure} {one.mean:.6g} is {side} {one.expected:.6g} at {one.at}{errors}"
-        )
+        side = {"lower": "below", "upper": "above"}[violation.side]
+        gap = f"{violation.mean:.6g} is {side} {violation.expected:.6g}"
+        detail = f"{statement.measure} {gap} at {violation.at}{errors}"
         seed = FIRST_FRESH if replicas == FRESH else experiment.run.seed
-        yield Finding("line", f"{one.line.kind} ({one.line.statement.direction})", detail, replicas, seed)
+        yield Finding("line", f"{violation.line.kind} ({statement.direction})", detail, replicas, seed)
 
 
 def _confirmed(experiment: Experiment) -> dict[tuple[str, str], Violation]:
@@ -267,28 +267,28 @@ def _violations(
     for line in trace.lines:
         if line.statement.direction not in SIDES or not line.applies_to:
             continue
-        own = of_line(line, trace)
+        lines_by_curve = of_line(line, trace)
         for curve in trace.curves:
-            along = own.get(curve.name, own.get(""))
+            along = lines_by_curve.get(curve.name, lines_by_curve.get(""))
             samples = of_curve(curve, named()[line.statement.measure], trace)
             if curve.learner not in line.applies_to or along is None or samples is None:
                 continue
-            most = curve.sound if records is None else min(curve.sound, records(curve))
+            length = curve.sound if records is None else min(curve.sound, records(curve))
             for side in SIDES[line.statement.direction]:
-                one = _beyond(line, side, samples, along, curve, most, ROUNDING[dtype])
-                if one is not None:
-                    yield one
+                violation = _beyond(line, side, samples, along, curve, length, ROUNDING[dtype])
+                if violation is not None:
+                    yield violation
 
 
 def _beyond(
-    line: TheoryLine, side: str, samples: Samples, along: Samples, curve: Curve, most: int, rounding: float
+    line: TheoryLine, side: str, samples: Samples, along: Samples, curve: Curve, length: int, rounding: float
 ) -> Violation | None:
     """Where a curve lies farthest beyond a line in its first records; None where it does not."""
-    clock, planned = (next(iter(each.clocks.values())) for each in (samples, along))
-    kept = clock <= (curve.x[most - 1] if most else -np.inf)
-    places = np.searchsorted(planned, clock[kept])
+    clock, planned = (next(iter(samples_of_side.clocks.values())) for samples_of_side in (samples, along))
+    in_range = clock <= (curve.x[length - 1] if length else -np.inf)
+    places = np.searchsorted(planned, clock[in_range])
     inside = places < len(planned)
-    values = samples.values[:, kept][:, inside]
+    values = samples.values[:, in_range][:, inside]
     expected = np.broadcast_to(
         along.values[:, places[inside]],
         np.broadcast_shapes(values.shape, along.values[:, places[inside]].shape),
@@ -302,10 +302,10 @@ def _beyond(
     size = np.fmax(np.abs(values), np.abs(expected)).max(0)
     size = np.maximum.accumulate(np.where(np.isfinite(size), size, 0.0), axis=0) * rounding
     if not line.statement.in_expectation:
-        each = (
+        gaps_per_bound = (
             gaps if len(along.values) > 1 else gaps.mean(0, keepdims=True)
         )  # a line of all is of their mean
-        beyond = np.where(each < -size, -each / np.maximum(size, TINY), 0.0)
+        beyond = np.where(gaps_per_bound < -size, -gaps_per_bound / np.maximum(size, TINY), 0.0)
         at = np.unravel_index(beyond.argmax(), beyond.shape)
         if not beyond[at]:
             return None
@@ -313,7 +313,7 @@ def _beyond(
             part if len(along.values) > 1 else part.mean(0, keepdims=True) for part in (values, expected)
         )
         numbers = (float(part[at]) for part in shown)
-        return Violation(line, side, *numbers, np.inf, _place(samples, kept, inside, at[1:]))
+        return Violation(line, side, *numbers, np.inf, _place(samples, in_range, inside, at[1:]))
     if count < 2 or len(values) < 2:
         return None
     error = np.fmax(gaps.std(0, ddof=1) / np.sqrt(count), size)
@@ -322,18 +322,18 @@ def _beyond(
     largest = float(np.nanmax(gaps - mean, initial=0.0))
     if beyond[place] <= allowed_errors(count) or unseen(-mean[place], largest, count) > UNLIKELY:
         return None
-    means = (float(each.mean(0)[place]) for each in (values, expected))
-    return Violation(line, side, *means, float(beyond[place]), _place(samples, kept, inside, place))
+    means = (float(part.mean(0)[place]) for part in (values, expected))
+    return Violation(line, side, *means, float(beyond[place]), _place(samples, in_range, inside, place))
 
 
 def _place(
-    samples: Samples, kept: NDArray[np.bool_], inside: NDArray[np.bool_], place: tuple[np.intp, ...]
+    samples: Samples, in_range: NDArray[np.bool_], inside: NDArray[np.bool_], place: tuple[np.intp, ...]
 ) -> str:
     """Where a number of samples is, in words."""
     name, clock = next(iter(samples.clocks.items()))
-    words = [f"{name} = {clock[kept][inside][place[0]]:g}"]
+    words = [f"{name} = {clock[in_range][inside][place[0]]:g}"]
     indices = zip(samples.indices.items(), place[1:], strict=True)
-    return ", ".join([*words, *(f"{index} = {values[at]:g}" for (index, values), at in indices)])
+    return ", ".join([*words, *(f"{index} = {points[at]:g}" for (index, points), at in indices)])
 
 
 def _steady(experiment: Experiment) -> Callable[[Curve], int]:
@@ -352,15 +352,15 @@ def _agree(curve: Curve, twin: Curve, measure: str, tolerance: float) -> int:
 
     Labels and instances have size 1. So a prediction whose terms cancel is off by UNIT, even if it is 0.
     """
-    values, others = curve.values(measure), twin.values(measure)
-    if values is None or others is None:
-        return 0 if (values is None) != (others is None) else curve.length
+    values, twin_values = curve.values(measure), twin.values(measure)
+    if values is None or twin_values is None:
+        return 0 if (values is None) != (twin_values is None) else curve.length
     records = min(curve.sound, twin.sound)
-    values, others = values[:records], others[:records]
-    size = np.maximum.accumulate(np.fmax(np.abs(values), np.abs(others)).max(1), axis=0)
+    values, twin_values = values[:records], twin_values[:records]
+    size = np.maximum.accumulate(np.fmax(np.abs(values), np.abs(twin_values)).max(1), axis=0)
     allowed = np.maximum(tolerance * size, UNIT)
     with np.errstate(invalid="ignore"):
-        apart = np.nanmax(np.abs(values - others), axis=1, initial=0.0) > allowed
+        apart = np.nanmax(np.abs(values - twin_values), axis=1, initial=0.0) > allowed
     return int(apart.argmax()) if apart.any() else max(curve.length, twin.length)
 
 
@@ -407,7 +407,7 @@ def _of_backends(experiment: Experiment, tally: Tally) -> Iterator[Finding]:
             for measure in twin.measures:
                 if curve.rate != twin.rate or (agree := _agree(curve, twin, measure, TWINS)) >= twin.length:
                     continue
-                first, second = (each.values(measure) for each in (curve, twin))
+                first, second = (side.values(measure) for side in (curve, twin))
                 assert first is not None, "it is measured by both"
                 assert second is not None, "it is measured by both"
                 steady = steady or _steady(experiment)
@@ -420,13 +420,13 @@ def _of_backends(experiment: Experiment, tally: Tally) -> Iterator[Finding]:
                 return
 
 
-def _by_rounding(experiment: Experiment, values: Floats, others: Floats) -> bool:
+def _by_rounding(experiment: Experiment, values: Floats, other_values: Floats) -> bool:
     """Whether instances that differ by rounding change predictions about as much as two backends differ.
 
     Rules that hold their matrices in float64 magnify it whatever the numbers of the run are.
     """
     (learner,) = experiment.learners
-    change = float(np.nanmax(np.abs(values - others)) / max(np.nanmax(np.abs(others)), TINY))
+    change = float(np.nanmax(np.abs(values - other_values)) / max(np.nanmax(np.abs(other_values)), TINY))
     with np.errstate(all="ignore"):
         by_rounding = change_by_rounding(experiment, learner, to_explain=change)
     return by_rounding is None or change <= MAGNIFIED * by_rounding

@@ -34,7 +34,7 @@ from tests.fuzz.presets import (
     learners,
     lines,
     measure_of,
-    said,
+    raw_of,
 )
 
 T = TypeVar("T")
@@ -82,7 +82,7 @@ def experiments(draw: Any, about: Sequence[Line] = ()) -> Raw:
             measures = [measure_of(line)]
         else:
             base, admitted = drawing.one_of(bases()), ()
-        learner = drawing.learner(said(drawing.one_of(drawing.one_of(by_rule(admitted or learners())))))
+        learner = drawing.learner(raw_of(drawing.one_of(drawing.one_of(by_rule(admitted or learners())))))
         problem = drawing.table(Problem, base.raw["problem"])
         protocol = drawing.of(_type_of(Experiment, "protocol"), base.raw["protocol"])
     run: Raw = {"seed": 0, "dtype": "float64", "device": "cpu"}
@@ -123,11 +123,11 @@ class _Drawing:
         if not base:
             roles = ("solver",) if self.happens(4) else ("architecture", "update")
             base = dict.fromkeys(roles)
-        known = {role: base.pop(role) for role in ("architecture", "update", "solver") if role in base}
-        found = {role: self.of(_type_of(Learner, role), value) for role, value in known.items()}
-        found = {role: value for role, value in found.items() if value is not None}
-        layers = self._layers(found.get("architecture"))
-        return found | self.table(Learner, base, skipped=("architecture", "update", "solver"), layers=layers)
+        role_tables = {role: base.pop(role) for role in ("architecture", "update", "solver") if role in base}
+        parts = {role: self.of(_type_of(Learner, role), table) for role, table in role_tables.items()}
+        parts = {role: part for role, part in parts.items() if part is not None}
+        layers = self._layers(parts.get("architecture"))
+        return parts | self.table(Learner, base, skipped=("architecture", "update", "solver"), layers=layers)
 
     def _layers(self, architecture: Raw | None) -> tuple[str, ...]:
         try:
@@ -143,7 +143,7 @@ class _Drawing:
         layers: Sequence[str] = (),
     ) -> Raw:
         """The fields of a struct: those of `base`, some left out, some changed, and some others."""
-        found: Raw = {}
+        table: Raw = {}
         for field in fields(struct):  # type: ignore[arg-type]
             name = field.encode_name
             if name in skipped or (name in UNVARIED and not field.required):
@@ -160,8 +160,8 @@ class _Drawing:
             if value is None and is_large(default_of(field)):
                 value = SMALL
             if value is not None:
-                found[name] = value
-        return found
+                table[name] = value
+        return table
 
     def _layer_rates(self, base: Raw | None, layers: Sequence[str]) -> Raw | None:
         if base is not None:
@@ -202,7 +202,9 @@ class _Drawing:
 
     def _of_union(self, kind: inspect.UnionType, base: Any, default: Any) -> Any:
         parts = {
-            one.tag: one for one in kind.types if isinstance(one, inspect.StructType) and one.tag not in SLOW
+            part.tag: part
+            for part in kind.types
+            if isinstance(part, inspect.StructType) and part.tag not in SLOW
         }
         if isinstance(base, dict) and (tag := base.get("kind")) in parts:
             if self.stays(OTHER_PART):
@@ -211,11 +213,13 @@ class _Drawing:
             other = self.of(self.one_of([*parts.values()]), base)
             self.rarely = rarely
             return other
-        plain = [one for one in kind.types if not isinstance(one, inspect.NoneType | inspect.StructType)]
+        plain = [
+            type_ for type_ in kind.types if not isinstance(type_, inspect.NoneType | inspect.StructType)
+        ]
         if parts:
-            return self.of(self.one_of([one for tag, one in parts.items() if not _reads_file(one)]), None)
+            return self.of(self.one_of([part for tag, part in parts.items() if not _reads_file(part)]), None)
         if base is not None:
-            fitting = next((one for one in plain if _fits(one, base)), None)
+            fitting = next((type_ for type_ in plain if _fits(type_, base)), None)
             return base if fitting is None else self.of(fitting, base, default)
         return self.of(self.one_of(plain), None, default)
 
@@ -232,7 +236,7 @@ class _Drawing:
         high = kind.le if kind.le is not None else kind.lt if kind.lt is not None else math.inf
         choices = [unit * factor for factor in FACTORS]
         choices += [1.0, 0.0, 0.5, 2.0]
-        inside = [one for one in choices if low <= one <= high and one not in (kind.gt, kind.lt)]
+        inside = [choice for choice in choices if low <= choice <= high and choice not in (kind.gt, kind.lt)]
         varied = self.one_of([*dict.fromkeys(inside)] or [low])
         return base if isinstance(base, float | int) and self.stays(NUMBERS) else varied
 

@@ -61,33 +61,33 @@ def lines() -> list[Line]:
     return [line for line in catalogue.defaults("theory") if line.structure().direction in SIDES]
 
 
-def said(part: msgspec.Struct) -> Raw:
+def raw_of(part: msgspec.Struct) -> Raw:
     """A part as a preset says it, without the fields that have their default value."""
     tag = part.__struct_config__.tag_field
-    found: Raw = {} if tag is None else {tag: part.__struct_config__.tag}
+    raw: Raw = {} if tag is None else {tag: part.__struct_config__.tag}
     for field in fields(type(part)):  # type: ignore[arg-type]
         value = getattr(part, field.name)
         if field.required or value != default_of(field):
-            found[field.encode_name] = _said(value)
-    return found
+            raw[field.encode_name] = _raw_value(value)
+    return raw
 
 
-def _said(value: Any) -> Any:
+def _raw_value(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
-        return said(value)
+        return raw_of(value)
     if isinstance(value, list | tuple):
-        return [_said(item) for item in value]
-    return {key: _said(item) for key, item in value.items()} if isinstance(value, dict) else value
+        return [_raw_value(item) for item in value]
+    return {key: _raw_value(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 @cache
 def bases() -> tuple[Base, ...]:
     """Problems with protocols from the tests' tables and from the presets, the shortest first."""
-    found: dict[str, Base] = {}
+    bases_by_raw: dict[str, Base] = {}
     for experiment in (*_of_tables(), *corpus().values(), *_of_presets()):
-        base: Raw = {"problem": said(experiment.problem), "protocol": said(experiment.protocol)}
-        found.setdefault(repr(base), Base(base, experiment))
-    return tuple(sorted(found.values(), key=lambda base: len(repr(base.raw))))
+        base: Raw = {"problem": raw_of(experiment.problem), "protocol": raw_of(experiment.protocol)}
+        bases_by_raw.setdefault(repr(base), Base(base, experiment))
+    return tuple(sorted(bases_by_raw.values(), key=lambda base: len(repr(base.raw))))
 
 
 @cache
@@ -95,25 +95,28 @@ def learners() -> tuple[Learner, ...]:
     """Learners from the tests' tables and from the presets, all called `it`, the shortest first."""
     from test_bounds import BINDS_NOT, BOUND
 
-    tables = [*EVERY.values(), *(learner for each in BOUND.values() for learner in each.values())]
+    tables = [
+        *EVERY.values(),
+        *(learner for binding_learners in BOUND.values() for learner in binding_learners.values()),
+    ]
     tables += [learner for _, learner, _ in BINDS_NOT]
-    found: dict[str, Learner] = {}
+    learners_by_raw: dict[str, Learner] = {}
     for words in tables:
         with suppress(msgspec.ValidationError):
             (learner,) = written(learners={"it": words})["learners"]
-            made = msgspec.convert(learner, Learner)
-            found.setdefault(repr(said(made)), made)
+            read_learner = msgspec.convert(learner, Learner)
+            learners_by_raw.setdefault(repr(raw_of(read_learner)), read_learner)
     for experiment in (*corpus().values(), *_of_presets()):
         for learner in experiment.learners:
-            made = msgspec.structs.replace(learner, name="it", role="learner", where=None)
-            found.setdefault(repr(said(made)), made)
-    return tuple(sorted(found.values(), key=lambda learner: len(repr(said(learner)))))
+            read_learner = msgspec.structs.replace(learner, name="it", role="learner", where=None)
+            learners_by_raw.setdefault(repr(raw_of(read_learner)), read_learner)
+    return tuple(sorted(learners_by_raw.values(), key=lambda learner: len(repr(raw_of(learner)))))
 
 
-def by_rule(some: tuple[Learner, ...]) -> tuple[tuple[Learner, ...], ...]:
+def by_rule(learners: tuple[Learner, ...]) -> tuple[tuple[Learner, ...], ...]:
     """Learners by their solver or update rule: most of them are nets that few rules train."""
     groups: dict[str, list[Learner]] = {}
-    for learner in some:
+    for learner in learners:
         rule = learner.solver or learner.update
         groups.setdefault("" if rule is None else rule.kind, []).append(learner)
     return tuple(tuple(group) for group in groups.values())
@@ -165,20 +168,20 @@ def corpus() -> dict[str, Experiment]:
 @cache
 def _of_presets() -> tuple[Experiment, ...]:
     """The shipped presets at their first points, as small as they admit."""
-    found = []
+    experiments = []
     for name in presets.names():
         experiment = presets.load(name)
         for matrix in (SMALL, LARGEST):
             small = {
-                "problem": _smaller(Problem, said(experiment.problem), matrix),
-                "protocol": _smaller(type(experiment.protocol), said(experiment.protocol), LARGEST),
-                "learners": [_smaller(Learner, said(learner), SMALL) for learner in experiment.learners],
+                "problem": _smaller(Problem, raw_of(experiment.problem), matrix),
+                "protocol": _smaller(type(experiment.protocol), raw_of(experiment.protocol), LARGEST),
+                "learners": [_smaller(Learner, raw_of(learner), SMALL) for learner in experiment.learners],
                 "run": {"dtype": "float64", "device": "cpu"},
             }
-            if (made := _with_those_that_fit(small)) is not None:
-                found.append(made)
+            if (experiment_that_fits := _with_those_that_fit(small)) is not None:
+                experiments.append(experiment_that_fits)
                 break
-    return tuple(found)
+    return tuple(experiments)
 
 
 def _with_those_that_fit(small: Raw) -> Experiment | None:
@@ -202,15 +205,15 @@ def _smaller(kind: Any, value: Any, size: int) -> Any:
 
 
 def _smaller_table(kind: Any, table: Raw, size: int) -> Raw:
-    found = {key: _smaller(None, item, size) for key, item in table.items()}
+    smaller = {key: _smaller(None, field_value, size) for key, field_value in table.items()}
     if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-        return found
+        return smaller
     for field in fields(kind):  # type: ignore[arg-type]
         if field.encode_name in table:
-            found[field.encode_name] = _smaller(_member(field, table), table[field.encode_name], size)
+            smaller[field.encode_name] = _smaller(_member(field, table), table[field.encode_name], size)
         elif is_large(default_of(field)):
-            found[field.encode_name] = size
-    return found
+            smaller[field.encode_name] = size
+    return smaller
 
 
 def is_large(value: Any) -> bool:
@@ -235,4 +238,4 @@ def _types(kind: Any) -> Iterable[Any]:
 
 def measure_of(line: Line) -> Raw:
     """The measure that a line is about, as a preset says it."""
-    return said(named()[line.measure])
+    return raw_of(named()[line.measure])

@@ -135,9 +135,9 @@ class Campaign:
             "run": {**raw["run"], **finding.run},
         }
         self.folder.mkdir(parents=True, exist_ok=True)
-        words = "".join(each if each.isalnum() else "-" for each in f"{finding.what}-{finding.name}").strip(
-            "-"
-        )
+        words = "".join(
+            letter if letter.isalnum() else "-" for letter in f"{finding.what}-{finding.name}"
+        ).strip("-")
         path = self.folder / f"{words}-{sum(words in report.path.name for report in self.reports) + 1}.toml"
         path.write_text(tomli_w.dumps(preset))
         self.reports.append(Report(finding, raw, path))

@@ -11,9 +11,11 @@ from tests.fuzz.search import Campaign
 def summary(campaign: Campaign) -> str:
     """Tables in Markdown."""
     tally = campaign.tally
-    found = Counter(report.finding.what for report in campaign.reports)
+    counts_by_subject = Counter(report.finding.what for report in campaign.reports)
     rows = [(name, str(count)) for name, count in tally.counts.items()]
-    rows += [(f"findings about a {what}", str(count)) for what, count in sorted(found.items())]
+    rows += [
+        (f"findings about a {subject}", str(count)) for subject, count in sorted(counts_by_subject.items())
+    ]
     rows += [("findings", str(len(campaign.reports)))]
     tried = [
         (line.kind, line.structure().direction, str(tally.tried[line.kind]))

@@ -108,70 +108,81 @@ def digest(name: str, preset: str | None = None) -> dict[str, Any]:
             along = _without(along, ARBITRARY[name])
         return _shortened(along, DIGITS[described.run.dtype])
     trace = run(described)
-    bounds = [one for one in trace.lines_of("loss") if not one.per_learner and one.kind not in EXPERIMENTAL]
-    found = spectra(view(picture_of_spectra(described), of_one(described, trace)))
-    whole = {
+    bounds = [
+        line for line in trace.lines_of("loss") if not line.per_learner and line.kind not in EXPERIMENTAL
+    ]
+    spectra_by_name = spectra(view(picture_of_spectra(described), of_one(described, trace)))
+    contents = {
         "dtype": described.run.dtype,
-        "curves": [_curve(curve, found.get(curve.name)) for curve in trace.curves],
+        "curves": [_curve(curve, spectra_by_name.get(curve.name)) for curve in trace.curves],
         "bounds": [_bound(bound) for bound in bounds if len(bound.x)],
         "claims": [_claim(claim(outcome)) for outcome in judge(of_one(described, trace))],
     }
-    shortened: dict[str, Any] = _shortened(whole, DIGITS[described.run.dtype])
+    shortened: dict[str, Any] = _shortened(contents, DIGITS[described.run.dtype])
     return shortened
 
 
 def _along_axes(document: dict[str, Any]) -> dict[str, Any]:
     """The digest of a preset with axes: curves and lines of its pictures, and outcomes of its claims."""
     results = run_sweep(sweep_of(document))
-    found = json.loads(encode(document, results, judge(results)))
-    pictures = found["pictures"]
+    document_of_results = json.loads(encode(document, results, judge(results)))
+    pictures = document_of_results["pictures"]
     return {
         "dtype": document["run"]["dtype"],
         "curves": [
-            {"name": one["name"], "x": _series(one["x"]), "y": _series(one["y"])}
+            {"name": curve["name"], "x": _series(curve["x"]), "y": _series(curve["y"])}
             for picture in pictures
-            for one in picture["curves"]
+            for curve in picture["curves"]
         ],
         "bounds": [
-            {"name": one["name"], "x": _series(one["x"]), "y": _series(one["y"])}
+            {"name": line["name"], "x": _series(line["x"]), "y": _series(line["y"])}
             for picture in pictures
-            for one in picture["theory"]
-            if one["kind"] not in EXPERIMENTAL
+            for line in picture["theory"]
+            if line["kind"] not in EXPERIMENTAL
         ],
-        "claims": [_claim(one) for one in found["claims"]],
+        "claims": [_claim(claim) for claim in document_of_results["claims"]],
     }
 
 
-def _without(whole: dict[str, Any], arbitrary: Sequence[str]) -> dict[str, Any]:
+def _without(contents: dict[str, Any], arbitrary: Sequence[str]) -> dict[str, Any]:
     """The digest of a preset with axes without the numbers of some curves, and without those of claims."""
-    curves = [{"name": one["name"]} if one["name"] in arbitrary else one for one in whole["curves"]]
-    return {**whole, "curves": curves, "claims": [{**one, "measured": None} for one in whole["claims"]]}
+    curves = [
+        {"name": curve["name"]} if curve["name"] in arbitrary else curve for curve in contents["curves"]
+    ]
+    return {
+        **contents,
+        "curves": curves,
+        "claims": [{**claim, "measured": None} for claim in contents["claims"]],
+    }
 
 
-def differences(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
+def differences(expected: dict[str, Any], measured: dict[str, Any]) -> list[str]:
     """The places at which two digests differ by more than rounding, with both values.
 
     Words, whole numbers and outcomes are compared exactly, what claims measure up to MEASURED of the dtype,
     and other numbers up to ROUNDING.
     """
     dtype = expected["dtype"]
-    claims = _differences(".claims", expected["claims"], found["claims"], MEASURED[dtype])
-    others = ({key: value for key, value in whole.items() if key != "claims"} for whole in (expected, found))
-    return [*_differences("", *others, ROUNDING[dtype]), *claims]
+    claims = _differences(".claims", expected["claims"], measured["claims"], MEASURED[dtype])
+    numbers_without_claims = (
+        {key: value for key, value in contents.items() if key != "claims"}
+        for contents in (expected, measured)
+    )
+    return [*_differences("", *numbers_without_claims, ROUNDING[dtype]), *claims]
 
 
-def _differences(place: str, expected: Any, found: Any, within: float) -> Iterator[str]:
-    if isinstance(expected, dict) and isinstance(found, dict) and expected.keys() == found.keys():
+def _differences(place: str, expected: Any, measured: Any, within: float) -> Iterator[str]:
+    if isinstance(expected, dict) and isinstance(measured, dict) and expected.keys() == measured.keys():
         for key in expected:
-            yield from _differences(f"{place}.{key}", expected[key], found[key], within)
-    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
-        for number, pair in enumerate(zip(expected, found, strict=True)):
+            yield from _differences(f"{place}.{key}", expected[key], measured[key], within)
+    elif isinstance(expected, list) and isinstance(measured, list) and len(expected) == len(measured):
+        for number, pair in enumerate(zip(expected, measured, strict=True)):
             yield from _differences(f"{place}[{number}]", *pair, within)
-    elif float in (type(expected), type(found)) and None not in (expected, found):
-        if not abs(found - expected) <= within * max(1.0, abs(expected)):
-            yield f"{place}: {expected!r} became {found!r}"
-    elif type(expected) is not type(found) or expected != found:
-        yield f"{place}: {expected!r} became {found!r}"
+    elif float in (type(expected), type(measured)) and None not in (expected, measured):
+        if not abs(measured - expected) <= within * max(1.0, abs(expected)):
+            yield f"{place}: {expected!r} became {measured!r}"
+    elif type(expected) is not type(measured) or expected != measured:
+        yield f"{place}: {expected!r} became {measured!r}"
 
 
 def _claim(told: dict[str, Any]) -> dict[str, Any]:
@@ -207,17 +218,17 @@ def _spectrum(spectrum: Spectrum) -> dict[str, Any]:
 
 
 def _bound(bound: TheoryLine) -> dict[str, Any]:
-    kept = {"id": bound.kind, "kind": bound.statement.direction, "applies_to": list(bound.applies_to)}
-    return kept | {"k": _series(numbers(bound.x)), "loss": _series(numbers(bound.values))}
+    head = {"id": bound.kind, "kind": bound.statement.direction, "applies_to": list(bound.applies_to)}
+    return head | {"k": _series(numbers(bound.x)), "loss": _series(numbers(bound.values))}
 
 
 def _series(values: Numbers) -> dict[str, Any]:
     """How many numbers there are and how many are missing, some of them, their extremes and their mean."""
-    there = [float(value) for value in values if value is not None]
-    summary = (min(there), max(there), math.fsum(there) / len(there)) if there else ()
+    present = [float(value) for value in values if value is not None]
+    summary = (min(present), max(present), math.fsum(present) / len(present)) if present else ()
     return {
         "records": len(values),
-        "missing": len(values) - len(there),
+        "missing": len(values) - len(present),
         "at": [values[place] for place in _places(len(values))],
         "min, max, mean": list(summary),
     }
@@ -235,9 +246,9 @@ def _places(count: int) -> list[int]:
 def _shortened(value: Any, digits: int) -> Any:
     """The same with so many digits of every number that is not whole."""
     if isinstance(value, dict):
-        return {key: _shortened(one, digits) for key, one in value.items()}
+        return {key: _shortened(member, digits) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_shortened(one, digits) for one in value]
+        return [_shortened(member, digits) for member in value]
     if isinstance(value, float):
         return int(value) if value.is_integer() else float(f"{value:.{digits}g}")
     return value
@@ -245,15 +256,15 @@ def _shortened(value: Any, digits: int) -> Any:
 
 def read(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     """The digest that is kept. Raises: OSError if there is none."""
-    found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    return found
+    contents: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    return contents
 
 
-def write(name: str, whole: dict[str, Any], folder: Path = FOLDER) -> None:
+def write(name: str, contents: dict[str, Any], folder: Path = FOLDER) -> None:
     """Keep a digest: one line per curve, bound and claim, so that a change is seen."""
-    lines = [f'{{"dtype": {json.dumps(whole["dtype"])}']
+    lines = [f'{{"dtype": {json.dumps(contents["dtype"])}']
     for part in ("curves", "bounds", "claims"):
-        items = ",\n".join(json.dumps(item, ensure_ascii=False) for item in whole[part])
+        items = ",\n".join(json.dumps(item, ensure_ascii=False) for item in contents[part])
         lines.append(f',\n"{part}": [\n{items}\n]')
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.json").write_text("".join(lines) + "}\n", encoding="utf-8")
@@ -278,14 +289,14 @@ def main() -> int:
         selected = [name for name in selected if not (FOLDER / f"{name}.json").exists()]
     writes = asked.write or asked.missing
     for name in selected:
-        found = digest(name)
-        changed = [] if writes else differences(read(name), found)
+        measured = digest(name)
+        changed = [] if writes else differences(read(name), measured)
         print(f"{name}: {'written' if writes else 'differs' if changed else 'as it was'}", flush=True)
         for line in changed:
             print(f"  {line}")
         differ = differ or bool(changed)
         if writes:
-            write(name, found)
+            write(name, measured)
     return int(differ)
 
 

@@ -16,36 +16,38 @@ def test_every_preset_has_a_digest():
 
 
 def test_no_digest_keeps_a_claim_that_failed():
-    failed = {name: [one["text"] for one in read(name)["claims"] if not one["holds"]] for name in names()}
+    failed = {
+        name: [claim["text"] for claim in read(name)["claims"] if not claim["holds"]] for name in names()
+    }
     assert {name: texts for name, texts in failed.items() if texts} == {}
 
 
 CHANGES = {
-    "a loss": lambda found: found["curves"][0]["loss"]["at"].__setitem__(3, 0.97),
-    "a loss that is missing": lambda found: found["curves"][0]["loss"]["at"].__setitem__(3, None),
-    "a loss that is whole": lambda found: found["curves"][0]["loss"]["at"].__setitem__(3, 1),
-    "the mean of a bound": lambda found: found["bounds"][0]["loss"].update({"min, max, mean": [0, 1, 0.6]}),
-    "a number of records": lambda found: found["curves"][0]["loss"].update(records=128),
-    "where it diverged": lambda found: found["curves"][1].update(diverged_at=5),
-    "whom a bound binds": lambda found: found["bounds"][0]["applies_to"].append("EGU"),
-    "an outcome": lambda found: found["claims"][0].update(holds=False),
-    "a measure": lambda found: found["curves"][0].pop("error"),
-    "a learner": lambda found: found["curves"].pop(),
+    "a loss": lambda digest: digest["curves"][0]["loss"]["at"].__setitem__(3, 0.97),
+    "a loss that is missing": lambda digest: digest["curves"][0]["loss"]["at"].__setitem__(3, None),
+    "a loss that is whole": lambda digest: digest["curves"][0]["loss"]["at"].__setitem__(3, 1),
+    "the mean of a bound": lambda digest: digest["bounds"][0]["loss"].update({"min, max, mean": [0, 1, 0.6]}),
+    "a number of records": lambda digest: digest["curves"][0]["loss"].update(records=128),
+    "where it diverged": lambda digest: digest["curves"][1].update(diverged_at=5),
+    "whom a bound binds": lambda digest: digest["bounds"][0]["applies_to"].append("EGU"),
+    "an outcome": lambda digest: digest["claims"][0].update(holds=False),
+    "a measure": lambda digest: digest["curves"][0].pop("error"),
+    "a learner": lambda digest: digest["curves"].pop(),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_digest_differs_by(change):
-    kept = read("hadamard-128")
-    assert differences(kept, kept) == []
-    other = copy.deepcopy(kept)
+    digest = read("hadamard-128")
+    assert differences(digest, digest) == []
+    other = copy.deepcopy(digest)
     CHANGES[change](other)
-    assert differences(kept, other)
+    assert differences(digest, other)
 
 
 def test_rounding_is_no_difference():
-    kept = read("hadamard-128")
-    other = copy.deepcopy(kept)
+    digest = read("hadamard-128")
+    other = copy.deepcopy(digest)
     losses = other["curves"][0]["loss"]["at"]
     losses[3] = losses[3] * (1 + 1e-6)
-    assert differences(kept, other) == []
+    assert differences(digest, other) == []

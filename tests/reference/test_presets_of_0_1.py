@@ -32,9 +32,9 @@ QUICK = (
 
 def numbers(name: str) -> dict[str, Any]:
     """What a preset measures: its digest without bounds and backends, which may become better."""
-    whole = digest(name, str(FOLDER / f"{name}.toml"))
-    curves = [{key: value for key, value in curve.items() if key != "path"} for curve in whole["curves"]]
-    return {**whole, "curves": curves, "bounds": []}
+    contents = digest(name, str(FOLDER / f"{name}.toml"))
+    curves = [{key: value for key, value in curve.items() if key != "path"} for curve in contents["curves"]]
+    return {**contents, "curves": curves, "bounds": []}
 
 
 def test_the_files_are_as_they_were():

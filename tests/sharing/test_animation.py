@@ -35,7 +35,7 @@ def few_frames(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_curves_grow_along_x_and_lines_of_the_theory_stay() -> None:
     frames = list(growing(CHART, AXES, 5))
-    assert [[one.name for one in frame] for frame in frames] == [["ri-signed", "GD"]] * 5
+    assert [[series.name for series in frame] for frame in frames] == [["ri-signed", "GD"]] * 5
     assert [len(frame[1].x) for frame in frames] == [0, 4, 8, 12, 16]
     assert {len(frame[0].x) for frame in frames} == {16}
 

@@ -128,9 +128,9 @@ def test_a_csv_is_what_the_library_would_write_point_by_point(
         for i in range(curve.length):
             numbers = curve.x, curve.mean("loss"), curve.stderr_of("loss"), error
             writer.writerow(
-                ("learner", curve.name, *(None if one is None else float(one[i]) for one in numbers))
+                ("learner", curve.name, *(None if column is None else float(column[i]) for column in numbers))
             )
-    for bound in (one for one in quoted.lines if len(one.values)):
+    for bound in (line for line in quoted.lines if len(line.values)):
         for point in zip(bound.x.tolist(), bound.values.tolist(), strict=True):
             writer.writerow((bound.statement.direction, bound.kind, *point, None, None))
     results = of_one(experiment, quoted)
@@ -145,7 +145,9 @@ def test_json_is_the_report(shown: Shown, tmp_path: Path) -> None:
 
 def texts(svg: bytes) -> list[str]:
     """What is written in an SVG."""
-    return [one.text or "" for one in ElementTree.fromstring(svg).iter() if one.tag.endswith("}text")]
+    return [
+        element.text or "" for element in ElementTree.fromstring(svg).iter() if element.tag.endswith("}text")
+    ]
 
 
 def without(library: str, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -160,8 +162,8 @@ def test_the_chart_as_svg_has_all_names_and_the_caption_and_is_the_same_each_tim
     tags = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(text).iter()}
     assert {"path", "desc"} <= tags
     assert "image" not in tags
-    for one in shown.series:
-        assert not one.name or f"{one.name} {one.formula}".rstrip() in texts(text)
+    for series in shown.series:
+        assert not series.name or f"{series.name} {series.formula}".rstrip() in texts(text)
     losses = view(of_run(shown.experiment), of_one(shown.experiment, shown.trace))
     assert shown.caption == headline(losses, shown.experiment, shown.outcomes)
     assert shown.caption in " ".join(texts(text))
@@ -170,11 +172,11 @@ def test_the_chart_as_svg_has_all_names_and_the_caption_and_is_the_same_each_tim
 def test_svg_is_made_without_a_library_and_what_needs_one_says_how_to_have_it(
     shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = content(Path("chart.svg"), shown, "")
+    svg_with_libraries = content(Path("chart.svg"), shown, "")
     suffixes = {"matplotlib": [".pdf"], "resvg_py": [".png", ".gif"]}
     for library in suffixes:
         command = without(library, monkeypatch)
-        assert content(Path("chart.svg"), shown, "") == whole
+        assert content(Path("chart.svg"), shown, "") == svg_with_libraries
         for suffix in suffixes[library]:
             with pytest.raises(BadInput, match=f"{library} is not installed") as refused:
                 check(tmp_path / f"chart{suffix}", "--export")
@@ -198,8 +200,8 @@ def test_a_library_that_is_there_and_cannot_be_loaded_is_one_line(
 
 
 def test_logarithmic_axes_are_labelled_with_numbers(experiment: Experiment, trace: Trace) -> None:
-    found = view(of_run(experiment), of_one(experiment, trace))
-    series, axes, *_ = plot(Look(found, options=ChartOptions(x_log=True, y_log=True)))
+    losses = view(of_run(experiment), of_one(experiment, trace))
+    series, axes, *_ = plot(Look(losses, options=ChartOptions(x_log=True, y_log=True)))
     shown = Shown(experiment, experiment, trace, series, axes)
     assert {"10", "0.1"} <= set(texts(content(Path("chart.svg"), shown, "")))
 
@@ -215,19 +217,19 @@ def test_a_chart_for_each_curve_on_the_screen_is_one_in_the_file(
     assert [text for text in texts(drawn) if text in titles] == titles
     assert " ".join(texts(drawn)).endswith(shown.caption)
     root = ElementTree.fromstring(drawn)
-    names = [one.get("id") for one in root.iter() if one.get("id")]
+    names = [element.get("id") for element in root.iter() if element.get("id")]
     assert len(names) == len({*names})
     assert {*re.findall(r"url\(#(.+?)\)", drawn.decode())} <= {*names}
     assert content(Path("chart.pdf"), shown, "").startswith(b"%PDF")
 
 
 def test_a_difference_on_the_screen_is_one_in_the_file(experiment: Experiment, trace: Trace) -> None:
-    found = view(of_run(experiment), of_one(experiment, trace))
-    look = Look(found, pinned=[Pinned("run 1", found)], options=ChartOptions(difference=True))
+    losses = view(of_run(experiment), of_one(experiment, trace))
+    look = Look(losses, pinned=[Pinned("run 1", losses)], options=ChartOptions(difference=True))
     shown = with_look(Shown(experiment, experiment, trace), look)
-    marked = [one for one in shown.series if one.mark]
+    marked = [series for series in shown.series if series.mark]
     assert marked
-    assert all((one.y == 0).all() for one in marked), "a run differs by nothing from itself"
+    assert all((series.y == 0).all() for series in marked), "a run differs by nothing from itself"
 
 
 def test_what_cannot_be_drawn_leaves_a_gap_and_what_is_far_away_has_a_place() -> None:
@@ -236,10 +238,10 @@ def test_what_cannot_be_drawn_leaves_a_gap_and_what_is_far_away_has_a_place() ->
     axes = Axes("", "", "", (0.0, 5.0), (0.0, 3.0))
     text = svg([Series("one", x, y, "#123456", band=(y - 1, y + 1), mark="A")], axes)
     root = ElementTree.fromstring(text)
-    paths = [one.get("d", "") for one in root.iter() if one.tag.endswith("}path")]
-    line, _ = [one for one in root.iter() if one.get("stroke") == "#123456"]
+    paths = [element.get("d", "") for element in root.iter() if element.tag.endswith("}path")]
+    line, _ = [element for element in root.iter() if element.get("stroke") == "#123456"]
     assert (line.get("d", "").count("M"), line.get("d", "").count("l")) == (1, 1)
-    dots = [one for one in root.iter() if one.tag.endswith("}circle")]
+    dots = [element for element in root.iter() if element.tag.endswith("}circle")]
     assert len(dots) == 2, "points without neighbours are dots"
     numbers = [float(word) for word in re.findall(r"-?[\d.]+(?:e[+-]?\d+)?", " ".join(paths))]
     assert max(map(abs, numbers)) < 1e6
@@ -256,29 +258,29 @@ def test_a_path_goes_through_its_points_and_lifts_the_pen_at_gaps() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.uniform(-1e5, 1e5, (2, 1000))
     y[[0, 7, 8, 500, 999]] = np.nan
-    found: list[tuple[float, float]] = []
+    points: list[tuple[float, float]] = []
     for letter, across, down in re.findall(r"([Ml])([-\d.]+),([-\d.]+)", path_of(x, y)):
-        begin = (0.0, 0.0) if letter == "M" else found[-1]
-        found.append((begin[0] + float(across), begin[1] + float(down)))
-    np.testing.assert_allclose(found, np.stack([x, y], 1)[~np.isnan(y)], rtol=0, atol=0.00501)
+        begin = (0.0, 0.0) if letter == "M" else points[-1]
+        points.append((begin[0] + float(across), begin[1] + float(down)))
+    np.testing.assert_allclose(points, np.stack([x, y], 1)[~np.isnan(y)], rtol=0, atol=0.00501)
     assert path_of(x, y).count("M") == 3
 
 
 def test_a_line_with_one_point_is_a_dot() -> None:
     x, axes = np.array([0.5]), Axes("", "", "", (0.0, 1.0), (0.0, 1.0))
-    found = ElementTree.fromstring(svg([Series("least norm", x, x, "#123456", "long")], axes)).iter()
-    assert [one.get("fill") for one in found if one.tag.endswith("}circle")] == ["#123456"]
+    elements = ElementTree.fromstring(svg([Series("least norm", x, x, "#123456", "long")], axes)).iter()
+    assert [element.get("fill") for element in elements if element.tag.endswith("}circle")] == ["#123456"]
 
 
 def test_what_is_0_but_for_rounding_is_an_arrow_at_the_foot_of_a_logarithmic_axis_and_no_point() -> None:
     x, y = np.arange(1.0, 6.0), np.array([1.0, 0.5, 0.25, 1e-20, 3e-21])
     axes = Axes("", "", "", (1.0, 5.0), (0.1, 1.0), y_log=True, y_rounding=1e-15)
     curve = Series("GD", x, y, "#123456", mark="A", band=(y / 2, y + 0.1))
-    found = list(ElementTree.fromstring(svg([curve], axes)).iter())
-    (band,) = (one.get("d", "") for one in found if one.get("fill-opacity"))
+    elements = list(ElementTree.fromstring(svg([curve], axes)).iter())
+    (band,) = (element.get("d", "") for element in elements if element.get("fill-opacity"))
     assert band.count("l") == 2 * 3 - 1
-    arrows = [one for one in found if one.get("d") == ZERO]
-    line, *_ = (one.get("d", "") for one in found if one.get("stroke-linejoin"))
+    arrows = [element for element in elements if element.get("d") == ZERO]
+    line, *_ = (element.get("d", "") for element in elements if element.get("stroke-linejoin"))
     assert len(arrows) == 2
     assert line.count("l") == 2
     assert "2 points not drawn (0 but for rounding)" in texts(svg([curve], axes))
@@ -288,10 +290,10 @@ def test_the_legend_of_a_file_names_no_line_that_is_not_drawn() -> None:
     x, axes = np.array([1.0, 2.0]), Axes("", "", "", (1.0, 2.0), (0.1, 1.0), y_log=True)
     bound = Series("ri-gaussian", x, 0 * x, "#123456", "dashed")
     high = Series("GD", x, 3 * x, "#123456", mark="A")
-    found = texts(svg([bound, high], axes))
-    assert "ri-gaussian" not in found
-    assert "GD" in found
-    assert "above the chart: A" in found
+    words = texts(svg([bound, high], axes))
+    assert "ri-gaussian" not in words
+    assert "GD" in words
+    assert "above the chart: A" in words
 
 
 @pytest.mark.parametrize("look", [palette.DARK, palette.LIGHT, palette.CONTRAST])
@@ -355,15 +357,15 @@ def missing(*_: object, **__: object) -> None:
     raise ImportError("libarrow.so: cannot open shared object file")
 
 
-@pytest.mark.parametrize(("fault", "said"), [(broken, r"no such\ntable"), (missing, "libarrow.so")])
+@pytest.mark.parametrize(("fault", "message"), [(broken, r"no such\ntable"), (missing, "libarrow.so")])
 def test_a_parquet_file_that_cannot_be_made_is_one_line_and_no_file(
-    fault: Callable[..., None], said: str, shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fault: Callable[..., None], message: str, shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parquet, "write_table", fault)
     with pytest.raises(BadInput) as refused:
         export(tmp_path / "curves.parquet", shown, "--export")
     assert str(refused.value).startswith(f"--export {tmp_path / 'curves.parquet'}: ")
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert str(refused.value).isprintable()
     assert not list(tmp_path.iterdir())
 
@@ -400,11 +402,11 @@ def test_a_bound_and_the_curve_along_it_are_seen_by_turns_and_a_region_is_shaded
     bound = Series("ri-signed", x, top, "#112233", style="dashed", formula="1 − k/d")
     drawn = svg([region, bound, Series("GD", x, top, "#445566", mark="A")], axes)
     assert "ri-signed 1 − k/d" in texts(drawn)
-    paths = [one for one in ElementTree.fromstring(drawn).iter() if one.tag.endswith("}path")]
-    shaded = [one.get("d", "") for one in paths if one.get("fill-opacity") == "0.06"]
+    paths = [element for element in ElementTree.fromstring(drawn).iter() if element.tag.endswith("}path")]
+    shaded = [path.get("d", "") for path in paths if path.get("fill-opacity") == "0.06"]
     assert len(shaded) == 1
     assert "inf" not in shaded[0]
-    assert next(one.get("stroke-dasharray") for one in paths if one.get("stroke") == "#112233") == "14 14"
+    assert next(path.get("stroke-dasharray") for path in paths if path.get("stroke") == "#112233") == "14 14"
 
 
 def test_names_of_lines_stand_in_files_beside_them_and_cover_no_curve():
@@ -421,28 +423,34 @@ def test_names_of_lines_stand_in_files_beside_them_and_cover_no_curve():
         Series("flat bound", x, 1 - x / 2, "#112233", style="dashed"),
     ]
     curve = Series("GD", x, 0.9 - x / 2, "#445566", mark="A")
-    every = list(ElementTree.fromstring(svg([*lines, curve], axes)).iter())
-    beside = {one.text: one for one in every if one.tag.endswith("}text") and one.get("fill") == "#112233"}
+    elements = list(ElementTree.fromstring(svg([*lines, curve], axes)).iter())
+    beside = {
+        element.text: element
+        for element in elements
+        if element.tag.endswith("}text") and element.get("fill") == "#112233"
+    }
     assert beside.keys() == {"1 − 2x", "flat bound"}
-    assert all(one.get("paint-order") == "stroke" for one in beside.values())
+    assert all(element.get("paint-order") == "stroke" for element in beside.values())
 
 
 def test_lines_that_run_along_each_other_are_drawn_once_and_both_named_in_files():
     x, axes = np.linspace(0, 1, 9), Axes("a chart", "x", "y", (0, 1), (0, 1))
     short = Series("of two", x[:5], x[:5], "#112233", style="dashed")
-    whole = Series("of three", x, x, "#112233", style="dashed")
-    drawn = svg([short, whole], axes)
+    long_line = Series("of three", x, x, "#112233", style="dashed")
+    drawn = svg([short, long_line], axes)
     assert {"of two", "of three"} <= set(texts(drawn))
     paths = [
-        one.get("d", "") for one in ElementTree.fromstring(drawn).iter() if one.get("stroke") == "#112233"
+        element.get("d", "")
+        for element in ElementTree.fromstring(drawn).iter()
+        if element.get("stroke") == "#112233"
     ]
     steps = [float(step) for path in paths[:2] for step in re.findall(r"l([\d.]+),-", path)]
     assert sum(steps) == pytest.approx(
-        sum(float(step) for step in re.findall(r"l([\d.]+),-", _alone(whole, axes))), abs=3
+        sum(float(step) for step in re.findall(r"l([\d.]+),-", _alone(long_line, axes))), abs=3
     )
 
 
-def _alone(one: Series, axes: Axes) -> str:
+def _alone(series: Series, axes: Axes) -> str:
     """The path of a line that nothing runs along."""
-    every = ElementTree.fromstring(svg([one], axes)).iter()
-    return next(path.get("d", "") for path in every if path.get("stroke") == one.colour)
+    elements = ElementTree.fromstring(svg([series], axes)).iter()
+    return next(path.get("d", "") for path in elements if path.get("stroke") == series.colour)

@@ -86,8 +86,8 @@ def page(name: str) -> Page:
     return chart([Series(name, X, X, palette.LIGHT.theory, mark="A")], axes)
 
 
-def dark_pixels(made: bytes) -> int:
-    with Image.open(io.BytesIO(made)) as picture:
+def dark_pixels(png: bytes) -> int:
+    with Image.open(io.BytesIO(png)) as picture:
         return int((np.asarray(picture.convert("L")) < 128).sum())
 
 

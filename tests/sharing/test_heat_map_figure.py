@@ -65,9 +65,9 @@ def test_more_is_darker_on_paper() -> None:
 def test_what_is_missing_is_hatched_and_named_only_where_something_is() -> None:
     assert "diverged" in (text := heat_map_svg(heat(missing="diverged")).decode())
     assert "pattern" in tags(text)
-    whole = heat_map_svg(heat(np.nan_to_num(Z))).decode()
-    assert "pattern" not in tags(whole)
-    assert "not computed yet" not in whole
+    svg_without_gaps = heat_map_svg(heat(np.nan_to_num(Z))).decode()
+    assert "pattern" not in tags(svg_without_gaps)
+    assert "not computed yet" not in svg_without_gaps
 
 
 def test_values_that_the_scale_cannot_show_are_announced() -> None:
@@ -76,11 +76,13 @@ def test_values_that_the_scale_cannot_show_are_announced() -> None:
 
 
 def test_the_cells_are_where_and_as_the_values_are() -> None:
-    one = HeatMap(np.array([1.0, 2.0]), np.array([1.0, 2.0]), np.array([[0.0, 0.0], [0.0, 1.0]]))
-    least, most = ("#{:02x}{:02x}{:02x}".format(*c) for c in colour_map(dark_is_more=True).colours[[0, -1]])
-    root = ElementTree.fromstring(heat_map_svg(one))
+    heat_map = HeatMap(np.array([1.0, 2.0]), np.array([1.0, 2.0]), np.array([[0.0, 0.0], [0.0, 1.0]]))
+    least, greatest = (
+        "#{:02x}{:02x}{:02x}".format(*c) for c in colour_map(dark_is_more=True).colours[[0, -1]]
+    )
+    root = ElementTree.fromstring(heat_map_svg(heat_map))
     cells = {path.get("fill"): path.get("d", "") for path in root.iter() if path.tag.endswith("}path")}
-    below, beside, above = re.findall(r"M([\d.]+),([\d.]+)h([\d.]+)", cells[least] + cells[most])
+    below, beside, above = re.findall(r"M([\d.]+),([\d.]+)h([\d.]+)", cells[least] + cells[greatest])
     assert float(below[2]) == pytest.approx(2 * float(beside[2]), abs=0.02), "two equal cells are one box"
     assert float(below[1]) > float(beside[1]) == float(above[1]), "the first row is at the bottom"
     assert float(above[0]) == pytest.approx(float(beside[0]) + float(beside[2]), abs=0.02)

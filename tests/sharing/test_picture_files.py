@@ -48,35 +48,35 @@ def rows(text: bytes) -> list[dict[str, str]]:
 
 
 def test_a_table_has_every_curve_line_and_cell_of_all_pictures(shown: Shown, results: Results):
-    found = rows(content(Path("a.csv"), shown, ""))
-    end = [row for row in found if row["picture"] == "end" and row["series"] == "learner"]
+    table = rows(content(Path("a.csv"), shown, ""))
+    end = [row for row in table if row["picture"] == "end" and row["series"] == "learner"]
     assert [(row["name"], float(row["x"]), row["y"]) for row in end] == [("GD", 4.0, ""), ("GD", 8.0, "")]
     curve = view(results.sweep.experiment.pictures[0], results).curve("GD")
     assert [float(row["value"]) for row in end] == curve.y.tolist()
     (heat,) = view(results.sweep.experiment.pictures[1], results).heats
-    cells = [row for row in found if row["picture"] == "Map" and row["name"] == "GD"]
+    cells = [row for row in table if row["picture"] == "Map" and row["name"] == "GD"]
     for row in cells:
         place = np.flatnonzero(heat.y == float(row["y"]))[0], np.flatnonzero(heat.x == float(row["x"]))[0]
         np.testing.assert_equal(float(row["value"]), heat.z[place])
     assert len(cells) == heat.z.size
-    assert {row["series"] for row in found} == {"learner", "lower"}
+    assert {row["series"] for row in table} == {"learner", "lower"}
 
 
 def test_parquet_has_the_same_as_csv(shown: Shown):
     from pyarrow import parquet
 
     table = parquet.read_table(io.BytesIO(content(Path("a.parquet"), shown, "")))
-    found = rows(content(Path("a.csv"), shown, ""))
-    assert table.column_names == list(found[0])
-    assert table.num_rows == len(found)
+    csv_rows = rows(content(Path("a.csv"), shown, ""))
+    assert table.column_names == list(csv_rows[0])
+    assert table.num_rows == len(csv_rows)
     assert table.schema.metadata[b"end: x"] == b"size"
     assert b"At size = 8, average square loss is" in table.schema.metadata[b"end: caption"]
 
 
 def test_json_is_that_of_all_pictures_and_claims(shown: Shown):
     assert shown.pictures is not None
-    made = shown.pictures.results
-    assert content(Path("a.json"), shown, "") == encode(DOCUMENT, made, judge(made))
+    drawn_results = shown.pictures.results
+    assert content(Path("a.json"), shown, "") == encode(DOCUMENT, drawn_results, judge(drawn_results))
     assert json.loads(content(Path("a.json"), shown, ""))["schema"] == 2
 
 
@@ -87,6 +87,6 @@ def test_the_figure_is_that_of_the_picture_which_is_shown(shown: Shown):
 
 
 def test_results_that_are_exported_do_not_grow(results: Results):
-    taken = results.snapshot()
-    assert taken.traces.keys() == results.traces.keys()
-    assert all(taken.traces[number] is not results.traces[number] for number in taken.traces)
+    snapshot = results.snapshot()
+    assert snapshot.traces.keys() == results.traces.keys()
+    assert all(snapshot.traces[number] is not results.traces[number] for number in snapshot.traces)

@@ -149,5 +149,9 @@ def test_every_broken_file_is_kept(tmp_path: Path) -> None:
         file.write_bytes(content)
         _, told = state_file.read_or_set_aside(lambda: file, broken, None, "the app starts afresh")
     assert told == f"{file}: it makes no sense; it is now last.json.broken-3; the app starts afresh"
-    kept = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert kept == {"last.json.broken": b"1", "last.json.broken-2": b"2", "last.json.broken-3": b"3"}
+    contents_by_name = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert contents_by_name == {
+        "last.json.broken": b"1",
+        "last.json.broken-2": b"2",
+        "last.json.broken-3": b"3",
+    }

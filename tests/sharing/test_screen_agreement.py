@@ -45,11 +45,11 @@ def chart_of(preset: str) -> tuple[list[Series], Axes]:
     sweep = presets.sweep_of(preset, presets.document(preset, ["run.device=cpu"]))
     experiment = sweep.experiment
     if drawn(experiment):
-        found = view(drawn(experiment)[0], run_sweep(sweep))
+        first_view = view(drawn(experiment)[0], run_sweep(sweep))
     else:
-        found = view(of_run(experiment), of_one(experiment, run(experiment)))
+        first_view = view(of_run(experiment), of_one(experiment, run(experiment)))
     with palette.on_paper():
-        shown = plot(Look(found))
+        shown = plot(Look(first_view))
     return list(shown.series), shown.axes
 
 
@@ -65,7 +65,7 @@ def screen_of(series: list[Series], axes: Axes, page: Page) -> tuple[Layout, Cha
 
 
 def texts(group: Element) -> list[Element]:
-    return [one for one in group.iter() if one.tag == "text"]
+    return [element for element in group.iter() if element.tag == "text"]
 
 
 @pytest.fixture(scope="module", params=PRESETS)
@@ -79,13 +79,13 @@ def test_ticks_are_those_of_the_screen_and_those_that_give_way_to_the_label_of_i
     drawings: tuple[list[Series], Page, Layout, ChartSheet],
 ) -> None:
     _, page, layout, _ = drawings
-    rows, columns = (one for one in page.root if one.get("class") in ("up", "along"))
-    found = [one.text for one in (*texts(rows), *texts(columns))]
+    rows, columns = (element for element in page.root if element.get("class") in ("up", "along"))
+    labels = [element.text for element in (*texts(rows), *texts(columns))]
     up = [label for _, label in layout.y_ticks]
     along = [label for _, label in layout.tick_line.ticks]
-    assert found[: len(up)] == up
-    assert [label for label in found[len(up) :] if label in along] == along
-    assert len(found) - len(up) - len(along) <= 3
+    assert labels[: len(up)] == up
+    assert [label for label in labels[len(up) :] if label in along] == along
+    assert len(labels) - len(up) - len(along) <= 3
 
 
 def test_letters_are_those_of_the_screen_in_their_colours(
@@ -94,8 +94,8 @@ def test_letters_are_those_of_the_screen_in_their_colours(
     series, page, _, sheet = drawings
     marks = [series[mark.at] for mark in sheet.picture.marks]
     assert marks
-    assert Counter((one.text, one.get("fill")) for one in texts(page.letters)) == Counter(
-        (one.mark, one.colour) for one in marks
+    assert Counter((element.text, element.get("fill")) for element in texts(page.letters)) == Counter(
+        (marked_series.mark, marked_series.colour) for marked_series in marks
     )
 
 
@@ -104,15 +104,15 @@ def test_the_legend_has_the_order_of_the_screen(
 ) -> None:
     series, page, _, sheet = drawings
     pieces = [piece for row in sheet.names for piece in row if piece.index >= 0]
-    heads = [one for one in texts(page.root) if one.get("font-weight") == "bold"]
-    legend = [one for one in heads if one.get("font-size") == f"{WORDS:g}"]
+    heads = [element for element in texts(page.root) if element.get("font-weight") == "bold"]
+    legend = [head for head in heads if head.get("font-size") == f"{WORDS:g}"]
     on_screen = [(piece.text.split()[0], series[piece.index]) for piece in pieces]
-    marked = [(first, one.mark, one.colour) for first, one in on_screen if one.mark]
-    on_page = [one for one in legend if one.text not in ("≡", "≈")]
-    assert [(one.text.split()[-1], one.get("fill")) for one in on_page] == [
+    marked = [(first, curve.mark, curve.colour) for first, curve in on_screen if curve.mark]
+    on_page = [element for element in legend if element.text not in ("≡", "≈")]
+    assert [(element.text.split()[-1], element.get("fill")) for element in on_page] == [
         (mark, colour) for _, mark, colour in marked
     ]
-    assert [one.text.split()[0] for one in on_page] == [first for first, _, _ in marked]
+    assert [element.text.split()[0] for element in on_page] == [first for first, _, _ in marked]
 
 
 def test_a_heat_map_has_the_numbers_of_the_screen_beside_its_axes_and_its_bar() -> None:
@@ -121,7 +121,9 @@ def test_a_heat_map_has_the_numbers_of_the_screen_beside_its_axes_and_its_bar() 
     layout = arrange(heat.axes, 90, page.rows + 3, (1, 2))
     assert layout.rows == page.rows
     numbers = [
-        [one.text for one in texts(group)] for group in page.root if group.get("class") in ("up", "over")
+        [element.text for element in texts(group)]
+        for group in page.root
+        if group.get("class") in ("up", "over")
     ]
     up, over = numbers
     assert up == [label for _, label in layout.y_ticks]
@@ -134,13 +136,13 @@ def test_curves_that_run_along_each_other_are_one_line_by_turns_and_no_dash_lies
     second = Series("least squares", X, 1 - X, "#00aa00", "long", mark="B")
     bound = Series("bound", X, 1 - X, "#111111", "dashed", formula="1 − x")
     page = chart([bound, first, second], AXES)
-    paths = [one for one in page.grown.iter("path") if one.get("fill") == "none"]
-    assert [one.get("stroke") for one in paths] == ["#0000aa", "#111111", "#00aa00"]
-    assert len({one.get("d") for one in paths}) == 1
-    patterns = [(one.get("stroke-dasharray"), one.get("stroke-dashoffset")) for one in paths]
+    paths = [element for element in page.grown.iter("path") if element.get("fill") == "none"]
+    assert [path.get("stroke") for path in paths] == ["#0000aa", "#111111", "#00aa00"]
+    assert len({path.get("d") for path in paths}) == 1
+    patterns = [(path.get("stroke-dasharray"), path.get("stroke-dashoffset")) for path in paths]
     assert patterns == [("10 4", "0"), ("10 32", "-28"), ("10 32", "-14")]
     assert not list(page.area.iter("path"))
-    written = [one.text for one in texts(page.root)]
+    written = [element.text for element in texts(page.root)]
     assert written[-4:] == ["≡ B", "least squares", "≡", "bound 1 − x"]
 
 
@@ -179,10 +181,10 @@ def test_a_png_is_the_same_each_time_whatever_fonts_are_installed(page: Page) ->
 
 
 def test_a_pdf_has_the_text_of_the_page_as_text_and_is_the_same_each_time(page: Page) -> None:
-    made = pdf(page)
-    assert made.startswith(b"%PDF")
-    assert b"/Subtype /Type42" in made or b"/FontFile2" in made
-    assert made == pdf(page)
+    content = pdf(page)
+    assert content.startswith(b"%PDF")
+    assert b"/Subtype /Type42" in content or b"/FontFile2" in content
+    assert content == pdf(page)
 
 
 def test_what_grows_is_cut_at_its_place_and_the_headline_comes_at_the_end(page: Page) -> None:

@@ -102,8 +102,8 @@ def test_a_set_up_of_no_preset_is_said_as_a_change_of_one(name: str) -> None:
 
 def test_a_set_up_of_a_preset_that_is_gone_is_said_as_one_of_no_preset() -> None:
     changes = [part for change in overrides(BASE, document("zero-one-128")) for part in ("--set", change)]
-    said = shlex.split(command_line(document("zero-one-128"), "no-longer-there.toml"))
-    assert said == ["hadamard-tui", "--preset", BASE, *changes]
+    words = shlex.split(command_line(document("zero-one-128"), "no-longer-there.toml"))
+    assert words == ["hadamard-tui", "--preset", BASE, *changes]
 
 
 def test_data_files_are_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

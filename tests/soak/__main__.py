@@ -32,7 +32,7 @@ def run(part: str, seed: int, count: float) -> Outcome:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
-    parts = "; ".join(f"{name}: {what} ({count:,})" for name, (what, count) in PARTS.items())
+    parts = "; ".join(f"{name}: {subject} ({count:,})" for name, (subject, count) in PARTS.items())
     parser.add_argument("part", nargs="?", choices=PARTS, help=f"{parts}; all if not given")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=float, help="how much of a part; minutes of runs")

@@ -47,14 +47,14 @@ def all_parts(seed: int, share: float, hours: float | None) -> list[Outcome]:
         return max(LEAST_MINUTES * share, MINUTES * share - (time.monotonic() - begun) / 60)
 
     keys: list[Callable[[], Part]] = [lambda: ("keys", seed, 0.6 * KEYS * share)]
-    others: list[Callable[[], Part]] = [
+    second_row: list[Callable[[], Part]] = [
         lambda: ("presets", seed, PRESETS * share),
         lambda: ("kills", seed, KILLS * share),
         lambda: ("keys", seed + 1_000_000, 0.4 * KEYS * share),
     ]
     if hours is None:
-        return _side_by_side([keys, others], lambda: ("runs", seed, rest()))
-    return _side_by_side([[lambda: ("runs", seed, 60 * hours)], [*others, *keys]], None)
+        return _side_by_side([keys, second_row], lambda: ("runs", seed, rest()))
+    return _side_by_side([[lambda: ("runs", seed, 60 * hours)], [*second_row, *keys]], None)
 
 
 def _side_by_side(rows: list[list[Callable[[], Part]]], last: Callable[[], Part] | None) -> list[Outcome]:

@@ -85,9 +85,9 @@ def export_all(shown: tuple[Shown, Shown]) -> Callable[[Path], None]:
     """Write files of every kind, of one run and the other in turns."""
 
     def act(folder: Path) -> None:
-        for each in cycle(shown):
+        for shown_run in cycle(shown):
             for suffix in KINDS:
-                export(folder / f"file{suffix}", each, "")
+                export(folder / f"file{suffix}", shown_run, "")
 
     return act
 
@@ -174,23 +174,23 @@ def in_the_app(folder: Path, delay: float, how: signal.Signals) -> str:
     return f"exit {status}; {'; '.join(wrong)}" if wrong or status != 128 + how else ""
 
 
-def judge(folder: Path, outcome: Outcome, what: str, again: str) -> None:
+def judge(folder: Path, outcome: Outcome, cause: str, again: str) -> None:
     """What must hold of every file in a folder after a kill, and after the next write into it."""
     for path in sorted(folder.rglob("*.*")):
         if path.is_file() and not path.name.startswith(".") and (wrong := torn(path)):
-            outcome.fail("loss", f"{what}: {wrong}", again)
+            outcome.fail("loss", f"{cause}: {wrong}", again)
             path.unlink()
 
 
-def judge_leftovers(folder: Path, outcome: Outcome, what: str, again: str) -> None:
+def judge_leftovers(folder: Path, outcome: Outcome, cause: str, again: str) -> None:
     """Write once in peace: nothing unfinished remains beside what is written."""
     save_once = state_file.write(state_file.Memory(experiment=msgspec.to_builtins(experiments()[0])))
     assert not save_once, save_once
-    kept = {state_file.path().name, own_presets.file().name}
-    left = [path.name for path in state_file.path().parent.iterdir() if path.name not in kept]
-    if left:
-        outcome.fail("loss", f"{what}: {', '.join(left)} stayed beside last.json", again)
-        for name in left:
+    lasting = {state_file.path().name, own_presets.file().name}
+    leftovers = [path.name for path in state_file.path().parent.iterdir() if path.name not in lasting]
+    if leftovers:
+        outcome.fail("loss", f"{cause}: {', '.join(leftovers)} stayed beside last.json", again)
+        for name in leftovers:
             (state_file.path().parent / name).unlink()
 
 
@@ -213,7 +213,7 @@ def run(seed: int, count: int) -> Outcome:
         folder = Path(home) / "work"
         folder.mkdir()
         (Path(home) / "sweep.toml").write_text(SWEEP)
-        shown = tuple(finished(each, compute(each)) for each in experiments())
+        shown = tuple(finished(experiment, compute(experiment)) for experiment in experiments())
         works = (
             Work("save", save, 0.03),
             Work("export", export_all((shown[0], shown[1])), 1.0),
@@ -233,24 +233,24 @@ def _kill(number: int, works: tuple[Work, ...], folder: Path, outcome: Outcome) 
     how = random.choice(SIGNALS)
     again = f"python -m tests.soak kills --seed {number} --count 1"
     (kind,) = random.choices(("save", "export", "run", "sweep", "headless", "app"), (37, 30, 18, 10, 3, 2))
-    whole = kind in ("headless", "app")
-    outcome.count(f"kills of the {kind} program" if whole else f"kills of {kind}s")
-    what = f"kill {number} ({kind}, {how.name})"
-    if whole:
+    is_program = kind in ("headless", "app")
+    outcome.count(f"kills of the {kind} program" if is_program else f"kills of {kind}s")
+    cause = f"kill {number} ({kind}, {how.name})"
+    if is_program:
         wrong = (headless if kind == "headless" else in_the_app)(folder, random.uniform(0, 4), how)
         wrong = "\n".join(filter(None, (wrong, left_traceback())))
         if wrong:
-            outcome.fail("terminal" if " is o" in wrong else "exception", f"{what}: {wrong}", again)
+            outcome.fail("terminal" if " is o" in wrong else "exception", f"{cause}: {wrong}", again)
     else:
         work = next(work for work in works if work.name == kind)
         if not forked(work, folder, random.uniform(0, work.seconds), how):
-            outcome.fail("hang", f"{what}: it had not ended {PATIENCE:.0f} s later", again)
-    judge(folder, outcome, what, again)
+            outcome.fail("hang", f"{cause}: it had not ended {PATIENCE:.0f} s later", again)
+    judge(folder, outcome, cause, again)
     if kind == "sweep":
         outcome.count("points kept by them", len(list((folder / KEPT).rglob("*.npz"))))
         if random.random() < AFRESH:
             shutil.rmtree(folder / KEPT, ignore_errors=True)
     if state_file.path().exists() and (wrong := torn(state_file.path())):
-        outcome.fail("loss", f"{what}: {wrong}", again)
+        outcome.fail("loss", f"{cause}: {wrong}", again)
     if kind in ("save", "app"):
-        judge_leftovers(folder, outcome, what, again)
+        judge_leftovers(folder, outcome, cause, again)

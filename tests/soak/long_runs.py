@@ -31,7 +31,9 @@ def growth(samples: list[Sample]) -> list[str]:
     early, late = samples[tenth : 2 * tenth] or samples[:1], samples[-tenth:]
     wrong = []
     for name in Sample._fields:
-        before, after = (statistics.median(getattr(each, name) for each in part) for part in (early, late))
+        before, after = (
+            statistics.median(getattr(sample, name) for sample in part) for part in (early, late)
+        )
         allowed = max(MOST_MIB, MOST_SHARE * before) if name == "mib" else 0
         if after > before + allowed:
             wrong.append(f"{name} grew from {before:.0f} to {after:.0f} in {len(samples)} runs")

@@ -36,10 +36,10 @@ class Outcome(msgspec.Struct):
         """Keep the largest of the values given under a name."""
         self.did[name] = max(self.did.get(name, 0.0), value)
 
-    def fail(self, kind: str, what: str, again: str, last: str = "") -> None:
+    def fail(self, kind: str, description: str, again: str, last: str = "") -> None:
         """Note a failure, and say it at once."""
         assert kind in KINDS
-        self.failures.append(Failure(kind, what, again, last))
-        print(f"{kind}: {what}\n  again: {again}", flush=True)
+        self.failures.append(Failure(kind, description, again, last))
+        print(f"{kind}: {description}\n  again: {again}", flush=True)
         if last:
             print("  " + last.replace("\n", "\n  "), flush=True)

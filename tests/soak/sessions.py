@@ -126,26 +126,26 @@ class Session:
         names = presets.names()
         self.remembered = self.random.random() < 0.75
         if self.remembered:
-            left = state_file.Memory(experiment=presets.document(self.random.choice(names)))
+            memory = state_file.Memory(experiment=presets.document(self.random.choice(names)))
             state.parent.mkdir(parents=True)
-            state.write_bytes(msgspec.json.encode(left))
+            state.write_bytes(msgspec.json.encode(memory))
         arguments = self.random.choice(([], ["--preset", self.random.choice(names)], ["--run"], ["--ascii"]))
-        own = {f"XDG_{name}_HOME": f"{folder}/{name.lower()}" for name in ("STATE", "CONFIG", "DATA")}
-        own |= {
+        environment = {f"XDG_{name}_HOME": f"{folder}/{name.lower()}" for name in ("STATE", "CONFIG", "DATA")}
+        environment |= {
             "XDG_CACHE_HOME": self.cache,
             "MPLCONFIGDIR": self.cache,
             "HOME": folder,
             "PYTHONFAULTHANDLER": "1",
         }
         if self.random.random() < 0.1:
-            own["SSH_CONNECTION"] = "192.0.2.1 1 192.0.2.2 22"
+            environment["SSH_CONNECTION"] = "192.0.2.1 1 192.0.2.2 22"
         work = Path(folder) / HOME
         work.mkdir()
         unheeded = f'trap "" {signal.SIGRTMIN.value}'  # until the program has registered what it does then
         limited = ["/bin/sh", "-c", f'{unheeded}; ulimit -v {MEMORY // 1024}; exec "$@"', "sh"]
         self.stacks, self.traceback = Path(folder) / STACKS, state.parent / "traceback.txt"
         command = [*limited, sys.executable, "-c", PROGRAM, str(self.stacks), *arguments]
-        self.terminal = Terminal(command, own, size=self.size, folder=str(work))
+        self.terminal = Terminal(command, environment, size=self.size, folder=str(work))
 
     def _play(self) -> int | None:
         """Press the keys; the exit status, if the app ended meanwhile."""
@@ -275,15 +275,15 @@ class Session:
         if wrong := left_behind(written):
             self._fail("terminal", "; ".join(wrong))
         try:
-            kept = (
+            set_up = (
                 state_file.parse(state.read_bytes()).set_up() if state.exists() or self.remembered else None
             )
-            if kept is None:
+            if set_up is None:
                 self._fail("loss", "the set-up is not remembered")
         except (OSError, ValueError) as error:
             self._fail("loss", f"the set-up is lost: {error}")
         strangers = [
-            each.name for each in state.parent.glob("*") if each.suffix == ".broken" or each.name[0] == "."
+            path.name for path in state.parent.glob("*") if path.suffix == ".broken" or path.name[0] == "."
         ]
         if strangers:
             self._fail("loss", f"beside the set-up there is {', '.join(strangers)}")
@@ -318,14 +318,14 @@ class Session:
         signals = [number for key, number in SIGNAL_KEYS.items() if key in late]
         return status == 0 or status in (end for number in signals for end in (-number, 128 + number))
 
-    def _fail(self, kind: str, what: str) -> None:
+    def _fail(self, kind: str, description: str) -> None:
         again = f"python -m tests.soak keys --seed {self.seed} --count {self.number_of_keys}"
         keys = b" ".join(press.sent for press in self.pressed[-40:])
         text = re.sub(rb"\x1b\[[^a-zA-Z]*[a-zA-Z]", b"", bytes(self.terminal.written[-20000:]))
         tail = text[-1500:].decode(errors="replace")
         stacks = innermost(_text(self.stacks)) + _text(self.traceback)
         last = f"keys: {keys!r}\nwrote: {json.dumps(tail, ensure_ascii=False)}\n{stacks}".rstrip()
-        self.outcome.fail(kind, f"session {self.seed}: {what}", again, last)
+        self.outcome.fail(kind, f"session {self.seed}: {description}", again, last)
 
 
 def _on_an_idle_machine(took: float, before: dict[str, float], after: dict[str, float]) -> float:
@@ -363,8 +363,8 @@ def run(seed: int, count: int) -> Outcome:
     outcome = Outcome("keys", seed, {"keys": 0, "sessions": 0, "resizes": 0})
     with warm_cache() as cache:
         number = seed
-        while (left := count - int(outcome.did.get("keys", 0))) > 0:
-            Session(number, outcome, cache, min(left, KEYS_PER_SESSION)).run()
+        while (remaining := count - int(outcome.did.get("keys", 0))) > 0:
+            Session(number, outcome, cache, min(remaining, KEYS_PER_SESSION)).run()
             number += 1
             if number % 5 == 0:
                 print(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core import files
-from engine.core.free_memory import free_bytes, in_words
+from engine.core.memory import free_bytes, in_words
 from engine.core.parts import BadField
 from engine.core.texts import listed
 from engine.problems.formats import NotATable, packed

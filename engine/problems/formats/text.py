@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.core.free_memory import free_bytes, in_words
+from engine.core.memory import free_bytes, in_words
 from engine.problems.formats import (
     LEAST,
     PIECE,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from engine.core.cost import Cost
 from engine.core.lazy import torch
-from engine.core.sizes import CELLS
+from engine.core.memory import CELLS
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
 from engine.problems.data import Data

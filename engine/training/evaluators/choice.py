@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.core.cost import Cost
 from engine.core.lazy import torch
-from engine.core.sizes import DERIVED, Sizes
+from engine.core.memory import DERIVED, Sizes
 from engine.measures import Measure
 from engine.problems.data import Data
 from engine.problems.instances import CACHE

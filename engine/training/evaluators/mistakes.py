@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from engine.core.cost import Cost
 from engine.core.lazy import torch
-from engine.core.singular_values import looked_at
-from engine.core.sizes import CELLS
+from engine.core.linear_algebra import looked_at
+from engine.core.memory import CELLS
 from engine.measures import Measure
 from engine.measures.error import right_less_wrong
 from engine.problems.data import Data
