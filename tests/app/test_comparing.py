@@ -254,7 +254,7 @@ def test_two_pinned_runs_that_differ_alike_have_two_names(monkeypatch: pytest.Mo
     session = SimpleNamespace(
         document=presets.document("hadamard-128", ["run.seed=1", "claims=[]"]), trace=None
     )
-    pinned = runs.views(session, SimpleNamespace(), whole=False)  # type: ignore[arg-type]
+    pinned = runs.views(session, SimpleNamespace(), all_points=False)  # type: ignore[arg-type]
     assert [run.name for run in pinned] == ["seed = 0", "seed = 0 (run 2)"]
 
 

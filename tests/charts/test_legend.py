@@ -50,7 +50,7 @@ def test_what_names_have_in_common_goes_first():
 def test_no_two_names_in_a_legend_are_cut_to_the_same(preset: str):
     for series in series_of(preset):
         for width, row_limit in ((52, 4), (78, 5), (118, 11)):
-            pieces = [piece for row in legend(series, width, 2, most=row_limit) for piece in row]
+            pieces = [piece for row in legend(series, width, 2, most_lines=row_limit) for piece in row]
             assert {piece.index for piece in pieces} == set(range(len(series))), "all are there"
             assert len({piece.text for piece in pieces}) == len(pieces)
             names = Counter(piece.text.removeprefix(f"{series[piece.index].mark} ") for piece in pieces)
@@ -61,7 +61,7 @@ def test_no_two_names_in_a_legend_are_cut_to_the_same(preset: str):
 def test_of_many_curves_the_letters_are_left_and_none_is_hidden_in_a_count():
     many = [curve([0], name=f"a learner with a long name, η = {n}", mark=chr(65 + n)) for n in range(26)]
     for width, row_limit in ((78, 8), (78, 2), (52, 4)):
-        rows = legend([*many, PROVED], width, 2, "paused", most=row_limit)
+        rows = legend([*many, PROVED], width, 2, "paused", most_lines=row_limit)
         assert {piece.index for row in rows for piece in row} == set(range(-1, 27))
         assert not any("more" in piece.text for row in rows for piece in row)
 
@@ -74,7 +74,7 @@ def test_the_note_ends_the_last_line():
 @looped("width", range(8, 90))
 def test_a_note_leaves_the_last_cell_blank(width: int):
     for row_limit in (1, 2, 4):
-        rows = legend(SERIES, width, 1, "3 points hidden · paused", most=row_limit)
+        rows = legend(SERIES, width, 1, "3 points hidden · paused", most_lines=row_limit)
         notes = [piece for row in rows for piece in row if piece.index < 0 and piece.text != "…"]
         assert [piece.column + cell_len(piece.text) for piece in notes] == [width - 1]
 
@@ -151,7 +151,7 @@ def test_at_last_lines_that_differ_by_values_alone_are_told_once_and_nothing_is_
     curves = [curve([n], name=f"net, n = {n}", mark=chr(65 + n)) for n in range(9)]
     span_bounds = [curve([9 + n], name=f"span bound, n = {n}", style="dashed") for n in range(9)]
     other = curve([20], name="doubling bound", style="dashed")
-    rows = legend([*curves, *span_bounds, other], 50, 2, most=2)
+    rows = legend([*curves, *span_bounds, other], 50, 2, most_lines=2)
     assert [piece.text for row in rows for piece in row] == [
         *"ABCDEFGHI",
         "╌╌╌ span bound",
@@ -162,7 +162,7 @@ def test_at_last_lines_that_differ_by_values_alone_are_told_once_and_nothing_is_
 def test_before_words_are_cut_lines_that_differ_by_values_alone_are_named_once():
     curves = [curve([n], name=f"ηS = {n}.5", mark=chr(65 + n)) for n in range(7)]
     recursions = [curve([9 + n], name=f"sharpness recursion, ηS = {n}.5", style="dashed") for n in range(7)]
-    rows = legend([*curves, *recursions], 78, 2, most=3)
+    rows = legend([*curves, *recursions], 78, 2, most_lines=3)
     assert " ".join(piece.text for row in rows for piece in row) == (
         "A ηS = 0.5 B ηS = 1.5 C ηS = 2.5 D ηS = 3.5 E ηS = 4.5 F ηS = 5.5 G ηS = 6.5 ╌╌╌ sharpness recursion"
     )
@@ -186,9 +186,9 @@ def test_formulas_go_first_where_not_all_has_room():
 
 def test_then_names_that_stand_in_the_picture_and_then_there_are_more_lines():
     series = [*SERIES[:1], PROVED]
-    texts = [[piece.text for piece in row] for row in legend(series, 20, 1, most=2, named={1})]
+    texts = [[piece.text for piece in row] for row in legend(series, 20, 1, most_lines=2, named={1})]
     assert texts == [["A ─── GD"]]
-    texts = [[piece.text for piece in row] for row in legend(series, 20, 1, most=2)]
+    texts = [[piece.text for piece in row] for row in legend(series, 20, 1, most_lines=2)]
     assert texts == [["A ─── GD"], ["╌╌╌ ri-signed"]]
     assert lines(series, 20, 1) == ["0:A GD;7:╌╌╌ ri-signed;"]
     assert lines(series, 9, 1) == ["0:A;2:…;"], "where nothing helps there is an ellipsis"
@@ -214,7 +214,7 @@ def test_no_bound_of_a_preset_hides_in_a_count(preset, width):
         *(curve([0], name=learner.name, mark=chr(65 + at)) for at, learner in enumerate(experiment.learners)),
         *(curve([0], name=line.kind, formula=line.formula, style="dashed") for line in bounds),
     ]
-    rows = legend(series, width, 2, most=6)
+    rows = legend(series, width, 2, most_lines=6)
     assert not any("more" in piece.text for row in rows for piece in row)
     assert {piece.index for row in rows for piece in row} == set(range(len(series)))
 

@@ -33,8 +33,8 @@ def test_ticks_of_what_is_counted_are_whole_numbers():
         assert all(
             "." not in text for text in [label for _, label in ticks((0.9, 5.1), False, tick_limit, True)]
         )
-    assert [label for _, label in ticks((0.9, 5.1), False, 9, whole=True)] == ["1", "2", "3", "4", "5"]
-    assert [label for _, label in ticks((2.9, 9.5), True, 4, whole=True)] == ["4", "6", "8"]
+    assert [label for _, label in ticks((0.9, 5.1), False, 9, is_whole=True)] == ["1", "2", "3", "4", "5"]
+    assert [label for _, label in ticks((2.9, 9.5), True, 4, is_whole=True)] == ["4", "6", "8"]
 
 
 def test_places_with_names_are_ticks_as_far_as_there_is_room():
