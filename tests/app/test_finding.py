@@ -90,7 +90,7 @@ async def test_a_term_leads_to_what_it_means_before_it_leads_to_presets(app: Had
     hits = [hit for one in (ActionProvider, PartProvider) async for hit in one(screen).search(term)]
     found = {str(hit.text): hit for hit in hits}
     assert found["Tab: invariance"].score > BY_WORDS
-    assert "predictions the same whatever rotation" in (found["Tab: invariance"].help or "")
+    assert "predictions stay the same when all instances are rotated" in (found["Tab: invariance"].help or "")
     assert found["Theory: ri-signed"].score > BY_WORDS
 
 
