@@ -474,8 +474,8 @@ class HadamardApp(FailingApp):
         """A name that no file has yet, by the preset."""
         preset = self.laboratory.editable.preset
         stem = "experiment" if preset is None else Path(preset).stem[:50]
-        if (found := re.fullmatch(r"(.+)-\d\d?", stem)) and os.path.exists(f"{found[1]}{suffix}"):
-            stem = found[1]
+        if (numbered := re.fullmatch(r"(.+)-\d\d?", stem)) and os.path.exists(f"{numbered[1]}{suffix}"):
+            stem = numbered[1]
         names = chain([f"{stem}{suffix}"], (f"{stem}-{number}{suffix}" for number in count(2)))
         return next(name for name in names if not os.path.exists(name))
 

@@ -42,7 +42,9 @@ class _PlainHelp:
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        self.help: str | None = "\n\n".join(" ".join(one.split()) for one in (self.help or "").split("\n\n"))
+        self.help: str | None = "\n\n".join(
+            " ".join(paragraph.split()) for paragraph in (self.help or "").split("\n\n")
+        )
 
     def get_help_option(self, ctx: Any) -> Any:
         option = super().get_help_option(ctx)  # type: ignore[misc]
@@ -381,7 +383,7 @@ def print_verdict(
         echo(json.dumps(verdicts.as_json(judged), ensure_ascii=False).encode())
     else:
         console.output().print(verdicts.shown(judged))
-    return 0 if all(one.sound for one in judged) else 1
+    return 0 if all(judgement.sound for judgement in judged) else 1
 
 
 @command("bench")
@@ -393,11 +395,11 @@ def bench_machine(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy reads it when it is loaded
     from hadamard_tui.headless import bench, console
 
-    found = list(bench.timed(quick, console.errors()))
+    timings = list(bench.timed(quick, console.errors()))
     if as_json:
-        echo(json.dumps(bench.as_json(found), ensure_ascii=False).encode())
+        echo(json.dumps(bench.as_json(timings), ensure_ascii=False).encode())
     else:
-        console.output().print(bench.table(found))
+        console.output().print(bench.table(timings))
 
 
 @command("presets")
@@ -589,7 +591,7 @@ def _load(
         with presets.former_words(preset, answer):
             return presets.document(preset, overrides)
     except BadInput as error:
-        are_own = any(one.lstrip().startswith("claims") for one in settings or ())
+        are_own = any(setting.lstrip().startswith("claims") for setting in settings or ())
         if not settings or are_own or "claims[" not in error.where:
             raise
         remedy = "the claims are about the preset's own settings; --set 'claims=[]' drops them"

@@ -23,7 +23,7 @@ def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]
 def within(names: Sequence[str], width: int) -> list[str]:
     """Names of which each that is wider than this is made as short as it has to be, if it can."""
     forms = zip(names, *ever_shorter(names, once=False), strict=True)
-    return [next((one for one in form if cell_len(one) <= width), form[-1]) for form in forms]
+    return [next((name for name in form if cell_len(name) <= width), form[-1]) for form in forms]
 
 
 def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
@@ -35,12 +35,12 @@ def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
     named = set() if once else set(range(longest))
     shorter = []
     for parts in split:
-        said = list(parts)
+        shorter_parts = list(parts)
         for place, part in enumerate(parts):
             if len(keys[place]) == 1 and _EQUALS in part:
-                said[place] = part.partition(_EQUALS)[2] if place in named else part
+                shorter_parts[place] = part.partition(_EQUALS)[2] if place in named else part
                 named.add(place)
-        shorter.append(", ".join(said))
+        shorter.append(", ".join(shorter_parts))
     return shorter
 
 
@@ -56,7 +56,7 @@ def with_cut_words(names: Sequence[str], letters: int) -> list[str]:
     """Names whose words have so many letters and an ellipsis, or as many more as distinguish them."""
     words = {word for name in names for word in _WORD.findall(name)}
     cut = {word: _cut(word, letters, words) for word in words}
-    return [_WORD.sub(lambda found: cut[found[0]], name) for name in names]
+    return [_WORD.sub(lambda match: cut[match[0]], name) for name in names]
 
 
 def _cut(word: str, letters: int, words: set[str]) -> str:

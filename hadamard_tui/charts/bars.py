@@ -26,9 +26,9 @@ def bars(view: View) -> list[Series]:
     log = view.axes.x_log and bool((places > 0).all())
     width = SHARE * _apart(places, log) / count
     return [
-        one
+        series
         for number, curve in enumerate(view.curves)
-        for one in _drawn(curve, short_name(view, curve), (number - count / 2) * width, width, log)
+        for series in _drawn(curve, short_name(view, curve), (number - count / 2) * width, width, log)
     ]
 
 
@@ -51,18 +51,18 @@ def _moved(places: np.ndarray, by: np.ndarray | float, log: bool) -> np.ndarray:
     return moved
 
 
-def _drawn(curve: CurveView, name: str, left: float, width: float, log: bool) -> Iterator[Series]:
+def _drawn(curve: CurveView, name: str, offset: float, width: float, log: bool) -> Iterator[Series]:
     """The bars of a curve, which begin so far from their places, as one line with gaps between."""
-    there = np.isfinite(curve.y)
-    x, y = curve.x[there], curve.y[there]
+    finite = np.isfinite(curve.y)
+    x, y = curve.x[finite], curve.y[finite]
     nothing = np.full_like(y, np.nan)
-    sides = _moved(x, left, log), _moved(x, left + width, log)
+    sides = _moved(x, offset, log), _moved(x, offset + width, log)
     around = np.stack([sides[0], sides[0], sides[1], sides[1], sides[1]], 1).ravel()
     up = np.stack([np.zeros_like(y), y, y, np.zeros_like(y), nothing], 1).ravel()
-    foot, top = (np.stack([one, one, one, one, nothing], 1).ravel() for one in (np.zeros_like(y), y))
+    foot, top = (np.stack([edge, edge, edge, edge, nothing], 1).ravel() for edge in (np.zeros_like(y), y))
     tint, band = colour_of(curve), (np.minimum(foot, top), np.maximum(foot, top))
     yield Series(name, around, up, tint, band=band, mark=letter_of(curve) or None)
     if curve.stderr is not None:
-        error, middle = curve.stderr[there], _moved(x, left + width / 2, log)
+        error, middle = curve.stderr[finite], _moved(x, offset + width / 2, log)
         whiskers = np.stack([y - error, y + error, nothing], 1).ravel()
         yield Series("", middle.repeat(3), whiskers, tint)

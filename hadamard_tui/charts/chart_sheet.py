@@ -70,15 +70,15 @@ def _legend(
 ) -> tuple[tuple[Piece, ...], ...]:
     """The legend of a picture that was painted."""
     lines = max(2, height // _ROWS_PER_LEGEND_LINE) if height >= _LEGEND_FROM else 0
-    most = min(height // _LEAST_ROWS_PER_LEGEND_LINE, max(lines, height - _LEAST_CHART))
+    line_limit = min(height // _LEAST_ROWS_PER_LEGEND_LINE, max(lines, height - _LEAST_CHART))
     if most_lines is not None:
-        lines, most = min(lines, most_lines), min(most, most_lines)
+        lines, line_limit = min(lines, most_lines), min(line_limit, most_lines)
     return legend(
         series,
         width,
         lines,
         " · ".join(filter(None, (note, picture.remark))),
-        most,
+        line_limit,
         picture.groups,
         picture.named,
         left_out=picture.left_out,

@@ -31,10 +31,10 @@ def runs(glyphs: np.ndarray, inks: np.ndarray) -> Sequence[tuple[str, int]]:
     """The texts of a row of cells that have an ink in common, with that ink."""
     text = glyphs.astype("<u4").tobytes().decode("utf-32-le")
     starts = [0, *(np.flatnonzero(np.diff(inks)) + 1).tolist()]
-    found = zip(starts, [*starts[1:], len(text)], inks[starts].tolist(), strict=True)
+    pieces = zip(starts, [*starts[1:], len(text)], inks[starts].tolist(), strict=True)
     if chr(WIDE) in text:
-        return [(text[start:end].replace(chr(WIDE), ""), ink) for start, end, ink in found]
-    return [(text[start:end], ink) for start, end, ink in found]
+        return [(text[start:end].replace(chr(WIDE), ""), ink) for start, end, ink in pieces]
+    return [(text[start:end], ink) for start, end, ink in pieces]
 
 
 def write(glyphs: np.ndarray, row: int, column: int, text: str) -> slice | None:

@@ -35,7 +35,9 @@ def coincident(series: Sequence[Series], lines: Spans) -> list[tuple[int, ...]]:
     Those with a mark come first, then lines as `repeated` has them. Every named series that is drawn is in
     one group, mostly alone.
     """
-    drawn = [at for at, one in enumerate(series) if one.name and not one.faint and lines.shown[at].any()]
+    drawn = [
+        at for at, curve in enumerate(series) if curve.name and not curve.faint and lines.shown[at].any()
+    ]
     groups: list[list[int]] = []
     for index in sorted(drawn, key=lambda at: (not series[at].mark, _sparseness(series[at]))):
         for group in groups:
@@ -47,22 +49,22 @@ def coincident(series: Sequence[Series], lines: Spans) -> list[tuple[int, ...]]:
     return [tuple(group) for group in groups]
 
 
-def _are_near(lines: Spans, one: int, other: int) -> bool:
-    shared = lines.shown[one] & lines.shown[other]
+def _are_near(lines: Spans, index: int, other: int) -> bool:
+    shared = lines.shown[index] & lines.shown[other]
     if np.count_nonzero(shared) < LEAST_SHARE * len(shared):
         return False
-    return bool(_near(lines, one, other)[shared].all())
+    return bool(_near(lines, index, other)[shared].all())
 
 
-def _near(lines: Spans, one: int, other: int, steep: bool = False) -> np.ndarray:
+def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarray:
     """In which columns both are shown and near each other; where they are steep, by half of their runs if
     `steep`, as a dot to the side is many up or down."""
-    near: np.ndarray = lines.shown[one] & lines.shown[other]
+    near: np.ndarray = lines.shown[index] & lines.shown[other]
     room: np.ndarray | int = NEAR
     if steep:
-        room = NEAR + np.minimum(*(lines.bottom[index] - lines.top[index] for index in (one, other))) // 2
+        room = NEAR + np.minimum(*(lines.bottom[line] - lines.top[line] for line in (index, other))) // 2
     for edge in (lines.top, lines.bottom):
-        near &= np.abs(edge[one] - edge[other]) <= room
+        near &= np.abs(edge[index] - edge[other]) <= room
     return near
 
 
@@ -73,16 +75,16 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
     Args:
         groups: positions of series that are drawn as one line anyway.
     """
-    found = np.zeros_like(lines.shown)
+    hidden = np.zeros_like(lines.shown)
     least = LEAST_SHARE * lines.shown.shape[1]
-    every = [at for at, one in enumerate(series) if is_line(one)]
+    line_positions = [at for at, curve in enumerate(series) if is_line(curve)]
     before: list[int] = []
-    for index in sorted(every, key=lambda at: _sparseness(series[at])):
+    for index in sorted(line_positions, key=lambda at: _sparseness(series[at])):
         together = next((group for group in groups if index in group), ())
-        for other in (one for one in before if one not in together):
-            found[index] |= _long_runs(_near(lines, other, index, steep=True), least)
+        for other in (earlier for earlier in before if earlier not in together):
+            hidden[index] |= _long_runs(_near(lines, other, index, steep=True), least)
         before.append(index)
-    return found
+    return hidden
 
 
 def drawn_once(
@@ -96,26 +98,26 @@ def drawn_once(
     hidden = repeated(series, lines, groups)
     edges = Scale(axes.x_limits, axes.x_log, lines.shown.shape[1]).edges()
     return [
-        _with_gaps(one, edges[_ends_of_runs(hidden[at])], axes) if hidden[at].any() else one
-        for at, one in enumerate(series)
+        _with_gaps(curve, edges[_ends_of_runs(hidden[at])], axes) if hidden[at].any() else curve
+        for at, curve in enumerate(series)
     ]
 
 
-def _with_gaps(one: Series, gaps: np.ndarray, axes: Axes) -> Series:
+def _with_gaps(line: Series, gaps: np.ndarray, axes: Axes) -> Series:
     """A line without what is between the two ends of each of its gaps [G, 2], where it has points then."""
-    order = np.argsort(one.x, kind="stable")
-    x = one.x[order]
-    kept = ~((x[:, None] >= gaps[:, 0]) & (x[:, None] <= gaps[:, 1])).any(1)
-    places = np.concatenate([x[kept], gaps.ravel(), gaps.mean(1)])
+    order = np.argsort(line.x, kind="stable")
+    x = line.x[order]
+    outside = ~((x[:, None] >= gaps[:, 0]) & (x[:, None] <= gaps[:, 1])).any(1)
+    places = np.concatenate([x[outside], gaps.ravel(), gaps.mean(1)])
     by_place = np.argsort(places, kind="stable")
 
     def cut(y: np.ndarray) -> np.ndarray:
         y = y[order]
         heights = np.array([_height(x, y, place, axes) for place in gaps.ravel()])
-        return np.concatenate([y[kept], heights, np.full(len(gaps), np.nan)])[by_place]
+        return np.concatenate([y[outside], heights, np.full(len(gaps), np.nan)])[by_place]
 
-    band = None if one.band is None else (cut(one.band[0]), cut(one.band[1]))
-    return replace(one, x=places[by_place], y=cut(one.y), band=band)
+    band = None if line.band is None else (cut(line.band[0]), cut(line.band[1]))
+    return replace(line, x=places[by_place], y=cut(line.y), band=band)
 
 
 def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
@@ -133,23 +135,23 @@ def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
     return float(np.interp(place, ends, heights))
 
 
-def _sparseness(one: Series) -> float:
+def _sparseness(line: Series) -> float:
     """The share of a line that is a gap between its dashes."""
-    dashes = PATTERNS.get(one.style, (True,))
+    dashes = PATTERNS.get(line.style, (True,))
     return 1 - sum(dashes) / len(dashes)
 
 
-def _long_runs(there: np.ndarray, least: float) -> np.ndarray:
+def _long_runs(is_near: np.ndarray, least: float) -> np.ndarray:
     """Only the runs of at least so many columns."""
-    found = np.zeros_like(there)
-    for start, end in _ends_of_runs(there).tolist():
-        found[start:end] = end - start >= least
-    return found
+    in_long_run = np.zeros_like(is_near)
+    for start, end in _ends_of_runs(is_near).tolist():
+        in_long_run[start:end] = end - start >= least
+    return in_long_run
 
 
-def _ends_of_runs(there: np.ndarray) -> np.ndarray:
+def _ends_of_runs(is_near: np.ndarray) -> np.ndarray:
     """Where runs begin, and one past their ends [runs, 2]."""
-    return np.flatnonzero(np.diff(there, prepend=False, append=False)).reshape(-1, 2)
+    return np.flatnonzero(np.diff(is_near, prepend=False, append=False)).reshape(-1, 2)
 
 
 def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
@@ -157,34 +159,34 @@ def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]
 
     These are groups of their own. Behind the first come those that are equal to it.
     """
-    found: list[tuple[int, ...]] = []
+    close_groups: list[tuple[int, ...]] = []
     for group in groups:
-        left = list(group)
-        while left:
-            lead = series[left[0]]
-            close = [at for at in left if at == left[0] or are_close(lead, series[at], axes)]
+        remaining = list(group)
+        while remaining:
+            lead = series[remaining[0]]
+            close = [at for at in remaining if at == remaining[0] or are_close(lead, series[at], axes)]
             equal = [at for at in close[1:] if are_equal(lead, series[at], axes.y_log)]
-            found.append((left[0], *equal, *(at for at in close[1:] if at not in equal)))
-            left = [at for at in left if at not in close]
-    return found
+            close_groups.append((remaining[0], *equal, *(at for at in close[1:] if at not in equal)))
+            remaining = [at for at in remaining if at not in close]
+    return close_groups
 
 
-def are_close(one: Series, other: Series, axes: Axes) -> bool:
+def are_close(curve: Series, other: Series, axes: Axes) -> bool:
     """Whether two curves differ by little wherever both are in sight, as the axes measure it."""
-    y, at = (_along(values, axes.y_log) for values in _side_by_side(one, other, axes))
+    y, at = (_along(values, axes.y_log) for values in _side_by_side(curve, other, axes))
     low, high = _along(np.array(axes.y_limits), axes.y_log)
-    most = CLOSE * (high - low)
+    tolerance = CLOSE * (high - low)
     if axes.y_log:
-        most = min(most, np.log(FACTOR))
+        tolerance = min(tolerance, np.log(FACTOR))
     with np.errstate(invalid="ignore"):
         far = np.abs(y - at)
-    return bool((far[~np.isnan(far)] <= most).all())
+    return bool((far[~np.isnan(far)] <= tolerance).all())
 
 
-def _side_by_side(one: Series, other: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
+def _side_by_side(curve: Series, other: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
     """The values in sight of the one of two curves that has fewer points, and of the other there."""
     few, many = sorted(
-        (np.stack([part.x, part.y])[:, np.isfinite(part.x) & np.isfinite(part.y)] for part in (one, other)),
+        (np.stack([part.x, part.y])[:, np.isfinite(part.x) & np.isfinite(part.y)] for part in (curve, other)),
         key=lambda points: points.shape[1],
     )
     many = many[:, np.argsort(many[0], kind="stable")]
@@ -201,11 +203,11 @@ def _along(values: np.ndarray, log: bool) -> np.ndarray:
         return np.log(values) if log else values
 
 
-def are_equal(one: Series, other: Series, log: bool = False) -> bool:
+def are_equal(curve: Series, other: Series, log: bool = False) -> bool:
     """Whether two curves are the same where both are, and not only too near to be distinguished."""
-    there = np.isfinite(one.y) & (one.x >= other.x.min()) & (one.x <= other.x.max())
-    if not there.any():
+    shared = np.isfinite(curve.y) & (curve.x >= other.x.min()) & (curve.x <= other.x.max())
+    if not shared.any():
         return False
-    y = one.y[there]
-    far = np.abs(y - np.interp(one.x[there], other.x, other.y))
+    y = curve.y[shared]
+    far = np.abs(y - np.interp(curve.x[shared], other.x, other.y))
     return bool((far <= ROUNDING * (np.abs(y) if log else np.abs(y).max())).all())

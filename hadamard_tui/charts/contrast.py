@@ -18,9 +18,9 @@ Source: WCAG 2.2, 1.4.3."""
 _STEPS, _MOST = 20, 0.5
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(colour: str, other: str) -> float:
     """The ratio of the luminances of two colours, 1 … 21. Source: WCAG 2.2."""
-    low, high = sorted((luminance(one), luminance(other)))
+    low, high = sorted((luminance(colour), luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 
@@ -60,4 +60,4 @@ def _legible(colour: str, ground: str, far: str) -> str:
 
 def mixed(colour: str, ground: str, share: float) -> str:
     pairs = zip(triplet(colour), triplet(ground), strict=True)
-    return "#" + "".join(f"{round(one + share * (other - one)):02x}" for one, other in pairs)
+    return "#" + "".join(f"{round(front + share * (back - front)):02x}" for front, back in pairs)

@@ -62,9 +62,9 @@ def curve_marks(
     """
     rows, columns = shape
     cells = lines.centre // down * columns + np.arange(lines.centre.shape[1]) // across
-    for lead, *others in groups:
-        cells[others] = np.where(lines.shown[lead], cells[lead], cells[others])
-    data = [_data(one, axes, lines.shown[at], across) for at, one in enumerate(series)]
+    for lead, *followers in groups:
+        cells[followers] = np.where(lines.shown[lead], cells[lead], cells[followers])
+    point_columns = [_data(curve, axes, lines.shown[at], across) for at, curve in enumerate(series)]
     free = np.ones((2, rows * columns), dtype=bool)  # of letters; of letters and their neighbours
     marks: list[MarkAt] = []
 
@@ -82,19 +82,19 @@ def curve_marks(
             put(index, int(choice[-1]))
         return bool(choice.size)
 
-    marked = [index for index, one in enumerate(series) if one.mark]
+    marked = [index for index, curve in enumerate(series) if curve.mark]
     for index in marked:
-        if not (len(data[index]) and put_last(index, data[index])):
+        if not (len(point_columns[index]) and put_last(index, point_columns[index])):
             put_last(index, np.flatnonzero(lines.shown[index]))
     for turn in range(FEW):  # curves that run along each other take their common points by turns
         for index in marked:
-            if turn < len(data[index]):
-                choice = cells[index, data[index]]
+            if turn < len(point_columns[index]):
+                choice = cells[index, point_columns[index]]
                 choice = choice[free[0, choice]]
                 if choice.size:
                     put(index, int(choice[-1]))
     for turn, index in enumerate(marked, start=1):
-        if len(data[index]):
+        if len(point_columns[index]):
             continue
         for column in range(turn * _MARK_ROOM, columns, max(_MARK_PERIOD, _MARK_ROOM * len(marked))):
             cell = cells[index, column * across]
@@ -114,16 +114,16 @@ def edge_marks(
     """
     rows, columns = shape
     across = Scale(axes.x_limits, axes.x_log, columns)
-    taken = {(letter.row, letter.column) for letter in letters}
-    for index, one in enumerate(series):
-        if not one.mark or one.faint:
+    taken_cells = {(letter.row, letter.column) for letter in letters}
+    for index, curve in enumerate(series):
+        if not curve.mark or curve.faint:
             continue
-        for arrow, row, is_beyond in zip((ABOVE, BELOW), (0, rows - 1), beyond(one, axes), strict=True):
-            for column in _stretches(one.x, is_beyond, across):
+        for arrow, row, is_beyond in zip((ABOVE, BELOW), (0, rows - 1), beyond(curve, axes), strict=True):
+            for column in _stretches(curve.x, is_beyond, across):
                 cells = {(row, column), (row, column + 1)}
-                if taken.isdisjoint(cells):
-                    taken |= cells
-                    yield EdgeMark(index, row, column, f"{arrow}{one.mark}")
+                if taken_cells.isdisjoint(cells):
+                    taken_cells |= cells
+                    yield EdgeMark(index, row, column, f"{arrow}{curve.mark}")
 
 
 def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
@@ -140,35 +140,35 @@ def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
 def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iterator[MarkAt]:
     """At the foot of a logarithmic axis, where curves whose points stand apart are 0 up to rounding."""
     across = Scale(axes.x_limits, axes.x_log, columns)
-    for index, one in enumerate(series):
-        for column in np.floor(across.place(zeros_of(one, axes, columns)) + 0.5).astype(int).tolist():
+    for index, curve in enumerate(series):
+        for column in np.floor(across.place(zeros_of(curve, axes, columns)) + 0.5).astype(int).tolist():
             yield MarkAt(index, rows - 1, column)
 
 
-def zeros_of(one: Series, axes: Axes, columns: int) -> np.ndarray:
+def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
     """Where a curve is 0 up to rounding, on a logarithmic y-axis, if its points stand apart: values of x.
 
     Args:
         columns: that many cells the chart is wide.
     """
-    if not (axes.y_log and one.mark):
+    if not (axes.y_log and curve.mark):
         return np.empty(0)
-    there = np.isfinite(one.y) & (one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1])
-    places = np.floor(Scale(axes.x_limits, axes.x_log, columns).place(one.x[there]) + 0.5)
+    in_sight = np.isfinite(curve.y) & (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1])
+    places = np.floor(Scale(axes.x_limits, axes.x_log, columns).place(curve.x[in_sight]) + 0.5)
     if (np.abs(np.diff(places)) < _ROOM).any():
         return np.empty(0)
-    found: np.ndarray = one.x[there][np.abs(one.y[there]) <= axes.y_rounding]
-    return found
+    zero_places: np.ndarray = curve.x[in_sight][np.abs(curve.y[in_sight]) <= axes.y_rounding]
+    return zero_places
 
 
-def _data(one: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:
+def _data(curve: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:
     """In which dot columns the points of a series are, increasing; none where they are many, or too dense."""
-    there = np.isfinite(one.y) & (one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1])
+    in_sight = np.isfinite(curve.y) & (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1])
     if axes.y_log:
-        there &= one.y > axes.y_rounding
-    if not 0 < np.count_nonzero(there) <= FEW:
+        in_sight &= curve.y > axes.y_rounding
+    if not 0 < np.count_nonzero(in_sight) <= FEW:
         return np.empty(0, dtype=int)
-    places = Scale(axes.x_limits, axes.x_log, len(shown)).place(one.x[there])
+    places = Scale(axes.x_limits, axes.x_log, len(shown)).place(curve.x[in_sight])
     columns = np.sort(np.floor(places + 0.5).clip(0, len(shown) - 1)).astype(int)
     if (np.diff(columns) < _ROOM * across).any():
         return np.empty(0, dtype=int)

@@ -24,8 +24,8 @@ def is_difference(look: Look) -> bool:
 def difference(look: Look) -> Plot:
     """Every curve less that of the same name in the last of the pinned runs; 0 where they are alike."""
     pinned, view = look.pinned[-1], look.view
-    others = {curve.name: curve for curve in pinned.view.curves}
-    curves = [_less(curve, others[curve.name]) for curve in view.curves if curve.name in others]
+    pinned_curves = {curve.name: curve for curve in pinned.view.curves}
+    curves = [_less(curve, pinned_curves[curve.name]) for curve in view.curves if curve.name in pinned_curves]
     changed = replace(
         view,
         axes=replace(
@@ -43,14 +43,14 @@ def difference(look: Look) -> Plot:
 
 def _less(curve: CurveView, other: CurveView) -> CurveView:
     """A curve less another, linear between the places of that and nothing beyond them."""
-    known = ~np.isnan(other.y)
-    if not known.any():
+    defined = ~np.isnan(other.y)
+    if not defined.any():
         return replace(curve, y=np.full_like(curve.y, np.nan), stderr=None)
-    x, order = other.x[known], np.argsort(other.x[known], kind="stable")
+    x, order = other.x[defined], np.argsort(other.x[defined], kind="stable")
 
     def at(values: np.ndarray) -> np.ndarray:
-        found: np.ndarray = np.interp(curve.x, x[order], values[known][order], left=np.nan, right=np.nan)
-        return found
+        heights: np.ndarray = np.interp(curve.x, x[order], values[defined][order], left=np.nan, right=np.nan)
+        return heights
 
     both = curve.stderr is not None and other.stderr is not None
     stderr = np.hypot(curve.stderr, at(other.stderr)) if both else None  # type: ignore[arg-type]

@@ -18,15 +18,15 @@ ROUNDING = 1e-9
 def different(lines: Sequence[LineView]) -> list[LineView]:
     """The lines to show: those that are the same whatever splits the curves are one, named by its kind, and
     so are those that several curves have as their own, whose it then does not say."""
-    found: list[LineView] = []
-    for name, some in _grouped((line.plain_name, line) for line in lines).items():
-        found += [replace(some[0], name=name, values="", apart=())] if _are_same(some, 0.0) else some
-    owned = _grouped(((line.called, line.values), line) for line in found if line.curve)
-    for first, *others in owned.values():
-        if _are_same([first, *others], ROUNDING):
-            found[found.index(first)] = replace(first, curve="", formula="")
-            found = [line for line in found if line not in others]
-    return found
+    shown: list[LineView] = []
+    for name, alike in _grouped((line.plain_name, line) for line in lines).items():
+        shown += [replace(alike[0], name=name, values="", apart=())] if _are_same(alike, 0.0) else alike
+    owned = _grouped(((line.called, line.values), line) for line in shown if line.curve)
+    for first, *repetitions in owned.values():
+        if _are_same([first, *repetitions], ROUNDING):
+            shown[shown.index(first)] = replace(first, curve="", formula="")
+            shown = [line for line in shown if line not in repetitions]
+    return shown
 
 
 def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
@@ -34,9 +34,9 @@ def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
     first, *more = lines
     least = rounding * float(np.nanmax(np.abs(first.y), initial=0.0))
     return bool(more) and all(
-        np.array_equal(first.x, one.x, equal_nan=True)
-        and np.allclose(first.y, one.y, rtol=0.0, atol=least, equal_nan=True)
-        for one in more
+        np.array_equal(first.x, line.x, equal_nan=True)
+        and np.allclose(first.y, line.y, rtol=0.0, atol=least, equal_nan=True)
+        for line in more
     )
 
 

@@ -32,7 +32,7 @@ def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int 
         rounding: what is no more than this is 0.
         digits: so many of each are to be seen.
     """
-    sizes = [abs(one) for one in numbers if math.isfinite(one) and abs(one) > rounding]
+    sizes = [abs(size) for size in numbers if math.isfinite(size) and abs(size) > rounding]
     if not sizes:
         return DECIMALS
     if max(sizes) >= LARGEST:

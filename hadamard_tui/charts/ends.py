@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 def ends(view: View) -> str:
     """What a chart says of curves that are done and do not go from its first place to its last: of what axis
     these places are, unless there are several."""
-    found: dict[str, dict[float, list[str]]] = {}
+    letters_by_reason: dict[str, dict[float, list[str]]] = {}
     if len(view.known_places) and not along_records(view):
         for curve in view.curves:
             if curve.ends.ended and (letter := letter_of(curve)):
                 for reason, x in _reasons(curve, view):
-                    found.setdefault(reason, {}).setdefault(x, []).append(letter)
-    name = f"{x_name(view)} = " if sum(map(len, found.values())) == 1 else ""
+                    letters_by_reason.setdefault(reason, {}).setdefault(x, []).append(letter)
+    name = f"{x_name(view)} = " if sum(map(len, letters_by_reason.values())) == 1 else ""
     return " · ".join(
         f"{', '.join(letters)}: {reason.format(name + where)}"
-        for reason, places in found.items()
+        for reason, places in letters_by_reason.items()
         for letters, where in _together(
-            {view.axes.names.get(x) or number(x): some for x, some in places.items()}
+            {view.axes.names.get(x) or number(x): place_letters for x, place_letters in places.items()}
         )
     )
 

@@ -157,34 +157,34 @@ def uncoloured(text: str) -> str:
 
 def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
     """Numbers on the y-axis of a chart with so many rows; at least three where there are rows enough."""
-    most = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK))
+    tick_limit = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK))
     least = _LEAST_Y_TICKS if rows >= _ROWS_WITH_LEAST else 0
-    for count in range(most, max(most, rows // 2) + 1):
+    for count in range(tick_limit, max(tick_limit, rows // 2) + 1):
         y_ticks = ticks(axes.y_limits, axes.y_log, count, axes.y_whole, least)
         if len(y_ticks) >= least:
             return y_ticks
-    return ticks(axes.y_limits, axes.y_log, most, axes.y_whole)
+    return ticks(axes.y_limits, axes.y_log, tick_limit, axes.y_whole)
 
 
 def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
     """The names on the y-axis, each on a row of its own, as far as they are in sight and have room."""
-    found: list[Tick] = []
+    named_ticks: list[Tick] = []
     last = None
     for y, name in enumerate(axes.y_names):
         slot = up.slot(y)
         if slot is not None and slot // dots != last:
             last = slot // dots
-            found.append((float(y), elided(name, width // _WIDEST_NAME)))
-    return tuple(found)
+            named_ticks.append((float(y), elided(name, width // _WIDEST_NAME)))
+    return tuple(named_ticks)
 
 
 def ticks_along(axes: Axes, columns: int, dots_across: int = DOTS_ACROSS) -> tuple[Tick, ...]:
     """The ticks of the x-axis: as many as have room for their labels, with two blanks between."""
     across = Scale(axes.x_limits, axes.x_log, columns * dots_across)
-    for most in range(min(_MOST_X_TICKS, columns // 4), 0, -1):
+    for tick_limit in range(min(_MOST_X_TICKS, columns // 4), 0, -1):
         inside = [
             (slot // dots_across, (value, label))
-            for value, label in x_ticks(axes, most)
+            for value, label in x_ticks(axes, tick_limit)
             if (slot := across.slot(value)) is not None
         ]
         if _apart([(column, label) for column, (_, label) in inside], columns):

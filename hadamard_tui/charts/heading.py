@@ -56,24 +56,28 @@ def top_line(axes: Axes, columns: int) -> TopLine:
     y_label = elided(y_label, room)
     room -= cell_len(y_label) + (_APART + 1 if y_label else 0)
     title = elided(title, room) if 2 * room >= cell_len(title) else ""
-    left, right = (f"{BORDER} {word} " if word else "" for word in (y_label, title))
+    label, heading = (f"{BORDER} {word} " if word else "" for word in (y_label, title))
     if not y_label:
-        text = right.ljust(columns, BORDER)[:columns]
+        text = heading.ljust(columns, BORDER)[:columns]
         return TopLine(text, range(2, 2 + cell_len(title)))
-    filler = BORDER * (columns - cell_len(left) - cell_len(title) - (3 if title else 0))
+    filler = BORDER * (columns - cell_len(label) - cell_len(title) - (3 if title else 0))
     start = columns - 2 - cell_len(title)
-    return TopLine(f"{left}{filler} {title} {BORDER}" if title else left + filler, range(start, columns - 2))
+    return TopLine(
+        f"{label}{filler} {title} {BORDER}" if title else label + filler, range(start, columns - 2)
+    )
 
 
-def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], left: int, columns: int) -> TickLine:
+def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns: int) -> TickLine:
     """The labels of ticks, and what x is: behind the last of them, or before it in the place of others.
 
     Args:
         ticks: columns of the plot area with their labels, from left to right.
-        left: cells before the plot area.
+        margin: cells before the plot area.
     """
-    width = left + columns + 1
-    starts = [min(max(left + place - (len(label) - 1) // 2, 0), width - len(label)) for place, label in ticks]
+    width = margin + columns + 1
+    starts = [
+        min(max(margin + place - (len(label) - 1) // 2, 0), width - len(label)) for place, label in ticks
+    ]
     ends = [start + len(label) for start, (_, label) in zip(starts, ticks, strict=True)]
     name = labels(axes).x
     begin, end = (ends[-1] + _APART if ticks else 0), width

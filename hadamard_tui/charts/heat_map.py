@@ -135,13 +135,13 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
     @property
     def axes(self) -> Axes:
         """The axes around all cells."""
-        (left, *_, right), (low, *_, high) = borders(self.x, self.x_log), borders(self.y, self.y_log)
+        (x_low, *_, x_high), (y_low, *_, y_high) = borders(self.x, self.x_log), borders(self.y, self.y_log)
         return Axes(
             self.title,
             self.x_label,
             self.y_label,
-            (float(left), float(right)),
-            (float(low), float(high)),
+            (float(x_low), float(x_high)),
+            (float(y_low), float(y_high)),
             self.x_log,
             self.y_log,
             are_whole(self.x),

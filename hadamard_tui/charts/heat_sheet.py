@@ -95,13 +95,13 @@ def compose(
     if beside:  # how many numbers the bar has, and so its width, depends on its rows
         bar = upright(scale, frame(heat.axes, width, tall, _DOTS).rows, plain)
         framed = width - bar.glyphs.shape[1]
-    whole, surround = heat, frame(heat.axes, framed, tall, _DOTS)
+    all_cells, surround = heat, frame(heat.axes, framed, tall, _DOTS)
     across, up = slice(0), slice(0)
     for _ in range(_TRIES):  # the numbers at the axis of a part may be wider, and leave less room
-        if whole.focus is None:
+        if all_cells.focus is None:
             break
-        across, up = whole.around(place or whole.focus, surround.columns, surround.rows * HALVES)
-        heat = whole.part(across, up)
+        across, up = all_cells.around(place or all_cells.focus, surround.columns, surround.rows * HALVES)
+        heat = all_cells.part(across, up)
         surround = frame(heat.axes, framed, tall, _DOTS)
     first = across.start or 0, up.start or 0
     inside = None if cursor is None else _inside(heat, (cursor[0] - first[0], cursor[1] - first[1]))
@@ -189,13 +189,17 @@ def _put_columns(cells: Inked, heat: HeatMap, surround: Frame) -> None:
                 _write(cells, row, surround.left + column, mark, TITLE)
 
 
-def _put(cells: Inked, part: Inked, top: int, left: int) -> None:
+def _put(cells: Inked, part: Inked, row: int, column: int) -> None:
     """Put a part at its place, cropped at the right and at the bottom."""
     rows, columns = part.glyphs.shape
-    area = np.s_[top : top + rows, left : left + columns]
+    area = np.s_[row : row + rows, column : column + columns]
     height, width = cells.glyphs[area].shape
-    for whole, piece in ((cells.glyphs, part.glyphs), (cells.fore, part.fore), (cells.back, part.back)):
-        whole[area] = piece[:height, :width]
+    for sheet_plane, part_plane in (
+        (cells.glyphs, part.glyphs),
+        (cells.fore, part.fore),
+        (cells.back, part.back),
+    ):
+        sheet_plane[area] = part_plane[:height, :width]
 
 
 def _write(cells: Inked, row: int, column: int, text: str, ink: int) -> None:
@@ -243,8 +247,8 @@ def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
 def in_words(scale: ValueScale, label: str) -> str:
     """What the digits mean."""
     low, high = (f"{end:.3g}" for end in scale.limits)
-    what = f"{label} " if label else ""
-    return f"digits 0 to 9: {what}from {low} to {high}, {'logarithmic' if scale.log else 'linear'}"
+    quantity = f"{label} " if label else ""
+    return f"digits 0 to 9: {quantity}from {low} to {high}, {'logarithmic' if scale.log else 'linear'}"
 
 
 def bar_ticks(scale: ValueScale, rows: int) -> tuple[Tick, ...]:

@@ -61,13 +61,13 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
 def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
     """Positions in `series` grouped by equal x."""
     groups: list[tuple[np.ndarray, list[int]]] = []
-    for index, one in enumerate(series):
+    for index, curve in enumerate(series):
         for x, members in groups:
-            if x is one.x or (len(x) == len(one.x) and np.array_equal(x, one.x)):
+            if x is curve.x or (len(x) == len(curve.x) and np.array_equal(x, curve.x)):
                 members.append(index)
                 break
         else:
-            groups.append((one.x, [index]))
+            groups.append((curve.x, [index]))
     return groups
 
 
@@ -88,9 +88,9 @@ def drawable(y: np.ndarray, axes: Axes) -> np.ndarray:
     return y if keep.all() else np.where(keep, y, np.nan)
 
 
-def drawable_band(one: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray] | None:
+def drawable_band(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray] | None:
     """The borders of a band, NaN where its curve is 0 up to rounding on a logarithmic y-axis."""
-    if one.band is None or not axes.y_log:
-        return one.band
-    low, high = (np.where(np.abs(one.y) <= axes.y_rounding, np.nan, border) for border in one.band)
+    if curve.band is None or not axes.y_log:
+        return curve.band
+    low, high = (np.where(np.abs(curve.y) <= axes.y_rounding, np.nan, border) for border in curve.band)
     return low, high

@@ -21,19 +21,19 @@ def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
         shown: where on the chart each series is, bool [series, columns].
     """
     return frozenset(
-        at for at, one in enumerate(series) if is_line(one) and len(one.x) and not shown[at].any()
+        at for at, line in enumerate(series) if is_line(line) and len(line.x) and not shown[at].any()
     )
 
 
-def beyond(one: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
+def beyond(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
     """Where a series is above the chart, and where below it, both of the shape of x.
 
     A linear axis is left at the foot by rounding alone, which does not count.
     """
     low, high = axes.y_limits
-    inside = (one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1]) & np.isfinite(one.y)
-    below = (one.y > axes.y_rounding) & (one.y < low) if axes.y_log else np.zeros_like(inside)
-    return inside & (one.y > high), inside & below
+    inside = (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1]) & np.isfinite(curve.y)
+    below = (curve.y > axes.y_rounding) & (curve.y < low) if axes.y_log else np.zeros_like(inside)
+    return inside & (curve.y > high), inside & below
 
 
 def remark(series: Sequence[Series], axes: Axes, hidden: Hidden) -> str:
@@ -42,17 +42,17 @@ def remark(series: Sequence[Series], axes: Axes, hidden: Hidden) -> str:
     """
     above: dict[str, None] = {}
     below: dict[str, None] = {}
-    for one in series:
-        called = one.mark or (one.name.partition(", ")[0] if is_line(one) else "")
-        for names, is_beyond in zip((above, below), beyond(one, axes), strict=True):
+    for curve in series:
+        called = curve.mark or (curve.name.partition(", ")[0] if is_line(curve) else "")
+        for names, is_beyond in zip((above, below), beyond(curve, axes), strict=True):
             if called and is_beyond.any():
                 names[called] = None
     sides = [("above", above), ("below", below)]
-    said = [f"{side} the chart: {', '.join(called)}" for side, called in sides if called]
-    values = hidden.values + hidden.places * (not axes.x_log)
+    remarks = [f"{side} the chart: {', '.join(called)}" for side, called in sides if called]
+    points = hidden.values + hidden.places * (not axes.x_log)
     if hidden.places and axes.x_log:
-        said.append(f"no place for {axes.x_label} ≤ 0")
-    for count, why in ((values, "≤ 0 or ∞"), (hidden.rounding, "0 up to rounding")):
+        remarks.append(f"no place for {axes.x_label} ≤ 0")
+    for count, why in ((points, "≤ 0 or ∞"), (hidden.rounding, "0 up to rounding")):
         if count:
-            said.append(f"{count} point{'s' * (count > 1)} not drawn ({why})")
-    return " · ".join(said)
+            remarks.append(f"{count} point{'s' * (count > 1)} not drawn ({why})")
+    return " · ".join(remarks)

@@ -101,7 +101,7 @@ def legend(
     width: int,
     lines: int,
     note: str = "",
-    most: int | None = None,
+    most_lines: int | None = None,
     groups: Sequence[tuple[int, ...]] = (),
     named: Collection[int] = (),
     marks: Sequence[str | None] = (),
@@ -111,9 +111,10 @@ def legend(
     """What fits into `lines` lines, series with a mark first; the note ends the last line, before a blank.
 
     Where not all fits, formulas go, the longest first, or names with a shorter formula; then the
-    names that stand in the picture, too; then there are more lines, `most` at most; then lines say by its
-    letter whose they are; then names say what they have in common once, then lines that differ by the values
-    of axes alone are named once; then words are cut ever shorter, and of curves with a letter this is left.
+    names that stand in the picture, too; then there are more lines, `most_lines` at most; then lines say by
+    its letter whose they are; then names say what they have in common once, then lines that differ by the
+    values of axes alone are named once; then words are cut ever shorter, and of curves with a letter this is
+    left.
 
     Args:
         groups: positions of series that run along each other; they are one entry.
@@ -125,7 +126,7 @@ def legend(
     entries = legend_entries(series, groups, named, marks, left_out, y_log)
     if lines <= 0 or width <= 0 or not (entries or note):
         return ()
-    return wrapped(entries, width, lines, max(lines, most or 0), note)
+    return wrapped(entries, width, lines, max(lines, most_lines or 0), note)
 
 
 def legend_entries(
@@ -137,12 +138,15 @@ def legend_entries(
     y_log: bool = False,
 ) -> tuple[Entry, ...]:
     """The entries in their order, those with a mark first; the arguments are those of `legend`."""
-    marks = marks or [one.mark for one in series]
+    marks = marks or [curve.mark for curve in series]
     grouped = {index for group in groups for index in group}
-    alone = [(at,) for at, one in enumerate(series) if one.name and at not in grouped and at not in left_out]
-    every = sorted([*groups, *alone], key=lambda group: (not series[group[0]].mark, group[0]))
+    alone = [
+        (at,) for at, curve in enumerate(series) if curve.name and at not in grouped and at not in left_out
+    ]
+    all_groups = sorted([*groups, *alone], key=lambda group: (not series[group[0]].mark, group[0]))
     return tuple(
-        Entry(_parts(series, group, marks, y_log), len(group) == 1 and group[0] in named) for group in every
+        Entry(_parts(series, group, marks, y_log), len(group) == 1 and group[0] in named)
+        for group in all_groups
     )
 
 
@@ -158,33 +162,33 @@ def _parts(
     """What is said of series that run along each other: lines without a letter do not say whose they are of
     those here, nor at which values, nor of which learners they are where they are equal for several; those of
     the same name are named once."""
-    found: list[Part] = []
+    parts: list[Part] = []
     shared = _shared(series, group, y_log)
     for at in group:
-        one, name, mark = series[at], series[at].name, marks[at] or ""
-        for curve in (series[number] for number in group if series[number].mark and not one.mark):
+        line, name, mark = series[at], series[at].name, marks[at] or ""
+        for curve in (series[number] for number in group if series[number].mark and not line.mark):
             name = _without(name, curve.name)
         name = shared.get(at, name)
-        if mark or all(part.name != name for part in found):
+        if mark or all(part.name != name for part in parts):
             relation = _relation(series, group[0], at, y_log)
-            found.append(Part(name, at, one.formula, mark, SAMPLES[one.style], relation))
-    return tuple(found)
+            parts.append(Part(name, at, line.formula, mark, SAMPLES[line.style], relation))
+    return tuple(parts)
 
 
 def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict[int, str]:
     """What lines are called that learners have one each of, all of them equal, without whose they are."""
-    curves = [one.name for one in series if one.mark]
+    curves = [curve.name for curve in series if curve.mark]
     lines: dict[str, list[int]] = {}
-    for at, one in enumerate(series):
-        if not one.mark and (line := owned(one.name, curves)):
-            lines.setdefault(line.what, []).append(at)
+    for at, line in enumerate(series):
+        if not line.mark and (owned_line := owned(line.name, curves)):
+            lines.setdefault(owned_line.what, []).append(at)
     return {
         at: name
-        for name, every in lines.items()
-        for at in every
-        if len(every) > 1
-        and {*every} <= {*group}
-        and all(are_equal(series[every[0]], series[one], y_log) for one in every[1:])
+        for name, positions in lines.items()
+        for at in positions
+        if len(positions) > 1
+        and {*positions} <= {*group}
+        and all(are_equal(series[positions[0]], series[other], y_log) for other in positions[1:])
     }
 
 
@@ -192,35 +196,35 @@ def _without(name: str, curve: str) -> str:
     """The name of a line without that of the curve whose own it is, and without the values that it shares
     with it: "limit of net, n = 1" and "limit, n = 1" of "net, n = 1" are "limit"."""
     first, *parts = name.removesuffix(f" of {curve}").removesuffix(f", {curve}").split(", ")
-    others = curve.split(", ")[1:]
-    while parts and others and parts[-1] == others[-1]:
+    curve_parts = curve.split(", ")[1:]
+    while parts and curve_parts and parts[-1] == curve_parts[-1]:
         parts.pop()
-        others.pop()
+        curve_parts.pop()
     return ", ".join([first, *parts])
 
 
 @lru_cache(maxsize=64)
 def wrapped(
-    entries: tuple[Entry, ...], width: int, lines: int, most: int, note: str
+    entries: tuple[Entry, ...], width: int, lines: int, most_lines: int, note: str
 ) -> tuple[tuple[Piece, ...], ...]:
-    """Entries on at most `lines` lines, or `most`, as `legend` has them."""
+    """Entries on at most `lines` lines, or `most_lines`, as `legend` has them."""
     note_end = width - _NOTE_MARGIN
     note = whole_remarks(note, note_end)
-    names = [[(part.text, part.at) for part in one.parts] for one in entries]
-    here = [texts for texts, one in zip(names, entries, strict=True) if not one.elsewhere]
-    left = _by_letters([one.parts for one in entries if not one.elsewhere])
-    lettered = [[(part.text, part.at) for part in parts] for parts in left]
-    shorter = (*_shorter(left), _folded(left, ["" for _ in _parts_of(left)]))
+    names = [[(part.text, part.at) for part in entry.parts] for entry in entries]
+    outside_names = [texts for texts, entry in zip(names, entries, strict=True) if not entry.elsewhere]
+    lettered_parts = _by_letters([entry.parts for entry in entries if not entry.elsewhere])
+    lettered = [[(part.text, part.at) for part in parts] for parts in lettered_parts]
+    shorter = (*_shorter(lettered_parts), _folded(lettered_parts, ["" for _ in _parts_of(lettered_parts)]))
     with_formulas = ((texts, lines) for texts in _with_formulas(entries, width))
-    tried = ((names, lines), (here, lines), (here, most), (lettered, most))
-    for texts, count in (*with_formulas, *tried, *((texts, most) for texts in shorter)):
+    tried = ((names, lines), (outside_names, lines), (outside_names, most_lines), (lettered, most_lines))
+    for texts, count in (*with_formulas, *tried, *((texts, most_lines) for texts in shorter)):
         rows = _rows(texts, width)
         if note and _end(rows[-1]) + _GAP * bool(rows[-1]) + cell_len(note) > note_end:
             rows.append([])
         if len(rows) <= count and _are_distinct(rows):
             break
     else:
-        rows = _cut(rows, note_end if note else width, most, note)
+        rows = _cut(rows, note_end if note else width, most_lines, note)
     if note:
         rows[-1].append(Piece(note_end - cell_len(note), note, -1))
     return tuple(tuple(row) for row in rows)
@@ -229,14 +233,14 @@ def wrapped(
 def _by_letters(entries: Sequence[Sequence[Part]]) -> list[list[Part]]:
     """Entries whose lines say by its letter whose they are, and what they are once: "bound of A", "of B"."""
     letters = {part.name: part.mark for part in _parts_of(entries) if part.mark}
-    said: set[str] = set()
+    named_lines: set[str] = set()
 
     def shortened(part: Part) -> Part:
         line = None if part.mark else owned(part.brief, letters)
         if line is None:
             return part
-        name = f"{'' if line.what in said else line.what} of {letters[line.whose]}".strip()
-        said.add(line.what)
+        name = f"{'' if line.what in named_lines else line.what} of {letters[line.whose]}".strip()
+        named_lines.add(line.what)
         return part._replace(name=name, formula="")
 
     return [[shortened(part) for part in parts] for parts in entries]
@@ -244,13 +248,15 @@ def _by_letters(entries: Sequence[Sequence[Part]]) -> list[list[Part]]:
 
 def _with_formulas(entries: Sequence[Entry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
     """Entries with fewer and fewer formulas, one at least, and none that is too long for a line."""
-    parts = [part for one in entries for part in one.parts if part.formula and cell_len(part.whole) <= width]
+    parts = [
+        part for entry in entries for part in entry.parts if part.formula and cell_len(part.whole) <= width
+    ]
     lengths = sorted({cell_len(part.formula) for part in parts}, reverse=True)
-    for most in lengths:
-        short_enough = {part.at for part in parts if cell_len(part.formula) <= most}
+    for longest in lengths:
+        short_enough = {part.at for part in parts if cell_len(part.formula) <= longest}
         yield [
-            [(part.whole if part.at in short_enough else part.text, part.at) for part in one.parts]
-            for one in entries
+            [(part.whole if part.at in short_enough else part.text, part.at) for part in entry.parts]
+            for entry in entries
         ]
 
 
@@ -260,24 +266,29 @@ def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str,
     Where there are lines, which have no letters, those of curves are left before words are no more than
     READABLE.
     """
-    every = _parts_of(entries)
-    repeated = {part.at for number, part in enumerate(every) if _is_repeated(part, every[:number])}
+    all_parts = _parts_of(entries)
+    repeated = {part.at for number, part in enumerate(all_parts) if _is_repeated(part, all_parts[:number])}
     once = [[part for part in parts if part.at not in repeated] for parts in entries]
-    whole = _called(entries, ever_shorter(["" if part.at in repeated else part.brief for part in every]))
+    abbreviated = _called(
+        entries, ever_shorter(["" if part.at in repeated else part.brief for part in all_parts])
+    )
     names, *cut = ever_shorter([part.brief for part in _parts_of(once)])
-    yield next(whole)
+    yield next(abbreviated)
     yield from _called(once, [names])
-    curves = [part.brief if part.mark else "" for part in every]
+    curves = [part.brief if part.mark else "" for part in all_parts]
     yield _folded(entries, curves)
     yield _folded(entries, without_common_keys(curves))
     marks = [part.mark for part in _parts_of(once)]
-    bare = [["" if mark else name for mark, name in zip(marks, some, strict=True)] for some in (names, *cut)]
-    yield from islice(whole, READABLE)
+    bare = [
+        ["" if mark else name for mark, name in zip(marks, cut_names, strict=True)]
+        for cut_names in (names, *cut)
+    ]
+    yield from islice(abbreviated, READABLE)
     yield from _called(once, cut[:READABLE])
     if not all(marks):
         yield from _called(once, bare[: READABLE + 1])
-        yield _folded(entries, ["" for _ in every])
-    yield from whole
+        yield _folded(entries, ["" for _ in all_parts])
+    yield from abbreviated
     yield from _called(once, cut[READABLE:])
     yield from _called(once, bare)
 
@@ -285,17 +296,17 @@ def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str,
 def _folded(entries: Sequence[Sequence[Part]], names: Sequence[str]) -> list[list[tuple[str, int]]]:
     """The curves by these names, and lines that differ by the values of axes alone once, without them."""
     named: set[str] = set()
-    found, given = [], iter(names)
+    folded, remaining_names = [], iter(names)
     for parts in entries:
-        kept: list[tuple[str, int]] = []
+        entry: list[tuple[str, int]] = []
         for part in parts:
-            name, what = next(given), part.brief.partition(", ")[0]
-            if part.mark or what not in named:
-                first = part if kept else part._replace(relation="")
-                kept.append((first.called(name) if part.mark else first.named(what), part.at))
-                named |= set() if part.mark else {what}
-        found += [kept] if kept else []
-    return found
+            name, line_name = next(remaining_names), part.brief.partition(", ")[0]
+            if part.mark or line_name not in named:
+                first = part if entry else part._replace(relation="")
+                entry.append((first.called(name) if part.mark else first.named(line_name), part.at))
+                named |= set() if part.mark else {line_name}
+        folded += [entry] if entry else []
+    return folded
 
 
 def _parts_of(entries: Sequence[Sequence[Part]]) -> list[Part]:
@@ -303,17 +314,17 @@ def _parts_of(entries: Sequence[Sequence[Part]]) -> list[Part]:
 
 
 def _called(
-    entries: Sequence[Sequence[Part]], every: Iterable[Sequence[str]]
+    entries: Sequence[Sequence[Part]], name_lists: Iterable[Sequence[str]]
 ) -> Iterator[list[list[tuple[str, int]]]]:
     """Entries whose parts are called by each of several lists of names."""
-    for names in every:
-        given = iter(names)
-        yield [[(part.called(next(given)), part.at) for part in parts] for parts in entries]
+    for names in name_lists:
+        remaining_names = iter(names)
+        yield [[(part.called(next(remaining_names)), part.at) for part in parts] for parts in entries]
 
 
 def _is_repeated(part: Part, before: Sequence[Part]) -> bool:
     """Whether it is a line that curves run along with the name of one before, whose sample says enough."""
-    return bool(part.relation) and not part.mark and any(part.name == one.name for one in before)
+    return bool(part.relation) and not part.mark and any(part.name == earlier.name for earlier in before)
 
 
 def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]:
@@ -339,15 +350,15 @@ def _are_distinct(rows: Sequence[Row]) -> bool:
     return all(texts.count(text) == 1 for text in texts if text.endswith("…"))
 
 
-def _cut(rows: list[Row], width: int, most: int, note: str) -> list[Row]:
+def _cut(rows: list[Row], width: int, most_rows: int, note: str) -> list[Row]:
     """The first lines as far as they leave room for a note at their end, with an ellipsis."""
-    kept = rows[:most]
+    shown_rows = rows[:most_rows]
     room = width - (cell_len(note) + _GAP if note else 0)
-    while kept[-1] and _end(kept[-1]) + 2 > room:
-        kept[-1].pop()
-    if (column := _end(kept[-1]) + bool(kept[-1])) < room:
-        kept[-1].append(Piece(column, "…", -1))
-    return kept
+    while shown_rows[-1] and _end(shown_rows[-1]) + 2 > room:
+        shown_rows[-1].pop()
+    if (column := _end(shown_rows[-1]) + bool(shown_rows[-1])) < room:
+        shown_rows[-1].append(Piece(column, "…", -1))
+    return shown_rows
 
 
 def _end(row: Row) -> int:

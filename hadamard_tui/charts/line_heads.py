@@ -46,8 +46,8 @@ def head(line: Statement) -> Text:
     """What a line says, as in "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)", at
     the end what presets call it."""
     named = Text.assemble((whole_name(line), "bold"), ": ")
-    said = (line.formula, "bold"), f", {DIRECTIONS[line.direction]}"
-    return Text.assemble(named, *said, (f"; {line.source} ({line.kind})", "dim"))
+    statement = (line.formula, "bold"), f", {DIRECTIONS[line.direction]}"
+    return Text.assemble(named, *statement, (f"; {line.source} ({line.kind})", "dim"))
 
 
 def meaning(kind: str) -> str:

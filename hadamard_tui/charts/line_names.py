@@ -49,7 +49,7 @@ def line_names(
     series: Sequence[Series],
     lines: Spans,
     groups: Sequence[tuple[int, ...]],
-    taken: np.ndarray,
+    is_taken: np.ndarray,
     across: int,
     down: int,
 ) -> list[NameAt]:
@@ -61,20 +61,20 @@ def line_names(
 
     Args:
         groups: the positions of series that run along each other.
-        taken: which cells are not free, bool [rows, columns]; none is where a name is put.
+        is_taken: which cells are not free, bool [rows, columns]; none is where a name is put.
         across, down: how many dots a cell has.
     """
-    rows, columns = taken.shape
-    taken = taken.copy()
+    rows, columns = is_taken.shape
+    is_taken = is_taken.copy()
     heights = _Heights.of(lines, across, down)
-    found: list[NameAt] = []
+    names: list[NameAt] = []
     group_of = {index: group for group in groups for index in group}
-    letters = {one.name: one.mark for one in series if one.name and one.mark}
-    for index, one in enumerate(series):
-        if not one.name or not is_line(one):
+    letters = {curve.name: curve.mark for curve in series if curve.name and curve.mark}
+    for index, line in enumerate(series):
+        if not line.name or not is_line(line):
             continue
-        name = _by_letter(one.brief, letters)
-        if sum(other.at in group_of.get(index, ()) for other in found) == _MOST:
+        name = _by_letter(line.brief, letters)
+        if sum(other.at in group_of.get(index, ()) for other in names) == _MOST:
             continue
         length, shown = cell_len(name), np.flatnonzero(lines.shown[index])
         if not len(shown) or length > _WIDEST * columns:
@@ -85,7 +85,7 @@ def line_names(
         for row, column in _places(centre, shown, length, across):
             if not (0 <= row < rows and 0 <= column <= columns - length):
                 continue
-            if taken[row, max(column - 1, 0) : column + length + 1].any():
+            if is_taken[row, max(column - 1, 0) : column + length + 1].any():
                 continue
             if beside:
                 below = shown[(shown >= column * across) & (shown < (column + length) * across)]
@@ -93,10 +93,10 @@ def line_names(
                 if not above or any(above * side < 0 for side in beside.values()):
                     continue
             if heights.belongs(index, along, row, column, length):
-                taken[row, column : column + length] = True
-                found.append(NameAt(index, row, column, name))
+                is_taken[row, column : column + length] = True
+                names.append(NameAt(index, row, column, name))
                 break
-    return found
+    return names
 
 
 def _by_letter(name: str, letters: Mapping[str, str]) -> str:
@@ -109,15 +109,15 @@ def _neighbours(
     series: Sequence[Series], lines: Spans, index: int, group: Sequence[int], down: int
 ) -> dict[int, int]:
     """Other lines no more than a row from one, and whether it is above (−1) or below (1) them."""
-    found = {}
-    for other, one in enumerate(series):
+    sides = {}
+    for other, line in enumerate(series):
         both = lines.shown[index] & lines.shown[other]
-        if other == index or other in group or not is_line(one) or not both.any():
+        if other == index or other in group or not is_line(line) or not both.any():
             continue
         far = (lines.centre[index] - lines.centre[other])[both]
         if np.abs(far).max() <= down:
-            found[other] = int(np.sign(far.sum()))
-    return found
+            sides[other] = int(np.sign(far.sum()))
+    return sides
 
 
 def _side(row: int, rows: np.ndarray) -> int:
@@ -147,10 +147,10 @@ class _Heights(NamedTuple):
     @classmethod
     def of(cls, lines: Spans, across: int, down: int) -> _Heights:
         shape = (len(lines.shown), lines.shown.shape[1] // across, across)
-        there = lines.shown.reshape(shape)
-        top = np.where(there, lines.top.reshape(shape), np.iinfo(np.int32).max).min(2) // down
-        bottom = np.where(there, lines.bottom.reshape(shape), -1).max(2) // down
-        return cls(top, bottom, np.asarray(there.any(2)))
+        is_shown = lines.shown.reshape(shape)
+        top = np.where(is_shown, lines.top.reshape(shape), np.iinfo(np.int32).max).min(2) // down
+        bottom = np.where(is_shown, lines.bottom.reshape(shape), -1).max(2) // down
+        return cls(top, bottom, np.asarray(is_shown.any(2)))
 
     def belongs(self, index: int, along: Sequence[int], row: int, column: int, length: int) -> bool:
         """Whether a name that begins there is nearer to its line than to all but those that run along it."""
@@ -159,9 +159,9 @@ class _Heights(NamedTuple):
         beside = np.maximum(np.maximum(column - places, places - (column + length - 1)), 0)
         up = np.maximum(np.maximum(self.top[near] - row, row - self.bottom[near]), 0)
         far = np.where(self.there[near], np.hypot(beside, _ROW * up), np.inf).min(1)
-        others = np.ones(len(far), dtype=bool)
-        others[[index, *along]] = False
-        return bool((far[others] >= far[index] + _NEARER).all())
+        is_other = np.ones(len(far), dtype=bool)
+        is_other[[index, *along]] = False
+        return bool((far[is_other] >= far[index] + _NEARER).all())
 
 
 class Owned(NamedTuple):
@@ -176,5 +176,5 @@ class Owned(NamedTuple):
 
 def owned(name: str, curves: Iterable[str]) -> Owned | None:
     """What a line called "bound of EGU" is, and whose; None if it is of none of these curves."""
-    whose = next((curve for curve in curves if name.endswith(f" of {curve}")), None)
-    return None if whose is None else Owned(name.removesuffix(f" of {whose}"), whose)
+    owner = next((curve for curve in curves if name.endswith(f" of {curve}")), None)
+    return None if owner is None else Owned(name.removesuffix(f" of {owner}"), owner)

@@ -100,9 +100,9 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     def _common(self) -> float:
         """The last of the places at which most of the curves are."""
         places = self.view.known_places
-        every = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
-        here = np.sum([np.isin(places, x) for x in every], 0)
-        return float(places[here == here.max()][-1])
+        places_by_curve = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
+        curve_counts = np.sum([np.isin(places, x) for x in places_by_curve], 0)
+        return float(places[curve_counts == curve_counts.max()][-1])
 
     @cached_property
     def shown_at(self) -> float | None:

@@ -22,13 +22,13 @@ def has_multiples(look: Look) -> bool:
     return len(_curves(look)) > 1
 
 
-def multiples(look: Look, most: int, learner: str) -> tuple[list[Plot], int]:
+def multiples(look: Look, most_charts: int, learner: str) -> tuple[list[Plot], int]:
     """The first charts of at most so many, that of a learner among them; and how many are left out."""
     curves = _curves(look)
-    chosen = curves[:most]
-    own = next((curve for curve in curves if curve.learner == learner), None)
-    if own is not None and own not in chosen:
-        chosen[-1] = own
+    chosen = curves[:most_charts]
+    learner_curve = next((curve for curve in curves if curve.learner == learner), None)
+    if learner_curve is not None and learner_curve not in chosen:
+        chosen[-1] = learner_curve
     axes = plot(look).axes
     return [_alone(look, curve, axes) for curve in chosen], len(curves) - len(chosen)
 
@@ -40,7 +40,7 @@ def _curves(look: Look) -> list[CurveView]:
 def _alone(look: Look, curve: CurveView, axes: Axes) -> Plot:
     pinned = [run._replace(view=_only(run.view, [curve.name])) for run in look.pinned]
     view = look.view
-    references = [one for one in view.curves if one.training.is_reference]
+    references = [reference for reference in view.curves if reference.training.is_reference]
     lines = [line for line in view.lines if line.is_about(curve)]
     alone = replace(view, curves=[curve, *references], lines=lines)
     drawn = plot(replace(look, view=alone, pinned=pinned))

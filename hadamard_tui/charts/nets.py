@@ -90,9 +90,11 @@ def draw(shown: Nets, width: int, height: int) -> Drawn:
     _write(drawn, 0, 0, elided(shown.title, width), TITLE)
     words = WORDS if not more else f"{WORDS} · {more} more where there is room"
     _write(drawn, height - 1, 0, whole_remarks(words, width), NOTE)
-    each = width // count
+    net_width = width // count
     for number, net in enumerate(shown.nets[:count]):
-        _draw_net(drawn, net, number, slice(number * each, (number + 1) * each - 1), slice(1, height - 1))
+        _draw_net(
+            drawn, net, number, slice(number * net_width, (number + 1) * net_width - 1), slice(1, height - 1)
+        )
     return drawn
 
 
@@ -103,8 +105,8 @@ def _draw_net(drawn: Drawn, net: Net, number: int, columns: slice, rows: slice) 
         return
     places = _places(net, high)
     at = np.linspace(0, wide - 1, len(places)).round().astype(int)
-    left, top = columns.start + _MARGIN, rows.start + 1
-    area = np.s_[top : top + high, left : left + wide]
+    first_column, first_row = columns.start + _MARGIN, rows.start + 1
+    area = np.s_[first_row : first_row + high, first_column : first_column + wide]
     levels, bits = _edges(net, places, at, wide, high)
     on = levels >= 0
     drawn.glyphs[area][on] = bits[on].astype(np.uint32) + BRAILLE
@@ -112,15 +114,17 @@ def _draw_net(drawn: Drawn, net: Net, number: int, columns: slice, rows: slice) 
     for layer, (place, column) in enumerate(zip(places, at.tolist(), strict=True)):
         for unit, row in zip(place.units.tolist(), place.rows.tolist(), strict=True):
             is_target = layer == 0 and net.inputs[unit] == net.target
-            _write(drawn, top + row, left + column, TARGET if is_target else NODE, NODES)
+            _write(drawn, first_row + row, first_column + column, TARGET if is_target else NODE, NODES)
             if layer == 0:
-                _write(drawn, top + row, columns.start, f"x{net.inputs[unit]}"[: _MARGIN - 1], NOTE)
+                _write(drawn, first_row + row, columns.start, f"x{net.inputs[unit]}"[: _MARGIN - 1], NOTE)
         if place.ellipsis is not None:
             text = f"{ELLIPSIS} {place.more} more"
             start = (
-                columns.start if layer == 0 else left + column - (layer == len(places) - 1) * cell_len(text)
+                columns.start
+                if layer == 0
+                else first_column + column - (layer == len(places) - 1) * cell_len(text)
             )
-            _write(drawn, top + place.ellipsis, start, text, NOTE)
+            _write(drawn, first_row + place.ellipsis, start, text, NOTE)
 
 
 def _head(net: Net) -> str:
@@ -132,9 +136,9 @@ def _places(net: Net, high: int) -> list[Place]:
     high, room = min(high, MOST_UNITS + 1), high
     among = np.arange(len(net.inputs))
     chosen = among[: max(high - (net.units[0] > high), 1)]
-    here = np.flatnonzero(net.inputs == net.target)
-    if len(here) and here[0] not in chosen:
-        chosen = np.append(chosen[:-1], here[0])
+    target_places = np.flatnonzero(net.inputs == net.target)
+    if len(target_places) and target_places[0] not in chosen:
+        chosen = np.append(chosen[:-1], target_places[0])
     places = [_place(chosen, net.units[0], room)]
     for weights, count in zip(net.layers, net.units[1:], strict=True):
         linked = np.flatnonzero((weights[:, places[-1].units] != 0).any(1))
@@ -163,7 +167,7 @@ def _edges(
                 if size != 0 and np.isfinite(size):
                     ends = np.array([[at[layer], start], [at[layer + 1], row], [np.nan, np.nan]])
                     lines.setdefault((_level(size, net.largest), size < 0), []).append(ends)
-    levels, every = (
+    levels, all_dots = (
         np.full((high, wide), -1, np.int16),
         np.zeros((high * DOTS_DOWN, wide * DOTS_ACROSS), bool),
     )
@@ -171,10 +175,10 @@ def _edges(
         across, down = np.concatenate(paths).T
         style: LineStyle = "sparse" if level < WEAK else "dashed" if negative else "solid"
         right, below_top = across * DOTS_ACROSS + 0.5, down * DOTS_DOWN + 1.5
-        dots = line_dots(right, below_top, style, every.shape[1], every.shape[0])
+        dots = line_dots(right, below_top, style, all_dots.shape[1], all_dots.shape[0])
         levels[braille(dots) > 0] = level
-        every |= dots
-    return levels, braille(every)
+        all_dots |= dots
+    return levels, braille(all_dots)
 
 
 def _level(size: float, largest: float) -> int:

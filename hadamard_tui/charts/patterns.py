@@ -19,6 +19,6 @@ PATTERNS: dict[LineStyle, tuple[bool, ...]] = {
 }
 
 
-def is_line(one: Series) -> bool:
+def is_line(series: Series) -> bool:
     """Whether it is a line beside the curves, as one of the theory."""
-    return not (one.mark or one.faint or one.is_region) and one.style in PATTERNS
+    return not (series.mark or series.faint or series.is_region) and series.style in PATTERNS

@@ -26,8 +26,8 @@ def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int,
     start = np.stack([across[:-1], down[:-1]])
     step = np.stack([across[1:], down[1:]]) - start
     begin, end = _inside(start, step, np.array([[wide], [high]]))
-    kept = begin <= end  # not where a place is NaN
-    start, step, begin, end = start[:, kept], step[:, kept], begin[kept], end[kept]
+    is_inside = begin <= end  # not where a place is NaN
+    start, step, begin, end = start[:, is_inside], step[:, is_inside], begin[is_inside], end[is_inside]
     length = np.abs(step).max(axis=0) * (end - begin)
     counts = np.ceil(_PER_DOT * length).astype(np.int64) + 1
     segment = np.repeat(np.arange(len(counts)), counts)

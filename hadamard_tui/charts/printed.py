@@ -77,10 +77,12 @@ def _layers(
         turn = np.arange(layout.columns) // _TURN % len(group)
         for place, index in enumerate(group):
             seen[index] &= (turn == place) | ~lines.shown[list(group)].all(0)
-    regions = [_region(one, index, bands, layout.rows) for index, one in enumerate(series) if one.is_region]
+    regions = [
+        _region(curve, index, bands, layout.rows) for index, curve in enumerate(series) if curve.is_region
+    ]
     curves = [
-        _layer(one, markers[at], lines.top[at], lines.bottom[at], seen[at], layout.rows)
-        for at, one in enumerate(series)
+        _layer(curve, markers[at], lines.top[at], lines.bottom[at], seen[at], layout.rows)
+        for at, curve in enumerate(series)
     ]
     edges = [
         Layer([column, column + 1], [layout.rows - 1 - row] * 2, list(text), triplet(series[at].colour))
@@ -89,7 +91,7 @@ def _layers(
     return [*regions, *curves, *edges]
 
 
-def _region(one: Series, index: int, bands: Spans, rows: int) -> Layer:
+def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
     """Some of the cells of a region."""
     inside = [
         (column, rows - 1 - row)
@@ -99,41 +101,41 @@ def _region(one: Series, index: int, bands: Spans, rows: int) -> Layer:
         if row % _SHADE[1] == column // _SHADE[0] % _SHADE[1]
     ]
     columns, places = [column for column, _ in inside], [row for _, row in inside]
-    return Layer(columns, places, [_SPARSE_MARKER] * len(inside), triplet(faded(one.colour)))
+    return Layer(columns, places, [_SPARSE_MARKER] * len(inside), triplet(faded(region.colour)))
 
 
 def _markers(series: Sequence[Series]) -> list[str]:
     """A marker for each of the series: its mark, or one that no other has as far as there are any."""
-    taken = {one.mark for one in series}
-    free = cycle([marker for marker in _MARKERS if marker not in taken] or _MARKERS)
-    given = {
+    used_markers = {curve.mark for curve in series}
+    free = cycle([marker for marker in _MARKERS if marker not in used_markers] or _MARKERS)
+    marker_by_index = {
         index: next(free)
         for index in sorted(range(len(series)), key=lambda at: not series[at].name)
         if not series[index].mark
     }
-    return [one.mark or given[index] for index, one in enumerate(series)]
+    return [curve.mark or marker_by_index[index] for index, curve in enumerate(series)]
 
 
 def _layer(
-    one: Series, marker: str, top: np.ndarray, bottom: np.ndarray, seen: np.ndarray, rows: int
+    curve: Series, marker: str, top: np.ndarray, bottom: np.ndarray, seen: np.ndarray, rows: int
 ) -> Layer:
     """The cells of one curve in the columns where it is seen, from the runs of these."""
-    shown, every = np.flatnonzero(seen), _SPARSE.get(one.style, 1)
-    if one.mark and one.style == BOUND_STYLE:
-        shown, every = shown[shown % _GAP_EVERY > 0], 1
+    shown, period = np.flatnonzero(seen), _SPARSE.get(curve.style, 1)
+    if curve.mark and curve.style == BOUND_STYLE:
+        shown, period = shown[shown % _GAP_EVERY > 0], 1
     cells: list[tuple[int, int, str]] = []
     for column in shown.tolist():
-        own = every == 1 or column % _OWN_MARKER_EVERY == 0 or column == shown[-1]
-        if own or column % every == 0:
+        is_marked = period == 1 or column % _OWN_MARKER_EVERY == 0 or column == shown[-1]
+        if is_marked or column % period == 0:
             run = range(top[column], bottom[column] + 1)
-            if one.style == "points":  # which no line joins
+            if curve.style == "points":  # which no line joins
                 run = run[:: max(len(run) - 1, 1)]
-            cells += [(column, rows - 1 - row, marker if own else _SPARSE_MARKER) for row in run]
+            cells += [(column, rows - 1 - row, marker if is_marked else _SPARSE_MARKER) for row in run]
     return Layer(
         [cell[0] for cell in cells],
         [cell[1] for cell in cells],
         [cell[2] for cell in cells],
-        triplet(one.colour),
+        triplet(curve.colour),
     )
 
 

@@ -46,7 +46,7 @@ class Raster(msgspec.Struct, frozen=True):
     @property
     def named(self) -> frozenset[int]:
         """The series whose names stand near their ends."""
-        return frozenset(one.at for one in self.names)
+        return frozenset(name.at for name in self.names)
 
 
 def paint(
@@ -63,10 +63,10 @@ def paint(
     wide, high = columns * DOTS_ACROSS, rows * DOTS_DOWN
     lines, bands, hidden = lay(series, axes, wide, high)
     groups = coincident(series, lines)
-    joined = np.array([one.style != "points" for one in series], dtype=bool)[:, None]
+    joined = np.array([curve.style != "points" for curve in series], dtype=bool)[:, None]
     on = lines.shown & joined & (_patterns(series, wide) | lines.lone)
-    for lead, *others in groups:
-        on[others] &= ~lines.shown[lead]
+    for lead, *followers in groups:
+        on[followers] &= ~lines.shown[lead]
     on &= ~repeated(series, lines, groups)
 
     band_owner = _owners(bands, bands.shown, rows, columns)
@@ -97,7 +97,7 @@ def paint(
         assert span is not None, "a name is put inside"
         colours[row, span] = line_owner[row, span] = index
 
-    faint_lines = np.array([*(one.faint for one in series), True])  # −1, no line at all, picks the last
+    faint_lines = np.array([*(curve.faint for curve in series), True])  # −1, no line at all, picks the last
     if playhead is not None and (at := Scale(axes.x_limits, axes.x_log, wide).slot(playhead)) is not None:
         column = at // DOTS_ACROSS
         free = line_owner[:, column] < 0
@@ -118,16 +118,16 @@ def paint(
 
 def _are_lines(series: Sequence[Series]) -> np.ndarray:
     """Which series are lines beside the curves, bool [series, 1]."""
-    return np.array([is_line(one) for one in series], dtype=bool)[:, None]
+    return np.array([is_line(curve) for curve in series], dtype=bool)[:, None]
 
 
 def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:
     """The owner of each cell, where those of the first of each group are shared among all that are shown."""
     columns = np.arange(owner.shape[1])
-    there = shown[:, ::DOTS_ACROSS] | shown[:, 1::DOTS_ACROSS]
+    is_shown = shown[:, ::DOTS_ACROSS] | shown[:, 1::DOTS_ACROSS]
     for group in groups:
         taking = np.array(group, owner.dtype)[columns // _TURN % len(group)]
-        owner = np.where((owner == group[0]) & there[taking, columns], taking, owner)
+        owner = np.where((owner == group[0]) & is_shown[taking, columns], taking, owner)
     return owner
 
 
@@ -139,7 +139,7 @@ def _showing_through(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
 
 def _shade(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
     """The dots of the bands, bool [high, wide]; regions have fewer."""
-    is_region = np.array([one.is_region for one in series], dtype=bool)
+    is_region = np.array([curve.is_region for curve in series], dtype=bool)
     dots = np.zeros((high, bands.shown.shape[1]), dtype=bool)
     for which, apart in ((~is_region, _APART), (is_region, 2 * _APART)):
         dots |= _dots(bands, bands.shown & which[:, None], high) & _stipple(*dots.shape, apart)
@@ -149,9 +149,9 @@ def _shade(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
 def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
     """Which dot columns each series' style leaves on, bool [series, wide]."""
     on = np.ones((len(series), wide), dtype=bool)
-    for index, one in enumerate(series):
-        if one.style in PATTERNS:
-            on[index] = np.resize(PATTERNS[one.style], wide)
+    for index, curve in enumerate(series):
+        if curve.style in PATTERNS:
+            on[index] = np.resize(PATTERNS[curve.style], wide)
     return on
 
 
@@ -203,8 +203,8 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
 def _points(series: Sequence[Series], lines: Spans) -> Iterator[tuple[int, int, int]]:
     """Where points that no line joins are, as (series, row, column): those of what has no lines at all, and
     single ones of lines beside the curves, which would be lost as a dot."""
-    for index, one in enumerate(series):
-        alone = lines.shown[index] if one.style == "points" else lines.lone[index] & is_line(one)
+    for index, curve in enumerate(series):
+        alone = lines.shown[index] if curve.style == "points" else lines.lone[index] & is_line(curve)
         for column in np.flatnonzero(lines.shown[index] & alone).tolist():
             for row in {lines.top[index, column] // DOTS_DOWN, lines.bottom[index, column] // DOTS_DOWN}:
                 yield index, row, column // DOTS_ACROSS

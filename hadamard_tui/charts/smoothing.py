@@ -31,8 +31,8 @@ class Sums:
             longer = np.zeros((2, 2 * len(y) + 1))
             longer[:, : self._count + 1] = self._sums[:, : self._count + 1]
             self._sums = longer
-        there = ~np.isnan(y[self._count :])
-        new = np.stack([np.where(there, y[self._count :], 0.0), there])
+        defined = ~np.isnan(y[self._count :])
+        new = np.stack([np.where(defined, y[self._count :], 0.0), defined])
         begin, end = self._count, len(y)
         self._sums[:, begin + 1 : end + 1] = np.cumsum(new, axis=1) + self._sums[:, begin, None]
         self._count = end

@@ -96,7 +96,7 @@ class _Grid(msgspec.Struct, frozen=True):
         after = first[crossed]
         between = np.flatnonzero((crossed < across.size) & ~holds[np.minimum(crossed, across.size - 1)])
         ends = after[between]
-        left, right = across.place(x[ends - 1]), across.place(x[ends])
+        left_places, right_places = across.place(x[ends - 1]), across.place(x[ends])
         full = np.flatnonzero(holds)
         return cls(
             full,
@@ -105,7 +105,7 @@ class _Grid(msgspec.Struct, frozen=True):
             crossed,
             after,
             between,
-            (crossed[between] - left) / (right - left),
+            (crossed[between] - left_places) / (right_places - left_places),
         )
 
 
@@ -133,10 +133,10 @@ def _edge(
     edge = np.full((len(values), columns), np.nan)
     if grid.full.size:
         if grid.single:
-            found = values[:, grid.starts[0] : grid.end]
+            extremes = values[:, grid.starts[0] : grid.end]
         else:
-            found = extreme.reduceat(values[:, : grid.end], grid.starts, axis=1)
-        edge[:, grid.full] = up.place(found)
+            extremes = extreme.reduceat(values[:, : grid.end], grid.starts, axis=1)
+        edge[:, grid.full] = up.place(extremes)
     before, after = up.place(values[:, grid.after - 1]), up.place(values[:, grid.after])
     joined = np.zeros((len(values), columns + 1), dtype=bool)
     joined[:, grid.crossed] = ~np.isnan(before + after)
@@ -148,9 +148,11 @@ def _edge(
 def _meet(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Grow the runs of neighbouring columns until they touch; `joined` has shape [curves, columns − 1]."""
     grown_top, grown_bottom = top.copy(), bottom.copy()
-    for here, there in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:, 1:], np.s_[:, :-1])):
-        falls = joined & (top[there] - bottom[here] > 1)
-        middle = (bottom[here] + top[there]) // 2
-        grown_bottom[here] = np.where(falls, np.maximum(grown_bottom[here], middle), grown_bottom[here])
-        grown_top[there] = np.where(falls, np.minimum(grown_top[there], middle + 1), grown_top[there])
+    for column, neighbour in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:, 1:], np.s_[:, :-1])):
+        falls = joined & (top[neighbour] - bottom[column] > 1)
+        middle = (bottom[column] + top[neighbour]) // 2
+        grown_bottom[column] = np.where(falls, np.maximum(grown_bottom[column], middle), grown_bottom[column])
+        grown_top[neighbour] = np.where(
+            falls, np.minimum(grown_top[neighbour], middle + 1), grown_top[neighbour]
+        )
     return grown_top, grown_bottom

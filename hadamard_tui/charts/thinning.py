@@ -38,17 +38,17 @@ class Thinning:
 
     def _grown(self, y: np.ndarray, block: int, last: int) -> np.ndarray:
         """Where the extremes of all full blocks up to `last` are, [blocks, 2]."""
-        known = self._extremes.get(block, np.empty((0, 2), dtype=np.intp))
-        done, full = len(known), last // block
+        extremes = self._extremes.get(block, np.empty((0, 2), dtype=np.intp))
+        done, full = len(extremes), last // block
         if full > done:
             new = y[done * block : full * block].reshape(-1, block)
             gap = np.isnan(new)
             low, high = (np.where(gap, end, new) if gap.any() else new for end in (np.inf, -np.inf))
-            found = np.stack([low.argmin(1), high.argmax(1)], axis=1)
-            found.sort(axis=1)
-            known = np.concatenate([known, found + np.arange(done, full)[:, None] * block])
-            self._extremes[block] = known
-        return known
+            positions = np.stack([low.argmin(1), high.argmax(1)], axis=1)
+            positions.sort(axis=1)
+            extremes = np.concatenate([extremes, positions + np.arange(done, full)[:, None] * block])
+            self._extremes[block] = extremes
+        return extremes
 
 
 _of = BufferCache(Thinning)

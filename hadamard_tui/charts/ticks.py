@@ -19,12 +19,12 @@ _PLAIN_DECADES = range(-3, 6)
 _WHOLE = 1e7  # whole numbers below this have all their digits
 
 
-def x_ticks(axes: Axes, most: int) -> tuple[Tick, ...]:
-    """At most `most` ticks of an x-axis: at all places with names, at every second …, or else at numbers."""
+def x_ticks(axes: Axes, most_ticks: int) -> tuple[Tick, ...]:
+    """Ticks of an x-axis, at most `most_ticks`: at all places with names, at every second …, or numbers."""
     if not axes.x_names:
-        return ticks(axes.x_limits, axes.x_log, most, axes.x_whole)
+        return ticks(axes.x_limits, axes.x_log, most_ticks, axes.x_whole)
     named = [tick for tick in axes.x_names if axes.x_limits[0] <= tick[0] <= axes.x_limits[1]]
-    return tuple(named[:: math.ceil(len(named) / most)]) if named else ()
+    return tuple(named[:: math.ceil(len(named) / most_ticks)]) if named else ()
 
 
 def at_places(places: Sequence[float]) -> tuple[Tick, ...]:
@@ -40,41 +40,43 @@ def number(value: float) -> str:
     return f"{mantissa}e{int(exponent)}" if exponent else mantissa
 
 
-def ticks(limits: Limits, log: bool, most: int, whole: bool = False, least: int = 2) -> tuple[Tick, ...]:
-    """At most `most` (value, label) pairs within the limits, increasing.
+def ticks(
+    limits: Limits, log: bool, most_ticks: int, is_whole: bool = False, least: int = 2
+) -> tuple[Tick, ...]:
+    """At most `most_ticks` (value, label) pairs within the limits, increasing.
 
     On a log axis these are decades; where it has fewer than `least`, some of the 1-2-5 multiples, or else
     linear ticks.
 
     Args:
-        whole: at whole numbers only, for there is nothing between them.
+        is_whole: at whole numbers only, for there is nothing between them.
     """
-    if most < 1:
+    if most_ticks < 1:
         return ()
     if log:
-        for values in (_decades(limits, most), _multiples(limits, most)):
-            if len(values) >= min(max(least, 2), most):
+        for values in (_decades(limits, most_ticks), _multiples(limits, most_ticks)):
+            if len(values) >= min(max(least, 2), most_ticks):
                 return tuple((value, _log_label(value)) for value in values)
-    values = [value for value in _linear(limits, most, whole) if value > 0 or not log]
+    values = [value for value in _linear(limits, most_ticks, is_whole) if value > 0 or not log]
     return tuple(zip(values, _labels(values), strict=True))
 
 
-def _linear(limits: Limits, most: int, whole: bool) -> list[float]:
+def _linear(limits: Limits, most_ticks: int, is_whole: bool) -> list[float]:
     low, high = limits
-    for step in _steps(limits, most):
-        if whole and step != int(step):
+    for step in _steps(limits, most_ticks):
+        if is_whole and step != int(step):
             continue
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-        if last - first < most:
+        if last - first < most_ticks:
             # Multiples of a step below rounding are equal.
             return list(dict.fromkeys(index * step for index in range(first, last + 1)))
     return []
 
 
-def _steps(limits: Limits, most: int) -> list[float]:
+def _steps(limits: Limits, most_ticks: int) -> list[float]:
     """Candidate distances between ticks, increasing."""
     low, high = limits
-    reach = (high - low) / most
+    reach = (high - low) / most_ticks
     if _power_of_two(high) and low in (0, 1):
         # Dimensions that are powers of two read best in halves and quarters.
         return [high / parts for parts in (16, 8, 4, 2, 1)]
@@ -86,21 +88,21 @@ def _power_of_two(value: float) -> bool:
     return value >= 16 and value == int(value) and int(value) & (int(value) - 1) == 0
 
 
-def _decades(limits: Limits, most: int) -> list[float]:
+def _decades(limits: Limits, most_ticks: int) -> list[float]:
     first = math.ceil(math.log10(limits[0]) - 1e-9)
     last = math.floor(math.log10(limits[1]) + 1e-9)
-    stride = max(1, math.ceil((last - first + 1) / most))
-    every = range(first, last + 1)
-    found = [n for n in every if n % stride == 0]
-    return [10.0**n for n in (found if len(found) > 1 else every[::stride])]
+    stride = max(1, math.ceil((last - first + 1) / most_ticks))
+    exponents = range(first, last + 1)
+    round_exponents = [n for n in exponents if n % stride == 0]
+    return [10.0**n for n in (round_exponents if len(round_exponents) > 1 else exponents[::stride])]
 
 
-def _multiples(limits: Limits, most: int) -> list[float]:
+def _multiples(limits: Limits, most_ticks: int) -> list[float]:
     low, high = limits
     first = math.floor(math.log10(low))
-    found = (factor * 10.0**n for n in range(first, first + 3) for factor in (1, 2, 5))
-    there = [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
-    return there[:: max(1, math.ceil(len(there) / most))]
+    candidates = (factor * 10.0**n for n in range(first, first + 3) for factor in (1, 2, 5))
+    inside = [value for value in candidates if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    return inside[:: max(1, math.ceil(len(inside) / most_ticks))]
 
 
 def _log_label(value: float) -> str:

@@ -34,9 +34,9 @@ class ValueScale(msgspec.Struct, frozen=True):
     def steps(self, values: np.ndarray, count: int) -> np.ndarray:
         """The step of each value among `count` equal ones, −1 for NaN; beyond the ends the outermost."""
         share = Scale(self.limits, self.log, 2).place(values)
-        there = ~np.isnan(share)
-        found = np.where(there, share, 0.0) * count
-        return np.where(there, found.clip(0, count - 1), -1).astype(np.int16)
+        defined = ~np.isnan(share)
+        steps = np.where(defined, share, 0.0) * count
+        return np.where(defined, steps.clip(0, count - 1), -1).astype(np.int16)
 
     def share(self, value: float) -> float:
         """How far up the scale a value is, 0 … 1 within the limits."""

@@ -96,43 +96,50 @@ def values(look: Look) -> list[Value]:
 
 
 def _values(look: Look) -> list[Value]:
-    found = [_of_heat(look, number, heat) for number, heat in enumerate(look.view.heats)]
+    own_values = [_of_heat(look, number, heat) for number, heat in enumerate(look.view.heats)]
     signed = _is_signed(look.view)
-    found += [replace(_of_curve(look, look.view, curve), signed=signed) for curve in look.view.curves]
-    return [*found, *_pinned(look)]
+    own_values += [replace(_of_curve(look, look.view, curve), signed=signed) for curve in look.view.curves]
+    return [*own_values, *_pinned(look)]
 
 
 def looked_at(look: Look, learner: str) -> Value | None:
     """The best of learners of which no replica has diverged, where they are compared; else one learner's."""
-    found = [one for one in _own(look) if one.value is not None]
+    candidates = [value for value in _own(look) if value.value is not None]
     if look.view.picture.measure.structure().is_risk:  # a mean over those that have not diverged says nothing
-        found = [one for one in found if not one.diverged]
+        candidates = [value for value in candidates if not value.diverged]
     if compares(look.view):
-        some = all(curve.training.is_reference for curve in look.view.curves)
-        compared = [one for one in found if one.curve is None or some or not one.curve.training.is_reference]
+        only_references = all(curve.training.is_reference for curve in look.view.curves)
+        compared = [
+            value
+            for value in candidates
+            if value.curve is None or only_references or not value.curve.training.is_reference
+        ]
         return min(compared, key=_value, default=None)
-    wanted = [one for one in found if one.learner == learner] or found
-    here = [
-        one for one in wanted if one.curve is None or one.curve.training.point in (None, look.point)
+    wanted = [value for value in candidates if value.learner == learner] or candidates
+    at_point = [
+        value for value in wanted if value.curve is None or value.curve.training.point in (None, look.point)
     ] or wanted
-    return here[0] if here else None
+    return at_point[0] if at_point else None
 
 
 def compares(view: View) -> bool:
     """Whether the least value is the best one: of several learners that are to make the same thing small."""
-    values = view.picture.measure.structure()
-    return values.is_risk and not values.per_learner and len(view.curves) + len(view.heats) > 1
+    structure = view.picture.measure.structure()
+    return structure.is_risk and not structure.per_learner and len(view.curves) + len(view.heats) > 1
 
 
 def equals(look: Look, best: Value) -> int:
     """How many others have the same value, but for rounding."""
     lowest = _value(best)
-    found = [one for one in _own(look) if one.value is not None and not one.diverged]
-    return sum(_is_same(_value(one), lowest, one.rounding) for one in found) - 1
+    candidates = [value for value in _own(look) if value.value is not None and not value.diverged]
+    return sum(_is_same(_value(value), lowest, value.rounding) for value in candidates) - 1
 
 
-def _is_same(one: float, other: float, rounding: float) -> bool:
-    return abs(one - other) <= rounding * max(abs(one), abs(other)) or max(abs(one), abs(other)) <= rounding
+def _is_same(value: float, other: float, rounding: float) -> bool:
+    return (
+        abs(value - other) <= rounding * max(abs(value), abs(other))
+        or max(abs(value), abs(other)) <= rounding
+    )
 
 
 def _own(look: Look) -> list[Value]:
@@ -140,9 +147,9 @@ def _own(look: Look) -> list[Value]:
     return values(look)[: len(look.view.curves) + len(look.view.heats)]
 
 
-def _value(one: Value) -> float:
-    assert one.value is not None, "those without are left out"
-    return one.value
+def _value(measured: Value) -> float:
+    assert measured.value is not None, "those without are left out"
+    return measured.value
 
 
 def _pinned(look: Look) -> Iterator[Value]:
@@ -155,7 +162,7 @@ def _pinned(look: Look) -> Iterator[Value]:
 def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str = "") -> Value:
     """The value of a curve, of run 1, 2, … of the pinned ones with its name."""
     letter = letter_of(curve) or " "
-    found = Value(
+    without_value = Value(
         mark=letter.lower() if run else letter,
         name=f"{curve_name(view, curve)} · {name}" if run else curve_name(view, curve),
         kind_place=curve.kind_place,
@@ -167,11 +174,11 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str 
     )
     number = look.number_at(curve, pinned=run > 0)
     if number is None:
-        return found
+        return without_value
     x, y = float(curve.x[number]), float(curve.y[number])
     line = line_for(view, curve, x)
     return replace(
-        found,
+        without_value,
         state=_state(look, curve, number, run > 0),
         value=y if np.isfinite(y) or (np.isinf(y) and _is_place(view)) else None,
         line=line,
@@ -233,24 +240,24 @@ def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
     is_whole = pinned or curve.ends.complete or len(curve.x) >= curve.places.planned
     if curve.places.clock is not None or not is_whole:
         return "waiting"
-    there = curve.x[~np.isnan(curve.y)]
-    if not len(there) or look.shown_at is None or there.min() < look.shown_at < there.max():
+    places = curve.x[~np.isnan(curve.y)]
+    if not len(places) or look.shown_at is None or places.min() < look.shown_at < places.max():
         return "not here"
-    return f"to {number(there.max())}" if there.max() < look.shown_at else f"from {number(there.min())}"
+    return f"to {number(places.max())}" if places.max() < look.shown_at else f"from {number(places.min())}"
 
 
 def _of_heat(look: Look, number: int, heat: HeatView) -> Value:
     """The value of a cell of a heat map."""
     column, row = np.flatnonzero(heat.x == look.x), np.flatnonzero(heat.y == look.y)
     value = float(heat.z[row[0], column[0]]) if len(column) and len(row) else np.nan
-    there = not np.isnan(value)
+    is_defined = not np.isnan(value)
     return Value(
         mark=mark(number),
         name=heat.learner,
         kind_place=heat.kind_place,
         learner=heat.learner,
-        state="done" if there or not np.isnan(heat.z).any() else "waiting",
-        value=value if there else None,
+        state="done" if is_defined or not np.isnan(heat.z).any() else "waiting",
+        value=value if is_defined else None,
         rounding=look.rounding,
         is_count=_is_count(look.view),
     )

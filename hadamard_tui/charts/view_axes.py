@@ -36,7 +36,7 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
     view, options = look.view, look.resolved
     title = view.picture.title or f"{view.axes.y_label} against {view.axes.x_label}"
     x_axis, x_log = _x_axis(look)
-    whole, names = are_whole(view.places), tuple(sorted(view.axes.names.items())) or _few(view)
+    is_whole, names = are_whole(view.places), tuple(sorted(view.axes.names.items())) or _few(view)
     axes = partial(
         Axes,
         title,
@@ -44,15 +44,15 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
         view.axes.y_label,
         x_axis,
         x_log=x_log,
-        x_whole=whole,
+        x_whole=is_whole,
         x_names=names,
         x_falls=_falls(view),
     )
-    most, refused = twice_the_start(view), ""
-    is_of_risk = negligible(view) < most < np.inf
+    highest, refused = twice_the_start(view), ""
+    is_of_risk = negligible(view) < highest < np.inf
     if options.y_log or options.window is not None or not is_of_risk:
-        ys = [_finite(one, x_axis) for one in series]
-        curves = [y for one, y in zip(series, ys, strict=True) if one.mark]
+        ys = [_finite(curve, x_axis) for curve in series]
+        curves = [y for curve, y in zip(series, ys, strict=True) if curve.mark]
         rounding = max(rounded_off(curves, view.quantity.rounding), negligible(view))
         values = np.concatenate([*ys, np.empty(0)])
         seen = (values > max(rounding, far_below(curves, rounding))) | (values <= 0)
@@ -61,7 +61,7 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
             return axes(y_limits=y_axis, y_log=True, y_rounding=rounding), ""
     if is_of_risk and options.window is None:
         return axes(y_limits=_of_risk(series)), refused
-    held = values.clip(-most, most)
+    held = values.clip(-highest, highest)
     held[np.abs(held) <= negligible(view)] = 0.0
     return axes(y_limits=still_limits(held) if along_records(view) else limits(held)), refused
 
@@ -79,23 +79,23 @@ def _few(view: View) -> tuple[Tick, ...]:
     return at_places(places.tolist()) if is_few else ()
 
 
-def _finite(one: Series, x_axis: Limits) -> np.ndarray:
+def _finite(curve: Series, x_axis: Limits) -> np.ndarray:
     """The finite values of a series in the window."""
-    seen: np.ndarray = one.y[(one.x >= x_axis[0]) & (one.x <= x_axis[1]) & np.isfinite(one.y)]
+    seen: np.ndarray = curve.y[(curve.x >= x_axis[0]) & (curve.x <= x_axis[1]) & np.isfinite(curve.y)]
     return seen
 
 
 def twice_the_start(view: View) -> float:
     """Twice the highest value at the start of a risk along the records of runs; infinite for all others."""
     starts = [float(curve.y[0]) for curve in view.curves if len(curve.y)]
-    known = is_risk(view) and along_records(view) and np.isfinite(starts).any()
-    return 2 * float(np.nanmax(starts)) if known else np.inf
+    has_start = is_risk(view) and along_records(view) and np.isfinite(starts).any()
+    return 2 * float(np.nanmax(starts)) if has_start else np.inf
 
 
 def _of_risk(series: Sequence[Series]) -> Limits:
-    starts = [float(one.y[0]) for one in series if len(one.y) and (one.mark or one.name)]
-    known = [y for one in series if len(y := one.y[~np.isnan(one.y)])]
-    return risk_limits(starts or [1.0], known or [np.ones(1)])
+    starts = [float(curve.y[0]) for curve in series if len(curve.y) and (curve.mark or curve.name)]
+    heights = [y for curve in series if len(y := curve.y[~np.isnan(curve.y)])]
+    return risk_limits(starts or [1.0], heights or [np.ones(1)])
 
 
 def _x_axis(look: Look) -> tuple[Limits, bool]:
@@ -103,16 +103,16 @@ def _x_axis(look: Look) -> tuple[Limits, bool]:
     options = look.resolved
     ghosts = [] if look.ghost is None else [look.ghost]
     views = [look.view, *(run.view for run in (*look.pinned, *ghosts))]
-    every = [view.places for view in views if len(view.places)]
+    places_by_view = [view.places for view in views if len(view.places)]
     marks = [x for mark in look.view.axes.marks if not mark.y for x in mark.x]
-    if not every:
+    if not places_by_view:
         return (0.0, 1.0), False
     if along_records(look.view) or options.window is not None:
-        longest = max(every, key=lambda places: float(places[-1]))
+        longest = max(places_by_view, key=lambda places: float(places[-1]))
         log = bool(options.x_log) and longest[-1] > 0
         low, high = options.x_limits(longest)
         return (low, high), log and low > 0
-    values = np.concatenate([*every, np.array(marks)])
+    values = np.concatenate([*places_by_view, np.array(marks)])
     if look.view.picture.draw == "bars":
         log = bool(options.x_log) and bool((values > 0).all())
         return ends_of_bars(values, log), log

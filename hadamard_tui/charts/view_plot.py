@@ -57,7 +57,7 @@ def plot(look: Look) -> Plot:
     """The chart of a view, as a person looks at it."""
     series = view_series(look)
     axes, refused = view_axes(look, series)
-    stretched = [upright(one, axes) for one in series]
+    stretched = [upright(curve, axes) for curve in series]
     note = " · ".join(filter(None, (refused, ends(look.view), _place(look))))
     return Plot([*_region(look), *stretched], axes, note, look.playhead, smoothing(look))
 
@@ -65,23 +65,23 @@ def plot(look: Look) -> Plot:
 def view_series(look: Look) -> list[Series]:
     """What is faint, the lines and marks of the view, the curves of pinned runs and then its own, on top."""
     curves = [
-        one for number, run in enumerate(look.pinned, start=1) for one in _pinned(run, Pen(look, number))
+        curve for number, run in enumerate(look.pinned, start=1) for curve in _pinned(run, Pen(look, number))
     ]
     curves += [] if look.ghost is None else _ghost(look.ghost)
     if look.view.picture.draw == "bars":
         curves += bars(look.view)
     else:
         curves += [
-            one
+            series
             for curve in _each_once(look.view.curves)
-            for one in Pen(look).draw(_as_level(curve, look.view))
+            for series in Pen(look).draw(_as_level(curve, look.view))
         ]
     lines = [_line(line, look) for line in different(look.view.lines)]
     lines += _guessed(look)
     through = marks(look.view, [*curves, *lines], bool(look.resolved.x_log))
     lines = [*through, *lines, *_points(look.view)]
-    faint = [one for one in curves if one.faint]
-    return [*faint, *lines, *(one for one in curves if not one.faint)]
+    faint = [curve for curve in curves if curve.faint]
+    return [*faint, *lines, *(curve for curve in curves if not curve.faint)]
 
 
 def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
@@ -91,20 +91,20 @@ def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
     for curve in curves:
         if curve.training.is_reference and curve.apart and len(curve.x):
             of_reference.setdefault(curve.learner, []).append(curve)
-    found = list(curves)
-    for learner, some in of_reference.items():
-        longest = max(some, key=lambda one: len(one.x))
-        if len(some) > 1 and all(_begins_as(longest, one) for one in some):
-            at = found.index(some[0])
-            found = [one for one in found if one not in some]
-            found.insert(at, replace(longest, name=learner, apart=()))
-    return found
+    drawn_curves = list(curves)
+    for learner, copies in of_reference.items():
+        longest = max(copies, key=lambda copy: len(copy.x))
+        if len(copies) > 1 and all(_begins_as(longest, copy) for copy in copies):
+            at = drawn_curves.index(copies[0])
+            drawn_curves = [curve for curve in drawn_curves if curve not in copies]
+            drawn_curves.insert(at, replace(longest, name=learner, apart=()))
+    return drawn_curves
 
 
 def _begins_as(curve: CurveView, other: CurveView) -> bool:
     """Whether a curve is another one as far as that goes."""
-    some = slice(len(other.x))
-    return _same(curve.x[some], other.x) and _same(curve.y[some], other.y)
+    shared = slice(len(other.x))
+    return _same(curve.x[shared], other.x) and _same(curve.y[shared], other.y)
 
 
 def _as_level(curve: CurveView, view: View) -> CurveView:
@@ -116,9 +116,11 @@ def _as_level(curve: CurveView, view: View) -> CurveView:
         and len(np.unique(curve.x[1:])) == 1
     ):
         return curve
-    others = np.concatenate([one.x for one in view.curves if not one.training.is_reference] or [curve.x])
+    places = np.concatenate(
+        [other.x for other in view.curves if not other.training.is_reference] or [curve.x]
+    )
     y = np.full(len(curve.x), curve.y[-1])
-    return replace(curve, x=np.linspace(others.max(), others.min(), len(curve.x)), y=y, stderr=None)
+    return replace(curve, x=np.linspace(places.max(), places.min(), len(curve.x)), y=y, stderr=None)
 
 
 def _region(look: Look) -> list[Series]:
@@ -129,11 +131,13 @@ def _region(look: Look) -> list[Series]:
     views = [look.view, *(run.view for run in look.pinned)]
     bounds = [(curve.learner, _proved(view, curve)) for view in views for curve in view.curves]
     bound_learners = {learner for learner, lines in bounds if lines}
-    each = [lines for learner, lines in bounds if learner in bound_learners]
-    if not each or not all(each):
+    bounds_by_curve = [lines for learner, lines in bounds if learner in bound_learners]
+    if not bounds_by_curve or not all(bounds_by_curve):
         return []
-    x = np.unique(np.concatenate([line.x[_picked(line, look)] for lines in each for line in lines]))
-    held = [reduce(np.fmax, [_along(line, x) for line in lines]) for lines in each]
+    x = np.unique(
+        np.concatenate([line.x[_picked(line, look)] for lines in bounds_by_curve for line in lines])
+    )
+    held = [reduce(np.fmax, [_along(line, x) for line in lines]) for lines in bounds_by_curve]
     band = np.full_like(x, -np.inf), reduce(np.fmin, held)
     return [Series("", x, np.full_like(x, np.nan), theory(), band=band, faint=True, is_region=True)]
 
@@ -146,15 +150,15 @@ def _proved(view: View, curve: CurveView) -> list[LineView]:
 
 def _along(line: LineView, x: np.ndarray) -> np.ndarray:
     """A line at x, NaN where it is not."""
-    found: np.ndarray = np.interp(x, line.x, line.y, left=np.nan, right=np.nan)
-    return found
+    heights: np.ndarray = np.interp(x, line.x, line.y, left=np.nan, right=np.nan)
+    return heights
 
 
 def _picked(line: LineView, look: Look) -> np.ndarray:
     """The points of a line to draw."""
     picked = thinned(line.x, line.y, *(look.options.window or (-np.inf, np.inf)))
-    there: np.ndarray = picked[~np.isnan(line.y[picked])]
-    return there
+    defined: np.ndarray = picked[~np.isnan(line.y[picked])]
+    return defined
 
 
 def _pinned(run: Pinned, pen: Pen) -> list[Series]:
@@ -167,7 +171,7 @@ def _pinned(run: Pinned, pen: Pen) -> list[Series]:
         for line in different(run.view.lines)
         if line.direction in FROM_BELOW and not _is_drawn(line, pen.look.view)
     ]
-    return [title, *bounds, *(one for curve in run.view.curves for one in pen.draw(curve))]
+    return [title, *bounds, *(series for curve in run.view.curves for series in pen.draw(curve))]
 
 
 def _is_drawn(line: LineView, view: View) -> bool:
@@ -178,8 +182,8 @@ def _is_drawn(line: LineView, view: View) -> bool:
 def _ghost(run: Pinned) -> list[Series]:
     """The curves of the run before, faint, and one name for all of them."""
     nothing = np.empty(0)
-    curves = [one for one in run.view.curves if len(one.x)]
-    faint = [Series("", one.x, one.y, colour_of(one), "sparse", faint=True) for one in curves]
+    curves = [curve for curve in run.view.curves if len(curve.x)]
+    faint = [Series("", curve.x, curve.y, colour_of(curve), "sparse", faint=True) for curve in curves]
     return [Series(run.name, nothing, nothing, others(), "sparse"), *faint] if faint else []
 
 
@@ -198,8 +202,8 @@ def _guessed(look: Look) -> list[Series]:
     )
 
 
-def _same(one: np.ndarray, other: np.ndarray) -> bool:
-    return bool(np.array_equal(one, other, equal_nan=True))
+def _same(array: np.ndarray, other: np.ndarray) -> bool:
+    return bool(np.array_equal(array, other, equal_nan=True))
 
 
 def _line(line: LineView, look: Look) -> Series:
@@ -216,7 +220,7 @@ def _points(view: View) -> list[Series]:
     """The examples that a picture shows beside its curves: a gap between neighbours, which no line joins."""
     if view.points is None:
         return []
-    x, y = (np.asarray(one) for one in view.points)
+    x, y = (np.asarray(coordinate) for coordinate in view.points)
     apart = np.column_stack((y, np.full_like(y, np.nan))).ravel()
     return [Series("training points", x.repeat(2), apart, others(), "points")]
 
@@ -250,7 +254,7 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
         x_log=logarithmic[0],
         y_log=logarithmic[1],
         z_log=bool(options.y_log),
-        contours=(*(one for one in levels if len(one.path)), *marks),
+        contours=(*(level for level in levels if len(level.path)), *marks),
     )
 
 
@@ -296,21 +300,23 @@ def level_lines(
 
 def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
     """Marks, straight ones through all that the series show: above 0, where x is logarithmic."""
-    xs, ys = (np.concatenate([getattr(one, name) for one in series] or [np.empty(0)]) for name in "xy")
+    xs, ys = (np.concatenate([getattr(curve, name) for curve in series] or [np.empty(0)]) for name in "xy")
     xs, ys = xs[xs > 0] if x_log else xs, ys[np.isfinite(ys)]
     if not (len(xs) and len(ys)):
         return []
-    found = []
+    drawn_marks = []
     for mark in _once(view.axes.marks):
         x, y = mark.between(xs[[xs.argmin(), xs.argmax()]], ys[[ys.argmin(), ys.argmax()]])
-        found.append(Series(mark.name, np.array(x), np.array(y), others(), STYLE))
-    return found
+        drawn_marks.append(Series(mark.name, np.array(x), np.array(y), others(), STYLE))
+    return drawn_marks
 
 
-def upright(one: Series, axes: Axes) -> Series:
+def upright(series: Series, axes: Axes) -> Series:
     """A mark at one place on x, from the foot of the chart to its top; all else as it is."""
-    is_upright = one.style == STYLE and is_line(one) and len(one.x) == 2 and one.x[0] == one.x[1]
-    return replace(one, y=np.array(axes.y_limits)) if is_upright else one
+    is_upright = (
+        series.style == STYLE and is_line(series) and len(series.x) == 2 and series.x[0] == series.x[1]
+    )
+    return replace(series, y=np.array(axes.y_limits)) if is_upright else series
 
 
 def _once(marks: Sequence[Marked]) -> list[Marked]:
@@ -318,9 +324,9 @@ def _once(marks: Sequence[Marked]) -> list[Marked]:
     at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
     for mark in marks:
         at_places.setdefault((mark.x, mark.y), []).append(mark)
-    found = []
+    shown_marks = []
     for same in at_places.values():
         parts = zip(*(mark.name.split(", ") for mark in same), strict=False)
         shared = ", ".join(part[0] for part in takewhile(lambda part: len({*part}) == 1, parts))
-        found += [same[0]._replace(name=shared)] if len(same) > 1 and shared else same
-    return found
+        shown_marks += [same[0]._replace(name=shared)] if len(same) > 1 and shared else same
+    return shown_marks

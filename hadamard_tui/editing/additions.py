@@ -20,8 +20,8 @@ LETTERS = [letter for letter in string.ascii_lowercase if letter not in TAKEN]
 
 def add_axis(raw: Raw) -> None:
     """Add an axis with two values, which the curves of all pictures are split by."""
-    taken = {axis.get("name") for axis in raw["axes"]}
-    name = next(letter for letter in LETTERS if letter not in taken)
+    used_names = {axis.get("name") for axis in raw["axes"]}
+    name = next(letter for letter in LETTERS if letter not in used_names)
     raw["axes"].append({"name": name, "values": [1, 2]})
     for picture in raw["pictures"]:
         if picture.get("y") is None:
@@ -41,7 +41,9 @@ def remove_axis(raw: Raw, number: int, clock: str) -> None:
             picture["x"] = clock
         if names & _names_in(picture.get("y")):
             picture["y"], picture["contours"] = None, []
-        picture["curves"] = [one for one in _split_by(picture) if one != name] or "learner"
+        picture["curves"] = [
+            curve_name for curve_name in _split_by(picture) if curve_name != name
+        ] or "learner"
         picture["at"] = {key: value for key, value in picture.get("at", {}).items() if key not in names}
         read = picture.get("read")
         if along or (isinstance(read, dict) and read.get("over") == name):
@@ -105,8 +107,8 @@ def _first_numbers(raw: Raw, number: int) -> dict[str, float]:
 
 def _split_by(picture: dict[str, Any]) -> list[str]:
     curves = picture.get("curves") or []
-    named = [curves] if isinstance(curves, str) else list(curves)
-    return [one for one in named if one != "learner"]
+    names = [curves] if isinstance(curves, str) else list(curves)
+    return [name for name in names if name != "learner"]
 
 
 def _names_in(text: Any) -> set[str]:

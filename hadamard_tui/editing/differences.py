@@ -33,23 +33,23 @@ def differences(before: Raw, after: Raw) -> list[Difference]:
 
     Titles, stories and claims are words about it.
     """
-    found, before = _axes_renamed(before, after)
+    changes, before = _axes_renamed(before, after)
     for part in ("problem", "protocol", "run"):
-        found += _of_part((part,), before[part], after[part])
-    found += _of_axes(before["axes"], after["axes"])
-    old, new = ({one["name"]: one for one in raw["learners"]} for raw in (before, after))
+        changes += _of_part((part,), before[part], after[part])
+    changes += _of_axes(before["axes"], after["axes"])
+    old, new = ({learner["name"]: learner for learner in raw["learners"]} for raw in (before, after))
     renamed = _renamed(old, new)
     for name, learner in new.items():
         was = old.get(renamed.get(name, name))
         if was is None:
-            found.append(Difference(f"with {name}"))
+            changes.append(Difference(f"with {name}"))
             continue
         if was["name"] != name:
-            found.append(Difference(f"{was['name']} is called {name}"))
-        changes = _of_part(("learners", name), _plain(was), _plain(learner))
-        found += [change._replace(owner=name if len(new) > 1 else "") for change in changes]
+            changes.append(Difference(f"{was['name']} is called {name}"))
+        learner_changes = _of_part(("learners", name), _plain(was), _plain(learner))
+        changes += [change._replace(owner=name if len(new) > 1 else "") for change in learner_changes]
     gone = [name for name in old if name not in new and name not in renamed.values()]
-    return found + [Difference(f"without {name}") for name in gone]
+    return changes + [Difference(f"without {name}") for name in gone]
 
 
 def _of_part(part: tuple[str, ...], before: Raw, after: Raw) -> list[Difference]:
@@ -73,17 +73,19 @@ def _axes_renamed(before: Raw, after: Raw) -> tuple[list[Difference], Raw]:
 def _of_axes(before: list[Raw], after: list[Raw]) -> list[Difference]:
     """The axes that there are in one of two documents only, and those with other values."""
     old, new = ({axis["name"]: _plain(axis) for axis in axes} for axes in (before, after))
-    found = [Difference(f"along {name}") for name in new if name not in old]
+    changes = [Difference(f"along {name}") for name in new if name not in old]
     for name, axis in new.items():
-        found += between(old.get(name, axis), axis, name)
-    return found + [Difference(f"not along {name}") for name in old if name not in new]
+        changes += between(old.get(name, axis), axis, name)
+    return changes + [Difference(f"not along {name}") for name in old if name not in new]
 
 
 def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
     """New names of what is otherwise as it was, with the old ones."""
-    before = [one for name, one in old.items() if name not in new]
-    after = [one for name, one in new.items() if name not in old]
-    return {one["name"]: was["name"] for one in after for was in before if _plain(one) == _plain(was)}
+    before = [learner for name, learner in old.items() if name not in new]
+    after = [learner for name, learner in new.items() if name not in old]
+    return {
+        learner["name"]: was["name"] for learner in after for was in before if _plain(learner) == _plain(was)
+    }
 
 
 def _plain(learner: Raw) -> Raw:
@@ -97,10 +99,10 @@ def between(before: Any, after: Any, place: str) -> list[Difference]:
     if isinstance(before, dict) and isinstance(after, dict):
         if before.get("kind") != after.get("kind"):
             return [Difference(place, str(before["kind"]), str(after["kind"]))]
-        found: list[Difference] = []
+        changes: list[Difference] = []
         for key in dict.fromkeys([*before, *after]):
-            found += between(before.get(key), after.get(key), f"{place}.{key}" if place else key)
-        return found
+            changes += between(before.get(key), after.get(key), f"{place}.{key}" if place else key)
+        return changes
     return [Difference(place, _said(before), _said(after))]
 
 

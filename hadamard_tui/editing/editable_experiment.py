@@ -51,12 +51,12 @@ class EditableExperiment:
         left_out: dict[int, dict[str, Any]] | None = None,
     ) -> None:
         """Raises: BadInput for a document that describes no experiment."""
-        given = as_document(described)
-        given["claims"] = list(given.get("claims", ()))
+        raw = as_document(described)
+        raw["claims"] = list(raw.get("claims", ()))
         for place, claim in sorted((left_out or {}).items()):
-            given["claims"].insert(place, claim)
-        experiment, given, claims = fitting(given, documents.first)
-        document = documents.in_full(given, experiment)
+            raw["claims"].insert(place, claim)
+        experiment, raw, claims = fitting(raw, documents.first)
+        document = documents.in_full(raw, experiment)
         self.preset = preset
         self.off = dict(off or {})
         self._names = Names()
@@ -96,7 +96,7 @@ class EditableExperiment:
     def call(self, letters: Mapping[str, int]) -> None:
         """Call learners by these numbers, by name, and others by those that follow."""
         free = itertools.count(max(letters.values(), default=-1) + 1)
-        self.letters = [letters.get(str(one["name"]), -1) for one in self.learners]
+        self.letters = [letters.get(str(learner["name"]), -1) for learner in self.learners]
         self.letters = [next(free) if letter < 0 else letter for letter in self.letters]
         self.next_letter = next(free)
 
@@ -109,19 +109,19 @@ class EditableExperiment:
     @property
     def kind_places(self) -> dict[str, KindPlace]:
         """The kinds of the learners that run and their places among those, by name, without references."""
-        learners = [one for one in self.experiment.learners if one.role == "learner"]
-        places = kind_places([one.learner_kind for one in learners])
+        learners = [learner for learner in self.experiment.learners if learner.role == "learner"]
+        places = kind_places([learner.learner_kind for learner in learners])
         return {learner.name: place for learner, place in zip(learners, places, strict=True)}
 
-    def _accept(self, experiment: Experiment, given: Raw, claims: Fitting) -> None:
-        """Take what `given` describes, with the words that are true of it, and the claims that fit it."""
-        texts = self._words(experiment, documents.in_full(given, experiment))
-        given = {**given, **texts}
+    def _accept(self, experiment: Experiment, raw: Raw, claims: Fitting) -> None:
+        """Take what `raw` describes, with the words that are true of it, and the claims that fit it."""
+        texts = self._words(experiment, documents.in_full(raw, experiment))
+        raw = {**raw, **texts}
         if any(map(has_braces, texts.values())):
-            self.experiment = documents.first(given)
+            self.experiment = documents.first(raw)
         else:
             self.experiment = msgspec.structs.replace(experiment, **texts)
-        self.document = documents.in_full(given, self.experiment)
+        self.document = documents.in_full(raw, self.experiment)
         self.error: BadInput | None = None
         self._claims = claims
         rows = experiment.n
@@ -143,11 +143,11 @@ class EditableExperiment:
         if not self.document.get("axes"):
             return self._with_unjudged(only(self.experiment))
         try:
-            sweep, given, claims = fitting(self._to_run(), documents.sweep_of)
+            sweep, raw, claims = fitting(self._to_run(), documents.sweep_of)
         except BadInput as error:
             self._refuse(error)
             raise
-        self._accept(sweep.experiment, given, claims)
+        self._accept(sweep.experiment, raw, claims)
         return self._with_unjudged(sweep)
 
     def _with_unjudged(self, sweep: Sweep) -> Sweep:
@@ -161,7 +161,7 @@ class EditableExperiment:
     @property
     def claims_left_out(self) -> dict[int, dict[str, Any]]:
         """The same as they are written."""
-        return {place: one.claim for place, one in self.left_out.items()}
+        return {place: omission.claim for place, omission in self.left_out.items()}
 
     @property
     def changed(self) -> bool:
@@ -181,13 +181,13 @@ class EditableExperiment:
     def number(self, place: str) -> Any:
         """What the expressions at a place come to; None where there are none, or the set-up cannot run."""
         value = self.value(place)
-        if self.error is not None or not any(isinstance(one, str) for one in _items(value)):
+        if self.error is not None or not any(isinstance(item, str) for item in _items(value)):
             return None
         try:
-            found = reading.value_at(self._among_running(place), msgspec.to_builtins(self.experiment))
+            number = reading.value_at(self._among_running(place), msgspec.to_builtins(self.experiment))
         except KeyError:
             return None
-        return found if any(isinstance(one, int | float) for one in _items(found)) else None
+        return number if any(isinstance(item, int | float) for item in _items(number)) else None
 
     def read_files(self, place: str, value: Any) -> None:
         """Read the data files of the set-up with a value at a place, so that `put` finds their tables held.
@@ -245,8 +245,8 @@ class EditableExperiment:
     def _free_name(self, wanted: str) -> str:
         """A name that no learner has; a copy of "GD 2" is "GD 3" where there is a "GD"."""
         names = {other["name"] for other in self.learners}
-        if (found := re.fullmatch(r"(.+) \d+", wanted)) and found[1] in names:
-            wanted = found[1]
+        if (numbered_name := re.fullmatch(r"(.+) \d+", wanted)) and numbered_name[1] in names:
+            wanted = numbered_name[1]
         numbered = (f"{wanted} {number}" for number in itertools.count(2))
         return next(name for name in itertools.chain((wanted,), numbered) if name not in names)
 
@@ -255,7 +255,7 @@ class EditableExperiment:
         self.learners.insert(place, values)
         self.letters.insert(place, self.next_letter)
         self.next_letter += 1
-        self.off = {other + (other >= place): left for other, left in self.off.items()}
+        self.off = {other + (other >= place): learner for other, learner in self.off.items()}
         self._check()
         return place
 
@@ -265,7 +265,7 @@ class EditableExperiment:
             self._names.forget()
             del self.learners[learner], self.letters[learner]
             self.off.pop(learner, None)
-            self.off = {other - (other > learner): left for other, left in self.off.items()}
+            self.off = {other - (other > learner): values for other, values in self.off.items()}
             self._check()
         return min(learner, len(self.learners) - 1)
 
@@ -327,8 +327,8 @@ class EditableExperiment:
     def _check(self) -> None:
         self.off = {place: self.learners[place] for place in self.off}  # which may have other names in them
         try:
-            experiment, given, claims = fitting(self._to_run(), documents.first)
-            self._accept(experiment, given, claims)
+            experiment, raw, claims = fitting(self._to_run(), documents.first)
+            self._accept(experiment, raw, claims)
         except BadInput as error:
             self._refuse(error)
 
@@ -338,25 +338,25 @@ class EditableExperiment:
 
     def _among_all(self, where: str) -> str:
         """A place inside the learners that run, as a place among all of them."""
-        found = re.match(r"learners\[(\d+)\]", where)
-        if found is None:
+        prefix = re.match(r"learners\[(\d+)\]", where)
+        if prefix is None:
             return where
         running = [place for place in range(len(self.learners)) if place not in self.off]
-        return f"learners[{running[int(found.group(1))]}]{where[found.end() :]}"
+        return f"learners[{running[int(prefix.group(1))]}]{where[prefix.end() :]}"
 
     def _among_running(self, place: str) -> str:
         """A place in the set-up as one in the experiment. Raises: KeyError for what is off or left out."""
-        found = re.match(r"(learners|claims)\[(\d+)\]", place)
-        if found is None:
+        prefix = re.match(r"(learners|claims)\[(\d+)\]", place)
+        if prefix is None:
             return place
-        part, number = found[1], int(found[2])
+        part, number = prefix[1], int(prefix[2])
         if part == "claims":
-            there = self._claims.kept.index(number) if number in self._claims.kept else None
+            number_in_run = self._claims.kept.index(number) if number in self._claims.kept else None
         else:
-            there = self.place_in_run(number)
-        if there is None:
+            number_in_run = self.place_in_run(number)
+        if number_in_run is None:
             raise KeyError(place)
-        return f"{part}[{there}]{place[found.end() :]}"
+        return f"{part}[{number_in_run}]{place[prefix.end() :]}"
 
     def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
         """What is said of a preset is not true of what it is changed into: the title says the change then.

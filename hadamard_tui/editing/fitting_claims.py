@@ -35,23 +35,23 @@ def fitting(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
     Raises: BadInput for anything else that `read` refuses.
     """
     claims = raw.get("claims") or []
-    kept = list(range(len(claims)))
+    fitting_numbers = list(range(len(claims)))
     left_out: dict[int, LeftOut] = {}
     while True:
-        given = {**raw, "claims": [claims[number] for number in kept]}
+        document = {**raw, "claims": [claims[number] for number in fitting_numbers]}
         try:
-            return read(given), given, Fitting(kept, left_out)
+            return read(document), document, Fitting(fitting_numbers, left_out)
         except BadInput as first:
             refusals = [first, *(first.others if isinstance(first, BadClaims) else ())]
-            left_out |= dict(_left_out(one, claims, kept) for one in refusals)
-            kept = [number for number in kept if number not in left_out]
+            left_out |= dict(_left_out(refusal, claims, fitting_numbers) for refusal in refusals)
+            fitting_numbers = [number for number in fitting_numbers if number not in left_out]
 
 
-def _left_out(refusal: BadInput, claims: list[dict[str, Any]], given: list[int]) -> tuple[int, LeftOut]:
+def _left_out(refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int]) -> tuple[int, LeftOut]:
     """The claim that is refused, of those given, by its place among all. Raises: what is about no claim."""
     place = re.match(r"claims\[(\d+)\]", refusal.where)
     if place is None:
         raise refusal
-    number = given[int(place[1])]
+    number = numbers[int(place[1])]
     where = f"claims[{number}]{refusal.where[place.end() :]}"
     return number, LeftOut(claims[number], BadInput(where, refusal.what))

@@ -83,7 +83,9 @@ class History:
 def described(before: EditableExperiment, after: EditableExperiment) -> str:
     """What was changed, in words."""
     if before.preset != after.preset:
-        return " → ".join(name_of(one.preset) if one.preset else "your own set-up" for one in (before, after))
+        return " → ".join(
+            name_of(editable.preset) if editable.preset else "your own set-up" for editable in (before, after)
+        )
     changes = list(_changes(before, after))
     more = f" and {len(changes) - MOST_SHOWN} more" if len(changes) > MOST_SHOWN else ""
     return ", ".join(changes[:MOST_SHOWN]) + more
@@ -107,11 +109,11 @@ def _of_items(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
         for number, (was, now) in enumerate(zip(old, new, strict=True)):
             yield from (f"{_name(part, number, was)}: {change}" for change in between(was, now, ""))
         return
-    fewer, others = sorted((old, new), key=len)
-    alike = (number for number, pair in enumerate(zip(fewer, others, strict=False)) if pair[0] != pair[1])
+    fewer, more = sorted((old, new), key=len)
+    alike = (number for number, pair in enumerate(zip(fewer, more, strict=False)) if pair[0] != pair[1])
     first = next(alike, len(fewer))
-    for number in range(first, first + len(others) - len(fewer)):
-        yield f"{_name(part, number, others[number])} {'added' if others is new else 'removed'}"
+    for number in range(first, first + len(more) - len(fewer)):
+        yield f"{_name(part, number, more[number])} {'added' if more is new else 'removed'}"
 
 
 def _name(part: str, number: int, item: Raw) -> str:
@@ -121,15 +123,15 @@ def _name(part: str, number: int, item: Raw) -> str:
     return f"{ITEMS[part]}{cut(str(named), MOST_NAME)}"
 
 
-def _same(one: EditableExperiment, other: EditableExperiment) -> bool:
-    return (one.raw, one.off.keys(), one.preset) == (other.raw, other.off.keys(), other.preset)
+def _same(editable: EditableExperiment, other: EditableExperiment) -> bool:
+    return (editable.raw, editable.off.keys(), editable.preset) == (other.raw, other.off.keys(), other.preset)
 
 
 def shape(value: Any) -> Any:
     """What of a document decides which fields its form has."""
     if isinstance(value, dict):
         shapes = {key: item if key == "kind" else shape(item) for key, item in value.items()}
-        return {key: one for key, one in shapes.items() if one is not None}
+        return {key: item_shape for key, item_shape in shapes.items() if item_shape is not None}
     if isinstance(value, list | tuple) and any(isinstance(item, dict) for item in value):
         return [shape(item) for item in value]
     return None

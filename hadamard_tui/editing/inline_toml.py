@@ -10,8 +10,8 @@ from typing import Any
 def inline(value: Any) -> str:
     """A value as TOML on one line, without what is None. Its strings are those of JSON, which TOML reads."""
     if isinstance(value, dict):
-        kept = ((key, item) for key, item in value.items() if item is not None)
-        return "{" + ", ".join(f"{_key(key)} = {inline(item)}" for key, item in kept) + "}"
+        pairs = ((key, item) for key, item in value.items() if item is not None)
+        return "{" + ", ".join(f"{_key(key)} = {inline(item)}" for key, item in pairs) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(inline, value)) + "]"
     if isinstance(value, str):

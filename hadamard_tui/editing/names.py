@@ -47,16 +47,18 @@ class Names:
 
     def follow(self, raw: Raw, place: str, new: Any) -> None:
         """Let references follow a name that is going to be put at a place, if it is the name of something."""
-        found = re.fullmatch(r"(learners|axes|pictures)\[(\d+)\]\.name", place)
-        if found is None:
+        match = re.fullmatch(r"(learners|axes|pictures)\[(\d+)\]\.name", place)
+        if match is None:
             return
-        part, number = found[1], int(found[2])
+        part, number = match[1], int(match[2])
         self._last = place
         name = self._former.pop(place, raw[part][number].get("name"))
         if not name:
             return
-        others = [one.get("name") for other, one in enumerate(raw[part]) if other != number]
-        if new in others or not _can_be_name(part, new):
+        other_names = [
+            item.get("name") for other_number, item in enumerate(raw[part]) if other_number != number
+        ]
+        if new in other_names or not _can_be_name(part, new):
             self._former[place] = name
         else:
             RENAME[part](raw, name, new)

@@ -30,13 +30,13 @@ def in_words(editable: EditableExperiment, place: str) -> str:
 
 def _item(editable: EditableExperiment, name: str) -> str:
     """A learner by its letter and name, another item of a list by its number, and else the name."""
-    found = re.fullmatch(r"(\w+)\[(\d+)\]", name)
-    if found is None:
+    match = re.fullmatch(r"(\w+)\[(\d+)\]", name)
+    if match is None:
         return f"the {name}"
-    number = int(found[2])
-    if found[1] == "learners" and number < len(editable.learners):
+    number = int(match[2])
+    if match[1] == "learners" and number < len(editable.learners):
         return f"{mark(editable.letters[number])} ({editable.learners[number]['name']})"
-    return f"{ONE_OF.get(found[1], found[1])} {number + 1}"
+    return f"{ONE_OF.get(match[1], match[1])} {number + 1}"
 
 
 def title_of(experiment: Any, owners: Sequence[str], leaf: str) -> str:

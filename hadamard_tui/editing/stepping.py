@@ -25,7 +25,7 @@ _SUM = re.compile(r"(?<![eE*/^(])[-+](?![^(]*\))")
 """A sum or a difference outside of brackets."""
 
 
-def steps(value: Any, whole: bool, up: bool) -> list[Any]:
+def steps(value: Any, is_whole: bool, up: bool) -> list[Any]:
     """The numbers that follow one upwards or downwards, the nearest first; none for what is no number.
 
     Whole numbers go through the powers of two as well. Of an expression, such as 1/(2d), the factor before it
@@ -35,43 +35,43 @@ def steps(value: Any, whole: bool, up: bool) -> list[Any]:
         return [_scaled(value, factor) for factor in _factors(value, up)] if value.strip() else []
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return []
-    return list(islice(_following(float(value), whole, up), MOST_TRIED))
+    return list(islice(_following(float(value), is_whole, up), MOST_TRIED))
 
 
-def _following(value: float, whole: bool, up: bool) -> Iterator[Any]:
+def _following(value: float, is_whole: bool, up: bool) -> Iterator[Any]:
     while True:
-        value = _next(value, whole, up)
-        yield int(value) if whole else value
+        value = _next(value, is_whole, up)
+        yield int(value) if is_whole else value
 
 
-def _next(value: float, whole: bool, up: bool) -> float:
+def _next(value: float, is_whole: bool, up: bool) -> float:
     if value == 0:
-        return (1.0 if up else -1.0) * (1.0 if whole else SMALLEST)
+        return (1.0 if up else -1.0) * (1.0 if is_whole else SMALLEST)
     if value < 0:
-        return -_next(-value, whole, not up) or 0.0
-    if whole and value <= 1:
+        return -_next(-value, is_whole, not up) or 0.0
+    if is_whole and value <= 1:
         return value + (1.0 if up else -1.0)
-    ladder = _ladder(value, whole)
+    ladder = _ladder(value, is_whole)
     near = 1e-9 * value
     return ladder[bisect_right(ladder, value + near)] if up else ladder[bisect_left(ladder, value - near) - 1]
 
 
-def _ladder(value: float, whole: bool) -> list[float]:
+def _ladder(value: float, is_whole: bool) -> list[float]:
     """The numbers around a value above 0, increasing."""
     decade = math.floor(math.log10(value))
-    found = {
+    numbers = {
         float(f"{step * 10.0**power:.4g}") for power in range(decade - 1, decade + 2) for step in PREFERRED
     }
-    if whole:
+    if is_whole:
         octave = math.floor(math.log2(value))
-        found = {float(math.ceil(number - 0.5)) for number in found if number >= 1}
-        found |= {2.0**power for power in range(max(octave - 1, 0), octave + 3)}
-    return sorted(found)
+        numbers = {float(math.ceil(number - 0.5)) for number in numbers if number >= 1}
+        numbers |= {2.0**power for power in range(max(octave - 1, 0), octave + 3)}
+    return sorted(numbers)
 
 
 def _factors(text: str, up: bool) -> list[float]:
-    found = None if _SUM.search(text) else _FACTOR.fullmatch(text)
-    return list(islice(_following(float(found[1]) if found else 1.0, False, up), MOST_TRIED))
+    product = None if _SUM.search(text) else _FACTOR.fullmatch(text)
+    return list(islice(_following(float(product[1]) if product else 1.0, False, up), MOST_TRIED))
 
 
 def _scaled(text: str, factor: float) -> str:
@@ -79,8 +79,8 @@ def _scaled(text: str, factor: float) -> str:
     written = f"{factor:g}"
     if _SUM.search(text):
         return f"{written}*({text.strip()})"
-    found = _FACTOR.fullmatch(text)
-    if found is None:
+    product = _FACTOR.fullmatch(text)
+    if product is None:
         return text.strip() if factor == 1 else f"{written}*{text.strip()}"
-    joined, rest = found[2], found[3]
+    joined, rest = product[2], product[3]
     return rest if factor == 1 and joined != "/" else f"{written}{joined}{rest}"

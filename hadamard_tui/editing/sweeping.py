@@ -21,7 +21,7 @@ THRESHOLD = 0.1
 """The loss that the second picture waits for."""
 
 
-def swept(editable: EditableExperiment, place: str, whole: bool, symbol: str) -> EditableExperiment:
+def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
     """A set-up with an axis over the number at `place`, and two pictures of it.
 
     The values are the number times powers of two, as far as the set-up can run with them; small whole numbers
@@ -39,7 +39,7 @@ def swept(editable: EditableExperiment, place: str, whole: bool, symbol: str) ->
         axis |= {"values": [2.0**power for power in range(-2, 3)], "symbol": f"factor of {symbol}"}
         reading.put(document, place, f"{AXIS}*({value})")
     else:
-        values = sorted({value, *islice(_fitting(editable, place, value, whole), POINTS - 1)})
+        values = sorted({value, *islice(_fitting(editable, place, value, is_whole), POINTS - 1)})
         if len(values) < 2:
             raise BadInput(place, f"No other value of {symbol} fits the set-up.")
         axis |= {"values": values, "set": place, "log": values[0] > 0}
@@ -51,25 +51,25 @@ def swept(editable: EditableExperiment, place: str, whole: bool, symbol: str) ->
     return sweep
 
 
-def _fitting(editable: EditableExperiment, place: str, value: float, whole: bool) -> Iterator[float]:
+def _fitting(editable: EditableExperiment, place: str, value: float, is_whole: bool) -> Iterator[float]:
     """The values around a number with which the set-up can run, the nearest first."""
-    for candidate in islice(_around(value, whole), 2 * MOST_TRIED):
+    for candidate in islice(_around(value, is_whole), 2 * MOST_TRIED):
         trial = editable.copied()
         trial.put(place, candidate)
         if trial.error is None:
             yield candidate
 
 
-def _around(value: float, whole: bool) -> Iterator[float]:
+def _around(value: float, is_whole: bool) -> Iterator[float]:
     """Numbers on both sides of a number, the nearest first: by factors of two, or by ones if it is small."""
-    by_ones = value == 0 or (whole and abs(value) < 4)
+    by_ones = value == 0 or (is_whole and abs(value) < 4)
     for distance in count(1):
         for sign in (1, -1):
             if by_ones:
-                number = value + sign * (distance if whole else distance / 4)
+                number = value + sign * (distance if is_whole else distance / 4)
             else:
                 number = value * 2.0 ** (sign * distance)
-            if not whole:
+            if not is_whole:
                 yield number
             elif number == int(number):
                 yield int(number)

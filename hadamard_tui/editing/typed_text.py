@@ -106,22 +106,22 @@ def _split(text: str) -> Iterator[str]:
 def _of_toml(text: str) -> Any:
     """A value that is written as TOML, or else plain text."""
     try:
-        said = raw_values.toml(f"value = {text}")
+        document = raw_values.toml(f"value = {text}")
     except (tomllib.TOMLDecodeError, BadInput):
         return _number(text, float)
-    return said["value"] if len(said) == 1 else text
+    return document["value"] if len(document) == 1 else text
 
 
 def _table(text: str) -> Any:
     """Names and values, as in `cw = 2, layer = 30`; a word alone stays one."""
-    found: dict[str, Any] = {}
+    table: dict[str, Any] = {}
     inside = text[1:-1] if text.startswith("{") and text.endswith("}") else text
     for item in _split(inside):
         name, sign, value = item.partition("=")
         if not sign:
             return text
-        found[name.strip()] = _of_toml(value.strip())
-    return found
+        table[name.strip()] = _of_toml(value.strip())
+    return table
 
 
 def _number(text: str, kind: type[int] | type[float]) -> int | float | str:

@@ -67,11 +67,11 @@ def timed(quick: bool, errors: Console) -> Iterator[Timed]:
         yield Timed(job, measured)
 
 
-def table(found: list[Timed]) -> Table:
+def table(timings: list[Timed]) -> Table:
     """Seconds of every job, beside those of the reference machine."""
     columns = "job", "what", "backend", "seconds", "CPU", "reference", "ratio"
     shown = Table(*columns, box=SIMPLE_HEAD, title="One thread, float32")
-    for job, measured in found:
+    for job, measured in timings:
         reference, ratio = "", ""
         if job.reference is not None:
             reference, ratio = f"{job.reference:.3g}", f"{measured.cpu / job.reference:.2f}"
@@ -86,11 +86,11 @@ def table(found: list[Timed]) -> Table:
     return shown
 
 
-def as_json(found: list[Timed]) -> dict[str, Any]:
+def as_json(timings: list[Timed]) -> dict[str, Any]:
     """The same as data, and the environment of the runs."""
     return {
         "schema": 1,
-        "environment": found[0].measured.trace.environment if found else {},
+        "environment": timings[0].measured.trace.environment if timings else {},
         "jobs": [
             {
                 "job": job.name,
@@ -100,7 +100,7 @@ def as_json(found: list[Timed]) -> dict[str, Any]:
                 "peak_mib": measured.peak,
                 "reference_cpu": job.reference,
             }
-            for job, measured in found
+            for job, measured in timings
         ],
     }
 
@@ -127,7 +127,7 @@ class Measured(NamedTuple):
 
 def jobs() -> list[Job]:
     """The jobs that every machine can run, the short ones first."""
-    found = [
+    listed_jobs = [
         Job(
             "J1",
             "hadamard-128, five learners",
@@ -135,17 +135,19 @@ def jobs() -> list[Job]:
             REFERENCE["J1"],
         )
     ]
-    found += [
+    listed_jobs += [
         Job(f"J2 {name}", "1024 targets, d = 1024, one pass", all_targets(name), REFERENCE[f"J2 {name}"])
         for name in ALL_TARGETS
     ]
-    found += [
+    listed_jobs += [
         Job(f"J3 {name}", "d = 2²⁰, 60 examples", million(name, 60), REFERENCE[f"J3 {name}"])
         for name in MILLION
     ]
-    found.append(Job("J3 GD", "d = 2²⁰, 1000 examples", million("GD", 1000), REFERENCE["J3 GD"]))
-    found.append(Job("J4", "learning curve, 20 ReLU nets for every k", learning_curve(20), REFERENCE["J4"]))
-    return found
+    listed_jobs.append(Job("J3 GD", "d = 2²⁰, 1000 examples", million("GD", 1000), REFERENCE["J3 GD"]))
+    listed_jobs.append(
+        Job("J4", "learning curve, 20 ReLU nets for every k", learning_curve(20), REFERENCE["J4"])
+    )
+    return listed_jobs
 
 
 def all_targets(

@@ -78,13 +78,13 @@ def compute_all(
 def state(results: Results) -> tuple[str, float]:
     """What is computed now, in words, and the share of all points that is done."""
     points = results.sweep.points
-    here = max(results.traces, default=None)
-    if here is None:
+    number = max(results.traces, default=None)
+    if number is None:
         return "preparing", 0.0
-    memory = f"in about {results.traces[here].environment['memory']}"
+    memory = f"in about {results.traces[number].environment['memory']}"
     if not results.sweep.axes:
         return f"running, {memory}", share(results)
     done = len(results.finished) + len(results.left_out)
     left_out = f", {words}" if (words := skipped(results)) else ""
-    where = f"{done} of {len(points)} points done, {points[here].label}"
+    where = f"{done} of {len(points)} points done, {points[number].label}"
     return f"{where}, {memory}{left_out}", share(results)

@@ -44,10 +44,10 @@ class Output(Console):
 
 def output() -> Console:
     """Standard output; 80 columns wide, or COLUMNS, where it is no terminal."""
-    given = os.environ.get("COLUMNS", "")
+    columns = os.environ.get("COLUMNS", "")
     width = None
-    if given.isdigit():
-        width = max(NARROWEST, int(given))
+    if columns.isdigit():
+        width = max(NARROWEST, int(columns))
     elif not sys.stdout.isatty():
         width = PIPED_WIDTH
     return Output(width=width, markup=False, highlight=False, emoji=False)

@@ -38,7 +38,7 @@ def broken(error: Exception) -> int:
 
     from platformdirs import user_state_path
 
-    what = f"{type(error).__name__}: {error}"
+    reason = f"{type(error).__name__}: {error}"
     text = "".join(traceback.format_exception(error))
     try:
         file = user_state_path(NAME) / "traceback.txt"
@@ -50,7 +50,7 @@ def broken(error: Exception) -> int:
         where = "its traceback is above"
     else:
         where = f"its traceback is in {file}"
-    refused(f"the program failed: {what}; {where}")
+    refused(f"the program failed: {reason}; {where}")
     return FAILED
 
 

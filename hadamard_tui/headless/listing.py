@@ -65,13 +65,13 @@ def presets_table() -> Table:
             continue
         story = first_sentence(preset.story)
         lines = [Text(line, style) for line, style in ((story, ""), (preset.source, "dim")) if line]
-        said = Group(Text(preset.title, "bold"), *lines)
-        rows[essentials.title if name in first else preset.subject].append((Text(name, "bold"), said))
+        description = Group(Text(preset.title, "bold"), *lines)
+        rows[essentials.title if name in first else preset.subject].append((Text(name, "bold"), description))
     table = _table("preset", "what it shows, and where it comes from")
-    for subject, some in rows.items():
-        if some:
+    for subject, subject_rows in rows.items():
+        if subject_rows:
             table.add_row("", Text(subject, "bold underline"), end_section=True)
-        for row in some:
+        for row in subject_rows:
             table.add_row(*row, end_section=True)
     return table
 
@@ -108,14 +108,14 @@ def members_list(family: str) -> Group:
     """
     family = FORMER.get(family, family)
     if family not in catalogue.FOLDERS:
-        known = list(catalogue.FOLDERS)
-        near = difflib.get_close_matches(family, known, n=2)
+        families = list(catalogue.FOLDERS)
+        near = difflib.get_close_matches(family, families, n=2)
         guess = f"did you mean {' or '.join(near)}? " if near else ""
-        raise BadInput(family, f"there is no such family; {guess}there are {', '.join(known)}")
+        raise BadInput(family, f"there is no such family; {guess}there are {', '.join(families)}")
     members = catalogue.members(family)
     rows = {kind: [_row(field) for field in fields_of(member)] for kind, member in members.items()}
-    every = [COLUMNS, *(row for some in rows.values() for row in some)]
-    widths = [max(cell_len(row[column]) for row in every) for column in range(len(COLUMNS) - 1)]
+    all_rows = [COLUMNS, *(row for kind_rows in rows.values() for row in kind_rows)]
+    widths = [max(cell_len(row[column]) for row in all_rows) for column in range(len(COLUMNS) - 1)]
     parts: list[Text | Padding] = []
     for kind, member in members.items():
         parts.append(Text(kind, "bold"))

@@ -93,10 +93,10 @@ def signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
         for curve in losses.curves
         if curve.training.verdict is not None and not curve.training.verdict.invariant
     ]
-    those = [curve.name for curve in axes if any(bound.binds(curve) for bound in turned)]
-    if those:
-        what = "not rotation invariant, yet bound, because the data are rotated at random"
-        yield Text(f"{listed(those)}: {what}", "dim")
+    names = [curve.name for curve in axes if any(bound.binds(curve) for bound in turned)]
+    if names:
+        reason = "not rotation invariant, yet bound, because the data are rotated at random"
+        yield Text(f"{listed(names)}: {reason}", "dim")
     if any(bound is not None and bound.direction == "conjecture" for _, bound in compared):
         yield Text("…? a conjecture, not proved", "dim")
 
@@ -137,18 +137,18 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
         cells[name] = NOTHING if value is None else f"{value:g}" if name == "rank" else f"{value:.4f}"
     if (bound := strongest_bound(run["loss"], curve, x)) is not None:
         height = bound.at(x)
-        own = "{}" if bound.binds(curve) else "({})"
-        cells["bound"] = own.format(_number(height))
+        template = "{}" if bound.binds(curve) else "({})"
+        cells["bound"] = template.format(_number(height))
         which = line_in_brief(run["loss"], bound)
         cells["which"] = f"{which}?" if bound.direction == "conjecture" else which
         if loss is not None and height >= ZERO:
-            cells["ratio"] = own.format(_number(loss / height))
+            cells["ratio"] = template.format(_number(loss / height))
     return cells
 
 
 def _at(measured: View, name: str, x: float) -> float | None:
     """What was measured of a curve at x; None where nothing was."""
-    curve = next((one for one in measured.curves if one.name == name), None)
+    curve = next((curve for curve in measured.curves if curve.name == name), None)
     place = None if curve is None else curve.place(x)
     if curve is None or place is None or np.isnan(curve.y[place]):
         return None

@@ -68,11 +68,11 @@ def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -
 
     Raises: BadInput for what cannot be run here, and whatever else the engine raises.
     """
-    whole = presets.sweep_of(preset, document)
+    sweep = presets.sweep_of(preset, document)
     if errors.is_terminal:
-        for words in costs(whole.experiment):
+        for words in costs(sweep.experiment):
             errors.print(words, style="dim", soft_wrap=True)
-    store = None if fresh else kept_points.store_for(whole)
-    results = compute_all(whole, errors, store=store)
-    strayed = [] if whole.axes else unexpected_divergence(whole.experiment, results.traces[0])
+    store = None if fresh else kept_points.store_for(sweep)
+    results = compute_all(sweep, errors, store=store)
+    strayed = [] if sweep.axes else unexpected_divergence(sweep.experiment, results.traces[0])
     return Done(document, results, judge(results), strayed)

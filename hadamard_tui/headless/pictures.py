@@ -17,9 +17,9 @@ from rich.text import Text
 from engine.core.expressions import number
 from engine.pictures.view import CurveView, LineView, View, negligible
 from engine.pictures.view_names import curve_name, line_name
+from engine.results import views
 from engine.results.headlines import headline
 from engine.results.outcomes import about
-from engine.results.views import view
 from engine.spec.pictures import drawn
 from hadamard_tui.charts.code_points import runs
 from hadamard_tui.charts.colour_map import colour_map
@@ -70,31 +70,32 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
     """
     experiment, printed = results.sweep.experiment, set[int]()
     for picture in drawn(experiment):
-        found, own = view(picture, results), about(picture, experiment, outcomes)
+        view, picture_outcomes = views.view(picture, results), about(picture, experiment, outcomes)
         yield Text("")
         if picture.y is None:
-            yield chart(found, console)
-        for heat in found.heats:
+            yield chart(view, console)
+        for heat in view.heats:
             colours = colour_map(palette.current().dark_is_more) if _has_colours(console) else None
             text = printed_heat_map(
-                heat_map(Look(found), heat), min(console.width, WIDEST_CHART), _height(console), colours
+                heat_map(Look(view), heat), min(console.width, WIDEST_CHART), _height(console), colours
             )
             yield Text.from_ansi(text, no_wrap=True, overflow="crop")
-        yield said_of(found, experiment, outcomes)
+        yield said_of(view, experiment, outcomes)
         if picture.y is None:
-            yield Padding(table(found, console.width), (1, 0, 0, 0))
-        yield from claims([one for one in own if id(one) not in printed])
-        printed.update(map(id, own))
+            yield Padding(table(view, console.width), (1, 0, 0, 0))
+        yield from claims([outcome for outcome in picture_outcomes if id(outcome) not in printed])
+        printed.update(map(id, picture_outcomes))
     if words := skipped(results):
         yield Text(f"\n{words}", "dim")
     yield from claims(
-        [one for one in outcomes if id(one) not in printed], "Other claims" if printed else "Claims"
+        [outcome for outcome in outcomes if id(outcome) not in printed],
+        "Other claims" if printed else "Claims",
     )
 
 
-def said_of(found: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> Text:
+def said_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> Text:
     """The headline of a picture."""
-    return Text(f"\n{headline(found, experiment, outcomes)}")
+    return Text(f"\n{headline(view, experiment, outcomes)}")
 
 
 def claims(outcomes: Sequence[Outcome], heading: str = "Claims") -> Iterator[ConsoleRenderable]:
@@ -124,48 +125,48 @@ def _height(console: Console) -> int:
     return min(high, max(low, console.height - LINES_BESIDE_CHART)) if console.is_terminal else low + 4
 
 
-def chart(found: View, console: Console) -> Text:
+def chart(view: View, console: Console) -> Text:
     """The curves and lines of a view."""
-    series, axes, *_ = plot(Look(found))
+    series, axes, *_ = plot(Look(view))
     width = min(console.width, WIDEST_CHART)
     text = printed(series, axes, width, _height(console), colour=_has_colours(console))
     return Text.from_ansi(text, no_wrap=True, overflow="crop")
 
 
-def table(found: View, width: int) -> Table:
+def table(view: View, width: int) -> Table:
     """A row per place on the x-axis and a column per curve and line, or where these are too many a row."""
-    lines = different(found.lines)
-    ones: list[CurveView | LineView] = [*found.curves, *lines]
+    lines = different(view.lines)
+    curves: list[CurveView | LineView] = [*view.curves, *lines]
     names = [
-        Text(f"{letter_of(curve)} {curve_name(found, curve)}".strip(), legible(colour_of(curve)))
-        for curve in found.curves
+        Text(f"{letter_of(curve)} {curve_name(view, curve)}".strip(), legible(colour_of(curve)))
+        for curve in view.curves
     ]
-    names += [Text(f"{line_name(found, line)}\n{_direction(line)}", "dim") for line in lines]
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    names += [Text(f"{line_name(view, line)}\n{_direction(line)}", "dim") for line in lines]
+    grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     rows = [
-        [found.axes.names.get(x) or _number(x), *(_cell(one, x, found) for one in ones)]
-        for x in _places(found, MOST_ROWS)
+        [view.axes.names.get(x) or _number(x), *(_cell(curve, x, view) for curve in curves)]
+        for x in _places(view, MOST_ROWS)
     ]
-    heads = [Text(found.axes.x_label), *names]
+    heads = [Text(view.axes.x_label), *names]
     widest = [
         max(cell_len(text) for text in (*str(head).split(), *column))
         for head, column in zip(heads, zip(*rows, strict=True) if rows else ((),) * len(heads), strict=True)
     ]
-    if len(ones) * COLUMN <= width and sum(one + GAP for one in widest) - GAP <= width:
-        spare = width - sum(one + GAP for one in widest) + GAP
+    if len(curves) * COLUMN <= width and sum(least + GAP for least in widest) - GAP <= width:
+        spare = width - sum(least + GAP for least in widest) + GAP
         for head, least in zip(heads, widest, strict=True):
-            made.add_column(shown := _wrapped(head, least + spare), justify="right")
+            grid.add_column(shown := _wrapped(head, least + spare), justify="right")
             spare -= max(0, max(map(cell_len, str(shown).splitlines())) - least)
         for row in rows:
-            made.add_row(*row)
-        return made
-    places = _places(found, max(2, (width - WIDEST_NAME) // COLUMN))
-    made.add_column(f"at {found.axes.x_label} =")
+            grid.add_row(*row)
+        return grid
+    places = _places(view, max(2, (width - WIDEST_NAME) // COLUMN))
+    grid.add_column(f"at {view.axes.x_label} =")
     for x in places:
-        made.add_column(found.axes.names.get(x) or _number(x), justify="right")
-    for name, one in zip(names, ones, strict=True):
-        made.add_row(Text(", ").join(name.split()), *(_cell(one, x, found) for x in places))
-    return made
+        grid.add_column(view.axes.names.get(x) or _number(x), justify="right")
+    for name, curve in zip(names, curves, strict=True):
+        grid.add_row(Text(", ").join(name.split()), *(_cell(curve, x, view) for x in places))
+    return grid
 
 
 def _wrapped(head: Text, room: int) -> Text:
@@ -176,35 +177,35 @@ def _wrapped(head: Text, room: int) -> Text:
 
 def _direction(line: LineView) -> str:
     """What a line is, without words that its name has."""
-    said = DIRECTIONS.get(line.direction, line.direction)
+    words = DIRECTIONS.get(line.direction, line.direction)
     if line.direction == "shape" and "shape" in line.called:
-        return said.removeprefix("shape only, ")
-    return said.removesuffix(" bound") if "bound" in line.called else said
+        return words.removeprefix("shape only, ")
+    return words.removesuffix(" bound") if "bound" in line.called else words
 
 
-def _places(found: View, most: int) -> list[float]:
+def _places(view: View, most_places: int) -> list[float]:
     """Some of the places at which there is something, the last one among them; round ones that are passed."""
-    if any(curve.places.is_passed for curve in found.curves):
-        axes = plot(Look(found)).axes
-        return [x for x, _ in x_ticks(axes, most)]
-    parts = [*(curve.x for curve in found.curves), *(line.x for line in found.lines)]
-    every = np.unique(np.concatenate(parts or [np.empty(0)]))
-    if len(every) > most:
-        every = every[np.linspace(0, len(every) - 1, most).round().astype(int)]
-    return [float(x) for x in every]
+    if any(curve.places.is_passed for curve in view.curves):
+        axes = plot(Look(view)).axes
+        return [x for x, _ in x_ticks(axes, most_places)]
+    parts = [*(curve.x for curve in view.curves), *(line.x for line in view.lines)]
+    all_x = np.unique(np.concatenate(parts or [np.empty(0)]))
+    if len(all_x) > most_places:
+        all_x = all_x[np.linspace(0, len(all_x) - 1, most_places).round().astype(int)]
+    return [float(x) for x in all_x]
 
 
-def _cell(one: CurveView | LineView, x: float, found: View) -> str:
+def _cell(curve: CurveView | LineView, x: float, view: View) -> str:
     """The value of a curve or a line at x, with its error; 0 for what counts as that in the picture."""
-    place = one.place(x)
-    if place is None or np.isnan(one.y[place]):
+    place = curve.place(x)
+    if place is None or np.isnan(curve.y[place]):
         return NOTHING
-    y = float(one.y[place])
-    stderr = one.stderr if isinstance(one, CurveView) else None
+    y = float(curve.y[place])
+    stderr = curve.stderr if isinstance(curve, CurveView) else None
     if np.isinf(y):
-        reading = found.picture.reading
+        reading = view.picture.reading
         return "never" if y > 0 and reading is not None and reading.is_place else NOTHING
-    if abs(y) <= negligible(found):
+    if abs(y) <= negligible(view):
         return "0"
     error = (
         "" if stderr is None or not np.isfinite(stderr[place]) else f" ± {number(float(stderr[place]), 1)}"

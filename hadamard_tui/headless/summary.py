@@ -70,13 +70,14 @@ def checkpoints(trace: Trace) -> list[float]:
 
 
 def _heading(experiment: Experiment, trace: Trace) -> Text:
-    run, here = experiment.run, trace.environment
+    run, environment = experiment.run, trace.environment
     seeds = f"{run.replicas} replicas from seed {run.seed}" if run.replicas > 1 else f"seed {run.seed}"
+    machine = f"{environment['device']}, {environment['dtype']}"
     lines = (
         (experiment.title, "bold"),
         (" ".join(experiment.story.split()), ""),
         (experiment.source, "dim"),
-        (f"{here['device']}, {here['dtype']}, {seeds}, about {here['memory']} of memory", "dim"),
+        (f"{machine}, {seeds}, about {environment['memory']} of memory", "dim"),
     )
     return Text("\n").join(Text(line, style) for line, style in lines if line)
 
@@ -97,11 +98,11 @@ def _diverged(curve: Curve, clock: str) -> str:
     why = f": {WHY_INACCURATE}" if curve.inaccurate.any() else ""
     if curve.replicas == 1:
         return f"{curve.name} {curve.fate} at {clock} = {curve.diverged_at:g}{why}"
-    those = (
+    extent = (
         f"in {curve.diverged} of {curve.replicas} replicas, in the first at {clock} = {curve.diverged_at:g}"
     )
     means = "" if curve.diverged == curve.replicas else "; from then on means exclude them"
-    return f"{curve.name} {curve.fate} {those}{means}{why}"
+    return f"{curve.name} {curve.fate} {extent}{means}{why}"
 
 
 def _more(bounds: bool, notes: bool) -> Iterator[Text]:

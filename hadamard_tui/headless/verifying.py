@@ -51,15 +51,15 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
         with presets.former_words(name, partial(errors.print, soft_wrap=True)):
             sweeps.append((name, presets.sweep_of(name, presets.document(name))))
     lines = ProgressLines(errors)
-    for number, (name, whole) in enumerate(sweeps, start=1):
+    for number, (name, sweep) in enumerate(sweeps, start=1):
         lines.label = f"{name} ({number} of {len(sweeps)}): "
         began = time.perf_counter()
-        results = compute_all(whole, errors, threads=1, lines=lines)
+        results = compute_all(sweep, errors, threads=1, lines=lines)
         yield Verified(
             name,
-            whole.experiment,
+            sweep.experiment,
             judge(results),
-            [] if whole.axes else unexpected_divergence(whole.experiment, results.traces[0]),
+            [] if sweep.axes else unexpected_divergence(sweep.experiment, results.traces[0]),
             time.perf_counter() - began,
             results.traces[0].environment,
         )

@@ -305,7 +305,7 @@ ACTIONS = (
         "app.export",
         "e",
         "Export",
-        "Save a picture of the chart (an SVG, PNG or PDF image), the curves or the set-up to a file",
+        "Save the chart (an SVG, PNG or PDF image), the curves or the set-up to a file",
         KEEP,
     ),
     Action(

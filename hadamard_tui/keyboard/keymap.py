@@ -29,7 +29,7 @@ def placed(action: Action) -> Action:
 
 def shown_keys(id: str) -> str:
     """The keys of an action or a motion, as the help page prints them."""
-    return printed(next(_others.get(id, one.keys) for one in EVERY if one.id == id))
+    return printed(next(_others.get(id, binding.keys) for binding in EVERY if binding.id == id))
 
 
 def key(id: str) -> str:

@@ -45,9 +45,12 @@ def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]
     return lines
 
 
-def left_out(claims: Sequence[LeftOut]) -> list[Text]:
+def left_out(omissions: Sequence[LeftOut]) -> list[Text]:
     """One line per claim of the set-up that does not fit it, and why."""
-    return [Text(f"– left out: {one.claim.get('text')}  ({one.why.what})", style="dim") for one in claims]
+    return [
+        Text(f"– left out: {omission.claim.get('text')}  ({omission.why.what})", style="dim")
+        for omission in omissions
+    ]
 
 
 def lacks(experiment: Experiment) -> Lack | None:

@@ -70,8 +70,8 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         from engine.spec.pictures import of_run
 
         picture = of_run(self.experiment, measure, title)
-        found = self.views.view(picture, of_one(self.experiment, self.trace))
-        return Look(found, shown=self.shown, place=self.place, options=self.chart_options)
+        view = self.views.view(picture, of_one(self.experiment, self.trace))
+        return Look(view, shown=self.shown, place=self.place, options=self.chart_options)
 
     @cached_property
     def loss(self) -> Look:

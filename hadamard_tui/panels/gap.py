@@ -42,12 +42,14 @@ def show(context: PanelContext) -> Plot | Text:
     trace, look = context.trace, context.loss
     view = look.view
     series = [
-        one for curve in view.curves for one in Pen(look).draw(curve, partial(bound_heights, view, curve))
+        gap for curve in view.curves for gap in Pen(look).draw(curve, partial(bound_heights, view, curve))
     ]
     ends = np.array(context.chart_options.window or (trace.x[0], trace.x[-1]))
     zero = Series("the bound", ends, np.zeros(2), theory(), style="dashed")
-    most = twice_the_start(view)
-    return plot(context, "Gap: loss − bound", "gap", [zero, *series], most=most, smoothed=smoothing(look))
+    highest = twice_the_start(view)
+    return plot(
+        context, "Gap: loss − bound", "gap", [zero, *series], highest=highest, smoothed=smoothing(look)
+    )
 
 
 PANEL = Panel(

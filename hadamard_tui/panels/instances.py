@@ -31,8 +31,8 @@ def lacks(experiment: Experiment) -> Lack | None:
         n, d = experiment.n, experiment.d
     except BadInput as error:
         return Lack(str(error))
-    what = f"{n} × {d} instances would have to be made as a whole, and this picture makes at most"
-    return Lack(f"{what} {MOST_ENTRIES} entries.")
+    size = f"{n} × {d} instances would have to be made as a whole, and this picture makes at most"
+    return Lack(f"{size} {MOST_ENTRIES} entries.")
 
 
 def show(context: PanelContext) -> HeatMap | Text:
@@ -43,8 +43,9 @@ def show(context: PanelContext) -> HeatMap | Text:
     target, now = target_feature(context.experiment), min(max(k, 1), n)
     rows, features = _around(now - 1, n, MOST_ROWS), _around(target or 0, d, MOST_FEATURES)
     protocol = context.experiment.protocol
-    learner = next(one for one in context.experiment.learners if one.name == context.curve.learner)
-    seen = protocol.rows_seen(n, k, Streams([seed]), solver=learner.solver is not None)
+    learners = {learner.name: learner for learner in context.experiment.learners}
+    is_solved = learners[context.curve.learner].solver is not None
+    seen = protocol.rows_seen(n, k, Streams([seed]), solver=is_solved)
     return HeatMap(
         np.arange(d)[features],
         np.arange(1, n + 1)[rows],
@@ -62,9 +63,9 @@ def show(context: PanelContext) -> HeatMap | Text:
     )
 
 
-def _around(place: int, count: int, most: int) -> slice:
-    first = min(max(place - most // 2, 0), max(count - most, 0))
-    return slice(first, min(first + most, count))
+def _around(place: int, count: int, most_entries: int) -> slice:
+    first = min(max(place - most_entries // 2, 0), max(count - most_entries, 0))
+    return slice(first, min(first + most_entries, count))
 
 
 PANEL = Panel(

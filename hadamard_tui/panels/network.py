@@ -26,8 +26,9 @@ def show(context: PanelContext) -> Nets | Text:
     curves = sorted(context.trace.curves, key=lambda curve: curve is not context.curve)
     nets = []
     for curve in curves:
-        found = snapshots.found.get(curve.learner)
-        if curve.best and found is not None and (net := _net(context, curve, found)) is not None:
+        curve_snapshots = snapshots.found.get(curve.learner) if curve.best else None
+        net = None if curve_snapshots is None else _net(context, curve, curve_snapshots)
+        if net is not None:
             nets.append(net)
     at = f"{context.trace.x_label} = {context.trace.clocks_at(context.place)[_clock(context)]:g}"
     if nets:
@@ -40,18 +41,18 @@ def _clock(context: PanelContext) -> str:
     return context.experiment.protocol.clock
 
 
-def _net(context: PanelContext, curve: Curve, found: Snapshots) -> Net | None:
+def _net(context: PanelContext, curve: Curve, snapshots: Snapshots) -> Net | None:
     """The net of a learner at the playhead; None for what is none, and where it has not come to yet."""
-    record = found.at(context.place)
-    if record is None or record >= len(found.edges) or not found.edges[record]:
+    record = snapshots.at(context.place)
+    if record is None or record >= len(snapshots.edges) or not snapshots.edges[record]:
         return None
     drawn = context.loss.view.curve(curve.name)
-    layers = found.edges[record]
-    sizes = [np.abs(layer).max(initial=0.0) for layers in found.edges for layer in layers]
+    layers = snapshots.edges[record]
+    sizes = [np.abs(layer).max(initial=0.0) for layers in snapshots.edges for layer in layers]
     largest = max((float(size) for size in sizes if np.isfinite(size)), default=0.0)
     name = f"{letter_of(drawn)} {curve.learner}".strip()
     target = target_feature(context.experiment)
-    return Net(name, colour_of(drawn), layers, found.inputs, target, found.units, largest)
+    return Net(name, colour_of(drawn), layers, snapshots.inputs, target, snapshots.units, largest)
 
 
 PANEL = Panel(

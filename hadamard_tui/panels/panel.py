@@ -39,8 +39,9 @@ class Lack(NamedTuple):
 
 def recording(experiment: Experiment, words: str, *measures: Measure) -> Remedy:
     """What has a run record some measures beside those that it records."""
-    every = [*experiment.run.measures, *(one for one in measures if one not in experiment.run.measures)]
-    return Remedy("run.measures", msgspec.to_builtins(every), words)
+    recorded = experiment.run.measures
+    missing = [measure for measure in measures if measure not in recorded]
+    return Remedy("run.measures", msgspec.to_builtins([*recorded, *missing]), words)
 
 
 def lacks_nothing(experiment: Experiment) -> Lack | None:
@@ -87,20 +88,20 @@ def plot(
     y_label: str,
     series: Iterable[Series],
     floor: float = np.inf,
-    most: float = np.inf,
+    highest: float = np.inf,
     smoothed: str = "",
 ) -> Plot:
     """A chart along the x-axis of the run.
 
-    Its axes hold `floor` and what is in sight of the series, no more than ± `most` where they are linear.
+    Its axes hold `floor` and what is in sight of the series, no more than ± `highest` where they are linear.
     `smoothed` says how far these were smoothed.
     """
     series, options = list(series), replace(context.chart_options, x_log=context.loss.resolved.x_log)
     low, high = options.x_limits(context.trace.x)
-    ys = [one.y[(one.x >= low) & (one.x <= high)] for one in series]
+    ys = [curve.y[(curve.x >= low) & (curve.x <= high)] for curve in series]
     values = np.concatenate([y[np.isfinite(y)] for y in ys] or [np.empty(0)])
     y_axis, refused = y_limits(values, options, own_log=False)
-    held = (values if floor == np.inf else np.append(values, floor)).clip(-most, most)
+    held = (values if floor == np.inf else np.append(values, floor)).clip(-highest, highest)
     labels = title, context.trace.x_label, y_label
     x_log, y_log = bool(options.x_log) and low > 0, y_axis is not None
     axes = Axes(*labels, (low, high), y_axis or limits(held), x_log, y_log)
@@ -110,7 +111,7 @@ def plot(
 def measured(context: PanelContext, measure: str) -> list[Series]:
     """A measure of every learner that has it, up to what is shown."""
     look = context.look(measure)
-    return [one for curve in look.view.curves if len(curve.x) for one in Pen(look).draw(curve)]
+    return [segment for curve in look.view.curves if len(curve.x) for segment in Pen(look).draw(curve)]
 
 
 def nothing(text: str) -> Text:

@@ -25,13 +25,15 @@ def show(context: PanelContext) -> Plot | Text:
     look = context.look("rank", "Rank of the weights across targets")
     if not any(len(curve.x) for curve in look.view.curves):
         return nothing(no_spectrum(context.curve))
-    here = {
+    names = {
         curve.name: f"{curve.name}: {curve.y[now]:g}"
         for curve in look.view.curves
         if (now := context.marked(curve.x)) is not None
     }
     drawn = view_plot.plot(look)
-    return drawn._replace(series=[replace(one, name=here.get(one.name, one.name)) for one in drawn.series])
+    return drawn._replace(
+        series=[replace(curve, name=names.get(curve.name, curve.name)) for curve in drawn.series]
+    )
 
 
 PANEL = Panel(

@@ -72,9 +72,9 @@ def show(context: PanelContext) -> Plot | Text:
 
 def _all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
     """Whether at every record all values [S, r] above 0, of which there are `rank`, look the same."""
-    some = rank > 0
-    least = values[some, rank[some] - 1]
-    return bool((rank > 1).any() and (least >= (1 - ALIKE) * values[some, 0]).all())
+    is_positive = rank > 0
+    least = values[is_positive, rank[is_positive] - 1]
+    return bool((rank > 1).any() and (least >= (1 - ALIKE) * values[is_positive, 0]).all())
 
 
 def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> Series:

@@ -57,8 +57,8 @@ def theorem(context: PanelContext) -> Text:
     binds = "binds" if bound.on_learners[name].holds else "does not bind"
     beat = "" if bound.on_learners[name].holds else f", so it is {stands.words}"
     says = f"\n{meaning(bound.kind)}\n"
-    here = f"It holds here: {bound.on_problem.reason}. It {binds} {name}{beat}: {why}.\n"
-    return head(bound.statement).append(f"{says}{here}")
+    condition = f"It holds here: {bound.on_problem.reason}. It {binds} {name}{beat}: {why}.\n"
+    return head(bound.statement).append(f"{says}{condition}")
 
 
 PANEL = Panel("story", "what am I seeing? The story, and the theorem that applies", show, place=50)

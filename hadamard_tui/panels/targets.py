@@ -30,17 +30,17 @@ def show(context: PanelContext) -> HeatMap | Text:
         return nothing(
             "Weights across targets are drawn after the run: the learner trains once more for that."
         )
-    found = snapshots.found.get(curve.learner)
-    if found is None:
+    curve_snapshots = snapshots.found.get(curve.learner)
+    if curve_snapshots is None:
         reason = snapshots.reasons.get(curve.learner)
         return nothing(f"{curve.name} trains once more …" if reason is None else f"{curve.name}: {reason}.")
-    record = found.at(context.place)
-    if record is None or record >= len(found.weights):
+    record = curve_snapshots.at(context.place)
+    if record is None or record >= len(curve_snapshots.weights):
         return nothing(f"{curve.name} is not linear in the instance, so it has no matrix of weights.")
-    weights, problem = found.weights[record], context.experiment.problem
+    weights, problem = curve_snapshots.weights[record], context.experiment.problem
     at = context.trace.clocks_at(context.place)[context.experiment.protocol.clock]
     return HeatMap(
-        found.features,
+        curve_snapshots.features,
         np.arange(1, len(weights) + 1),
         weights,
         x_label="feature",

@@ -27,8 +27,8 @@ def show(context: PanelContext) -> Text:
     if words := backends()[curve.backends[-1]].words:
         how = f"It is computed {words} ({curve.backend})"
         text.append(f"{how}; the backend “dense”, in the set-up, takes the matrix.\n", "dim")
-    here = [line for line in context.trace.theorems if line.on_problem.holds]
-    for line in sorted(here, key=lambda line: _rank(line, curve.learner)):
+    applicable = [line for line in context.trace.theorems if line.on_problem.holds]
+    for line in sorted(applicable, key=lambda line: _rank(line, curve.learner)):
         text.append("\n").append_text(_line_text(line, curve.learner, curve.verdict.reason))
     if curve.grid:
         text.append("\n").append_text(_grid_text(curve))
@@ -44,11 +44,11 @@ def _rank(line: TheoryLine, name: str) -> int:
     return 1 if line.statement.direction in FROM_BELOW else 2
 
 
-def _line_text(line: TheoryLine, name: str, said: str) -> Text:
+def _line_text(line: TheoryLine, name: str, reason: str) -> Text:
     """A line, and how it stands to a learner: why, unless that is what was said of the learner already."""
     stands = standing(line, name)
     words = f"\n  {meaning(line.kind)}\n  "
-    why = "" if stands.reason.endswith(said) else f": {stands.reason}"
+    why = "" if stands.reason.endswith(reason) else f": {stands.reason}"
     return Text.assemble(head(line.statement), (words, "italic"), (stands.words, stands.style), f"{why}.\n")
 
 

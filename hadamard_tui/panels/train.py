@@ -35,14 +35,14 @@ def show(context: PanelContext) -> Plot | Text:
     unseen = context.look("unseen")
     name = f"{context.curve.name} on unseen rows"
     series += [
-        replace(one, name=name if one.name else "", style="dash-dot", mark=None)
+        replace(segment, name=name if segment.name else "", style="dash-dot", mark=None)
         for curve in unseen.view.curves
         if curve.name == context.curve.name
-        for one in Pen(unseen).draw(curve)
+        for segment in Pen(unseen).draw(curve)
     ]
-    most = twice_the_start(context.loss.view)
+    highest = twice_the_start(context.loss.view)
     title, smoothed = "Loss over the examples seen", smoothing(context.loss)
-    return plot(context, title, "train loss", series, most=most, smoothed=smoothed)
+    return plot(context, title, "train loss", series, highest=highest, smoothed=smoothed)
 
 
 PANEL = Panel(

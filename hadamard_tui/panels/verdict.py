@@ -32,7 +32,9 @@ def _learner(context: PanelContext, curve: Curve) -> Text:
     text.append("  measured   ", "dim").append_text(_measured(certificates, curve.learner)).append("\n")
     bounds = [line for line in context.loss.view.lines if not line.curve and curve.learner in line.applies_to]
     judged = certificates.judged.get(curve.learner) if certificates is not None else None
-    respects = {one.bound: one for one in judged.bounds} if judged is not None and curve.best else {}
+    respects = (
+        {respect.bound: respect for respect in judged.bounds} if judged is not None and curve.best else {}
+    )
     for bound in bounds:
         text.append(f"  {bound.called}  ", "dim").append_text(_here(context, drawn, bound))
         if (respect := respects.get(bound.kind)) is not None:

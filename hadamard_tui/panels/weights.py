@@ -61,8 +61,8 @@ def show(context: PanelContext) -> Plot | Text:
 def uncached(curve: Curve) -> str:
     """Why a curve from the cache has no weights, and how to see them."""
     size = curve.uncached_weight_bytes / (1 << 20)
-    what = f"This run is from the cache, which has no weights of {curve.name}: they take {size:.0f} MB."
-    return f"{what} A run with other seeds computes them."
+    reason = f"This run is from the cache, which has no weights of {curve.name}: they take {size:.0f} MB."
+    return f"{reason} A run with other seeds computes them."
 
 
 def are_there(curve: Curve) -> bool:
@@ -71,7 +71,7 @@ def are_there(curve: Curve) -> bool:
 
 
 def _learner(context: PanelContext) -> Learner:
-    return next(one for one in context.experiment.learners if one.name == context.curve.learner)
+    return next(learner for learner in context.experiment.learners if learner.name == context.curve.learner)
 
 
 def _is_net(context: PanelContext) -> bool:
@@ -121,7 +121,7 @@ def _title(context: PanelContext) -> str:
 
 def target_feature(experiment: Experiment) -> int | None:
     """The number of the entry of the instances that the first target is; None if it is none of them."""
-    return next(iter(found), None) if len(found := target_features(experiment)) == 1 else None
+    return next(iter(features), None) if len(features := target_features(experiment)) == 1 else None
 
 
 def target_features(experiment: Experiment) -> tuple[int, ...]:
@@ -129,8 +129,8 @@ def target_features(experiment: Experiment) -> tuple[int, ...]:
     problem = experiment.problem
     if problem.matrix.rotate or problem.matrix.feature_count() != problem.matrix.shape()[1]:
         return ()  # what a target names is none of the features that learners see
-    found = features_of(problem.target, problem.matrix, experiment.run.seed)
-    return found if len(found) <= MOST_MARKED else ()
+    features = features_of(problem.target, problem.matrix, experiment.run.seed)
+    return features if len(features) <= MOST_MARKED else ()
 
 
 @lru_cache(maxsize=4)
@@ -142,8 +142,8 @@ def features_of(target: Target, matrix: Matrix, seed: int) -> tuple[int, ...]:
 
 def first_feature(target: Target, matrix: Matrix, seed: int) -> int | None:
     """The number of the feature that the first target is, in the first replica; None if it is none."""
-    found = features_of(target, matrix, seed)
-    return found[0] if len(found) == 1 else None
+    features = features_of(target, matrix, seed)
+    return features[0] if len(features) == 1 else None
 
 
 def weight_series(context: PanelContext) -> list[Series]:
@@ -158,15 +158,15 @@ def weight_series(context: PanelContext) -> list[Series]:
     marked = target_features(context.experiment)
     rest = _rest(d, marked)
     drawn = np.append(rest, np.array(marked, int))
-    every = max(1, -(-count * len(drawn) // MOST_POINTS))
-    x = curve.weights_x[:count:every]
-    weights = np.ascontiguousarray(curve.weights[:count:every, drawn].T)
+    stride = max(1, -(-count * len(drawn) // MOST_POINTS))
+    x = curve.weights_x[:count:stride]
+    weights = np.ascontiguousarray(curve.weights[:count:stride, drawn].T)
     count_of_targets = problem.target.columns(problem.matrix)
-    whose = "the target" if count_of_targets == 1 else f"target 1 of {count_of_targets}"
+    target = "the target" if count_of_targets == 1 else f"target 1 of {count_of_targets}"
     name = _counted(len(rest), "other " if marked else "") + (f" of {d}" if len(drawn) < d else "")
     if not marked and count_of_targets > 1:
-        name += f" for {whose}"
-    of_target = _named(marked, whose)
+        name += f" for {target}"
+    of_target = _named(marked, target)
     if (record := context.marked(curve.weights_x)) is not None:
         now = curve.weights[record]
         of_target += _values(now[list(marked)])
@@ -202,14 +202,14 @@ def _values(weights: np.ndarray) -> str:
 
 def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
     """Which of d features are drawn beside those: all, or so many as a screen can resolve."""
-    every: np.ndarray = np.delete(np.arange(d), marked)
-    some = np.linspace(0, len(every) - 1, min(len(every), MOST_LINES)).astype(int)
-    return np.asarray(every[some])
+    unmarked: np.ndarray = np.delete(np.arange(d), marked)
+    positions = np.linspace(0, len(unmarked) - 1, min(len(unmarked), MOST_LINES)).astype(int)
+    return np.asarray(unmarked[positions])
 
 
 def _limits(series: list[Series]) -> tuple[float, float]:
     """Limits that hold every weight seen so far and 0, in steps so that they move rarely."""
-    values = np.concatenate([[0.0], *(one.y[np.isfinite(one.y)] for one in series)])
+    values = np.concatenate([[0.0], *(curve.y[np.isfinite(curve.y)] for curve in series)])
     return still_limits(values)
 
 

@@ -29,7 +29,7 @@ def _refitted(experiment: Experiment) -> list[str]:
     """A sentence for every learner whose fit to all examples, made anew with each of them, takes seconds."""
     from engine.planning.run_plan import sizes_of
 
-    found = []
+    warnings = []
     for learner in experiment.learners:
         if learner.solver is None:
             continue
@@ -37,5 +37,5 @@ def _refitted(experiment: Experiment) -> list[str]:
         count = learner.solver.operations(sizes)
         if count >= SECONDS:
             often = f"fitted anew with each of {sizes.examples} examples"
-            found.append(f"Expensive: {learner.name} ({often}: about {count:.1e} multiplications).")
-    return found
+            warnings.append(f"Expensive: {learner.name} ({often}: about {count:.1e} multiplications).")
+    return warnings

@@ -68,10 +68,10 @@ class Guesses:
 
 def outcome(curve: CurveView) -> float | None:
     """From where on a curve is below the level; None if it is not at its end."""
-    known = np.flatnonzero(~np.isnan(curve.y))
-    above = np.flatnonzero(curve.y[known] >= LEVEL)
+    places = np.flatnonzero(~np.isnan(curve.y))
+    above = np.flatnonzero(curve.y[places] >= LEVEL)
     first = int(above[-1]) + 1 if len(above) else 0
-    return float(curve.x[known[first]]) if first < len(known) else None
+    return float(curve.x[places[first]]) if first < len(places) else None
 
 
 def score(guess: float | None, came_out: float | None) -> int:

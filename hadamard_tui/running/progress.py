@@ -21,17 +21,17 @@ SHORTEST = 2.0
 
 def share(results: Results) -> float:
     """The share of all points that is done, that of the present one and those left out included."""
-    points, left = points_done(results)
-    return 1 - left / len(results.sweep.points) if points else 0.0
+    points, remaining = points_done(results)
+    return 1 - remaining / len(results.sweep.points) if points else 0.0
 
 
 def points_done(results: Results) -> tuple[float, float]:
     """How many points are computed, that of the present one in part, and how many may still have to be."""
-    here = max(results.traces, default=None)
-    if here is None:
+    number = max(results.traces, default=None)
+    if number is None:
         return 0.0, float(len(results.sweep.points))
-    trace = results.traces[here]
-    part = 0.0 if here in results.finished else done(trace) / max(whole(trace), 1)
+    trace = results.traces[number]
+    part = 0.0 if number in results.finished else done(trace) / max(whole(trace), 1)
     computed = len(results.finished) + part
     return computed, len(results.sweep.points) - len(results.left_out) - computed
 
@@ -60,9 +60,9 @@ class Remaining:
         self._seen: deque[tuple[float, float]] = deque([(0.0, 0.0)])
         self._left = math.inf
 
-    def see(self, seconds: float, done: float, left: float) -> None:
+    def see(self, seconds: float, done: float, remaining: float) -> None:
         """Take note of how much is done after so many more seconds of work, and how much is left."""
-        worked, self._left = self._seen[-1][0] + seconds, left
+        worked, self._left = self._seen[-1][0] + seconds, remaining
         self._seen.append((worked, done))
         while len(self._seen) > 2 and self._seen[1][0] <= worked - SPAN:
             self._seen.popleft()

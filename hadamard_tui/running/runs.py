@@ -71,13 +71,18 @@ class Kept:
             change = f"{self.name} → this run"
         return self.name if self.renamed or not name else name, change
 
-    def view(self, picture: Picture, whole: bool) -> View | None:
-        """A picture of it, of the `whole` or of the last point alone; None if it is none of this run."""
+    def view(self, picture: Picture, all_points: bool) -> View | None:
+        """Return a picture of this run, over all points of its sweep or of the last point alone.
+
+        None if the run has no such picture.
+        """
         from engine.results.results import of_one
         from engine.results.steps import ReplicasMissing
 
         try:
-            return self.views.view(picture, self.results if whole else of_one(self.experiment, self.trace))
+            return self.views.view(
+                picture, self.results if all_points else of_one(self.experiment, self.trace)
+            )
         except ReplicasMissing as error:
             self.missing = error.what
         except BadInput:
@@ -125,11 +130,11 @@ class Runs:
     def make_room(self, shown: Trace | None) -> list[Kept]:
         """Drop the oldest runs that are neither pinned nor on the screen, while there are too many; these."""
         dropped = []
-        free = [run for run in self.kept if not run.pinned and run.trace is not shown]
-        taken = sum(run.bytes for run in free)
-        while free and (len(free) > MOST_RUNS or taken > MOST_BYTES):
-            oldest = free.pop(0)
-            taken -= oldest.bytes
+        droppable = [run for run in self.kept if not run.pinned and run.trace is not shown]
+        total_bytes = sum(run.bytes for run in droppable)
+        while droppable and (len(droppable) > MOST_RUNS or total_bytes > MOST_BYTES):
+            oldest = droppable.pop(0)
+            total_bytes -= oldest.bytes
             self.kept.remove(oldest)
             dropped.append(oldest)
         return dropped
@@ -154,11 +159,11 @@ class Runs:
         """The run that ended last, without the one that is on the screen itself."""
         return next((run for run in reversed(self.kept) if run.trace is not trace), None)
 
-    def views(self, session: Session, picture: Picture, whole: bool) -> list[Pinned]:
+    def views(self, session: Session, picture: Picture, all_points: bool) -> list[Pinned]:
         """The pinned runs beside that of a session which have a picture; no two have the same name."""
         pinned: dict[str, Pinned] = {}
         for run in self.others(session.trace):
-            if (view := run.view(picture, whole)) is not None:
+            if (view := run.view(picture, all_points)) is not None:
                 name, change = run.compared(session.document)
                 name = f"{name} ({run.name})" if name in pinned else name
                 pinned[name] = Pinned(name, view, change)
@@ -195,10 +200,10 @@ def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
 
 def _title(change: Difference, experiment: Experiment) -> str:
     """The title of the field that differs, and whose it is: "rate η of EGU"."""
-    first, *learner = change.part
-    if learner:
-        names = [one.name for one in experiment.learners]
-        first = f"{first}[{names.index(learner[0]) if learner[0] in names else len(names)}]"
+    first, *learner_name = change.part
+    if learner_name:
+        names = [learner.name for learner in experiment.learners]
+        first = f"{first}[{names.index(learner_name[0]) if learner_name[0] in names else len(names)}]"
     *owners, leaf = change.place.split(".")
     title = title_of(experiment, [first, *owners], leaf)
     return f"{title} of {change.owner}" if change.owner else title

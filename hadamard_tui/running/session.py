@@ -105,7 +105,7 @@ class Session:
         """Show the run that begins."""
         former, results = self.trace, self.point.results
         assert results is not None, "a sweep begins before its runs"
-        number = next(number for number, known in results.traces.items() if known is trace)
+        number = next(number for number, candidate in results.traces.items() if candidate is trace)
         self.point = replace(self.point, number=number, trace=trace)
         if former is not None:  # the next point is played from its start
             self.playback = self._new_playback()
@@ -142,11 +142,13 @@ class Session:
         """
         point, playback = self.point, self.playback
         assert point.trace is not None, "there is nothing to look at"
-        whole = point.results if number else None
+        sweep_results = point.results if number else None
         look = Look(
-            view=self.views.view(point.picture(number), whole or of_one(point.experiment, point.trace)),
-            point=0 if whole is None else point.number,
-            newest=None if whole is None else max(whole.finished, default=None),
+            view=self.views.view(
+                point.picture(number), sweep_results or of_one(point.experiment, point.trace)
+            ),
+            point=0 if sweep_results is None else point.number,
+            newest=None if sweep_results is None else max(sweep_results.finished, default=None),
             shown=point.x_at(playback.shown),
             place=point.x_at(playback.place),
             options=options or ChartOptions(),
@@ -157,7 +159,7 @@ class Session:
             ghost=ghost,
             guesses={} if number else self.guesses,
             moved=playback.moved,
-            whole=whole is not None and whole.complete,
+            whole=sweep_results is not None and sweep_results.complete,
         )
         wanted = number, options is None
         if wanted not in self._looks or not look.is_as(self._looks[wanted]):

@@ -35,7 +35,7 @@ class SnapshotWorker:
     @property
     def state(self) -> tuple[object, ...]:
         """What changes whenever there is something new to show."""
-        return len(self.reasons), sum(len(one.x) for one in list(self.found.values()))
+        return len(self.reasons), sum(len(snapshots.x) for snapshots in list(self.found.values()))
 
     def stop(self) -> None:
         """End after the current record; what was found stays."""
@@ -56,18 +56,18 @@ class SnapshotWorker:
             raise Stopped
 
     def _work(self) -> None:
-        for learner in sorted(self._experiment.learners, key=lambda one: one.name != self._first):
+        for learner in sorted(self._experiment.learners, key=lambda learner: learner.name != self._first):
             if reason := why_not(self._experiment):
                 self.reasons[learner.name] = reason
                 continue
 
-            def found(some: Snapshots, name: str = learner.name) -> None:
-                self.found[name] = some
+            def store(snapshots: Snapshots, name: str = learner.name) -> None:
+                self.found[name] = snapshots
 
             try:
                 rate = self._trace.curve(learner.name).rate
                 with stopped_by(self._stop.is_set):
-                    take(self._experiment, learner, rate, self._target, found, self._going)
+                    take(self._experiment, learner, rate, self._target, store, self._going)
             except Stopped:
                 return
             except Exception:

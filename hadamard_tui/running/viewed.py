@@ -31,11 +31,11 @@ class Viewed:
         from engine.results.views import view
 
         extent, name = _extent(results), repr(picture)
-        known = self._views.get(name)
-        if known is None or known[0] != extent:
-            found = with_letters(view(picture, results.snapshot()), self._letters)
-            known = self._views[name] = extent, found
-        return known[1]
+        cached = self._views.get(name)
+        if cached is None or cached[0] != extent:
+            newest = with_letters(view(picture, results.snapshot()), self._letters)
+            cached = self._views[name] = extent, newest
+        return cached[1]
 
 
 def _extent(results: Results) -> object:
@@ -60,7 +60,10 @@ def with_letters(view: View, learners: Mapping[str, int]) -> View:
     """
     if not learners or any(curve.apart for curve in view.curves):
         return view
-    left, others = dict(learners), count(max(learners.values()) + 1)
-    numbers = [left.pop(curve.learner) if curve.learner in left else next(others) for curve in view.curves]
+    unused, further_numbers = dict(learners), count(max(learners.values()) + 1)
+    numbers = [
+        unused.pop(curve.learner) if curve.learner in unused else next(further_numbers)
+        for curve in view.curves
+    ]
     pairs = zip(view.curves, numbers, strict=True)
     return replace(view, curves=[replace(curve, number=number) for curve, number in pairs])

@@ -111,7 +111,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         super().__init__(editable, Pace(left.pace, left.unlimited))
         self._rate = rate or FrameRate(Config().fps)
         self._autorun, self._left, self.chart_options = autorun, left, left.chart
-        self._frames = Frames(self._rate.most)
+        self._frames = Frames(self._rate.highest)
         self._next_frame: asyncio.TimerHandle | None = None
         self._frames_due = STILL
         self._is_at_rest = False

@@ -57,12 +57,12 @@ class Looking(Running):
         """The same once there is a trace, and why the chosen picture cannot be drawn."""
         number = self.query_one(Stage).picture
         try:
-            pinned = self.runs.views(session, session.point.picture(number), whole=number > 0)
+            pinned = self.runs.views(session, session.point.picture(number), all_points=number > 0)
             self._say_what_is_not_drawn()
             ghost = self._run_before(session, number)
             return session.look(number, self.chart_options, pinned, self._cursor, self._height, ghost), ""
         except BadInput as error:
-            pinned = self.runs.views(session, session.point.picture(0), whole=False)
+            pinned = self.runs.views(session, session.point.picture(0), all_points=False)
             return session.look(0, self.chart_options, pinned), str(error)
 
     def _say_what_is_not_drawn(self) -> None:

@@ -37,8 +37,8 @@ def guard(token: str) -> Middleware:
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         if _parsed(f"//{request.host}").hostname not in LOOPBACK:
             raise web.HTTPForbidden(text="403: this server answers to the name localhost alone\n")
-        given = request.match_info.get("token", "")
-        if not secrets.compare_digest(given.encode(errors="replace"), token.encode()):
+        request_token = request.match_info.get("token", "")
+        if not secrets.compare_digest(request_token.encode(errors="replace"), token.encode()):
             raise web.HTTPForbidden(
                 text="403: open the whole address that hadamard-tui serve printed when it was started\n"
             )

@@ -47,10 +47,10 @@ FILES = {
 class Server:
     """Answers browsers."""
 
-    def __init__(self, command: Sequence[str], most: int) -> None:
+    def __init__(self, command: Sequence[str], most_viewers: int) -> None:
         self.token = secrets.token_urlsafe(24)
-        self._command, self._most = command, most
-        self._places = asyncio.Semaphore(most)
+        self._command, self._most_viewers = command, most_viewers
+        self._places = asyncio.Semaphore(most_viewers)
         self._viewers: set[Viewer] = set()
         self._stopped = asyncio.Event()
 
@@ -102,9 +102,8 @@ class Server:
             async with asyncio.timeout(TURNOVER):
                 await self._places.acquire()
         except TimeoutError:
-            reason = (
-                f"The server is full (--viewers {self._most}). Close another page, then open this one again."
-            )
+            remedy = "Close another page, then open this one again."
+            reason = f"The server is full (--viewers {self._most_viewers}). {remedy}"
             await websocket.close(code=WSCloseCode.TRY_AGAIN_LATER, message=reason.encode())
             return websocket
         viewer = Viewer(websocket, command, size_of(request.query), self._stopped)

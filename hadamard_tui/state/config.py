@@ -69,7 +69,7 @@ def default_text() -> str:
         lines.append(f"# {(about.extra_json_schema or {})['description']}")
         if field.name == "keys":
             lines.append("[keys]")
-            lines += [f"# {one.id} = {_quoted(one.keys)}  # {one.help}" for one in EVERY]
+            lines += [f"# {action.id} = {_quoted(action.keys)}  # {action.help}" for action in EVERY]
         else:
             lines += [f"# {field.name} = {_value(field.default)}", ""]
     return "\n".join(lines) + "\n"
@@ -92,13 +92,13 @@ def parse(content: bytes) -> tuple[Config, list[str]]:
     """
     raw = raw_values.document(content)
     wrong: dict[str, str] = {}
-    known = list(Config.__struct_fields__)
-    for name in raw.keys() - set(known):
-        wrong[name] = f"there is no such setting; {nearest(name, known)}"
+    setting_names = list(Config.__struct_fields__)
+    for name in raw.keys() - set(setting_names):
+        wrong[name] = f"there is no such setting; {nearest(name, setting_names)}"
     if isinstance(raw.get("keys"), dict):
         raw["keys"], wrong_keys = _sound_keys(raw["keys"])
         wrong |= {f"keys.{name}": why for name, why in wrong_keys.items()}
-    for name in raw.keys() & set(known):
+    for name in raw.keys() & set(setting_names):
         if why := _unfit(name, raw[name]):
             wrong[name] = why
     sound = {name: value for name, value in raw.items() if name not in wrong}
@@ -114,9 +114,9 @@ def _unfit(name: str, value: object) -> str:
     try:
         msgspec.convert({name: value}, Config)
     except msgspec.ValidationError as error:
-        what = str(error).partition(" - at ")[0]
+        reason = str(error).partition(" - at ")[0]
         choices = f"; take {', '.join(CHOICES[name])}" if name in CHOICES else ""
-        return f"{texts.quoted(value)} does not fit: {what}{choices}"
+        return f"{texts.quoted(value)} does not fit: {reason}{choices}"
     return ""
 
 
@@ -124,7 +124,7 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
     """The keys of actions that can be, and why the others cannot, by action."""
     sound: dict[str, str] = {}
     wrong: dict[str, str] = {}
-    ids = [one.id for one in EVERY]
+    ids = [action.id for action in EVERY]
     for name, value in keys.items():
         if name not in ids:
             wrong[name] = f"there is no such action; {nearest(name, ids)}"
@@ -146,21 +146,21 @@ def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> 
     The keys of what has the focus go before those of actions, and so motions clash with motions alone.
     """
     owners: dict[str, list[str]] = {}
-    for one in among:
-        for key in _keys(keys.get(one.id, one.keys)):
-            owners.setdefault(key, []).append(one.id)
-    ids = {one.id for one in among}
+    for action in among:
+        for key in _keys(keys.get(action.id, action.keys)):
+            owners.setdefault(key, []).append(action.id)
+    ids = {action.id for action in among}
     for name in (name for name in reversed(keys) if name in ids):
         for key in _keys(keys[name]):
-            if others := [owner for owner in owners[key] if owner != name]:
-                return name, key, others[0]
+            if other_owners := [owner for owner in owners[key] if owner != name]:
+                return name, key, other_owners[0]
     return None
 
 
 def _line(text: str, place: str) -> int:
     """The number of the line that sets `place`, such as `keys.run`, or its table; 0 if none is found."""
     table = ""
-    found: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*\[+([^\]]*)", line):
             name = table = _plain(header[1])
@@ -168,9 +168,9 @@ def _line(text: str, place: str) -> int:
             name = f"{table}.{_plain(key[1])}".lstrip(".")
         else:
             continue
-        found.setdefault(name, number)
-        found.setdefault(name.partition(".")[0], number)
-    return found.get(place) or found.get(place.partition(".")[0], 0)
+        lines.setdefault(name, number)
+        lines.setdefault(name.partition(".")[0], number)
+    return lines.get(place) or lines.get(place.partition(".")[0], 0)
 
 
 def _plain(key: str) -> str:

@@ -23,5 +23,5 @@ def store_for(sweep: Sweep) -> Store | None:
     if not sweep.axes or served():
         return None
     configured, _ = config.read()
-    most = configured.kept_points_mb * MB
-    return Store(user_cache_path(NAME) / "points", most) if most else None
+    max_bytes = configured.kept_points_mb * MB
+    return Store(user_cache_path(NAME) / "points", max_bytes) if max_bytes else None

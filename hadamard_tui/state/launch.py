@@ -71,24 +71,24 @@ def begin(
     Raises: BadInput for a theme that is not there, or a view that cannot be.
     """
     configured, complaints = config.read()
-    left, lost = (Memory(), "") if reset else state_file.read()
+    memory, lost = (Memory(), "") if reset else state_file.read()
     if view:
-        left.view = state_file.looked_at(KeptView(theme=left.view.theme), view)
+        memory.view = state_file.looked_at(KeptView(theme=memory.view.theme), view)
     if theme is not None:
         try:
-            left.view.theme = msgspec.convert(theme, ThemeName)
+            memory.view.theme = msgspec.convert(theme, ThemeName)
         except msgspec.ValidationError as error:
             raise BadInput("--theme", f"{theme!r} is unknown; use dark, light or contrast") from error
     if ascii_only or lacks_letters():
         configured = msgspec.structs.replace(configured, ascii=True)
-    first = wanted is None and left.experiment is None and not autorun
+    first = wanted is None and memory.experiment is None and not autorun
     off: dict[int, dict[str, Any]] = {}
     left_out: dict[int, dict[str, Any]] = {}
-    if wanted is None and (wanted := left.set_up()) is not None:
-        preset, off, left_out = left.preset or preset, left.off, left.left_out
+    if wanted is None and (wanted := memory.set_up()) is not None:
+        preset, off, left_out = memory.preset or preset, memory.off, memory.left_out
     document = wanted or presets.document(preset)
     notes = [*answers, *complaints, *([lost] if lost else [])]
-    return Launch(document, preset, autorun, configured, left.view, notes, None, first, off, left_out)
+    return Launch(document, preset, autorun, configured, memory.view, notes, None, first, off, left_out)
 
 
 def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only: bool) -> Launch:

@@ -39,8 +39,8 @@ def add(path: Path) -> None:
     with files.faults("the list of presets", "cannot be written"):
         written, added = file(), str(path.absolute())
         written.parent.mkdir(parents=True, exist_ok=True)
-    others = [one for one in reversed(paths()) if one != added]
-    content = "".join(f"{one}\n" for one in [*others, added][-MOST:])
+    other_presets = [preset for preset in reversed(paths()) if preset != added]
+    content = "".join(f"{preset}\n" for preset in [*other_presets, added][-MOST:])
     files.write(written, content.encode(), "the list of presets")
 
 

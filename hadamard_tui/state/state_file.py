@@ -46,14 +46,14 @@ def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
     from engine.spec import reading
     from hadamard_tui.panels import ABOUT, FORMER
 
-    raw, known = msgspec.to_builtins(view), msgspec.to_builtins(KeptView())
+    raw, defaults = msgspec.to_builtins(view), msgspec.to_builtins(KeptView())
     for change in changes:
         where = f"--view {cut(change, LONGEST_QUOTE)}"
         first, _, inner = change.partition("=")[0].strip().partition(".")
-        choices = known if not inner else known.get(first)
+        choices = defaults if not inner else defaults.get(first)
         if not isinstance(choices, dict) or (inner or first) not in choices:
-            places = [name for name in known if name != "chart"] + [
-                f"chart.{name}" for name in known["chart"]
+            places = [name for name in defaults if name != "chart"] + [
+                f"chart.{name}" for name in defaults["chart"]
             ]
             raise BadInput(where, f"there is no {inner or first} to see; there are {', '.join(places)}")
         try:

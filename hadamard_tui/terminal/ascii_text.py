@@ -63,8 +63,8 @@ def _letter(letter: str) -> str:
     if letter.isascii() or width == 0:
         return letter if letter.isascii() else ""
     drawn = chr(int(plain.to_ascii(np.array([ord(letter)], dtype=np.uint32))[0]))
-    if found := drawn if drawn.isascii() else _SHAPES.get(letter) or _WORDS.get(letter):
-        return found
+    if replacement := drawn if drawn.isascii() else _SHAPES.get(letter) or _WORDS.get(letter):
+        return replacement
     folded = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()
     return folded[:width].ljust(width) if folded else "?" * width
 

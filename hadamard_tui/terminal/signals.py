@@ -70,13 +70,13 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
         signal.signal(number, handle)  # a stopped program goes on here
 
     numbers = [getattr(signal, name) for name in (*FATAL, "SIGTSTP")]
-    taken = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
-    for number in taken:
+    unhandled = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
+    for number in unhandled:
         signal.signal(number, handle)
     try:
         yield
     finally:
-        for number in taken:
+        for number in unhandled:
             signal.signal(number, signal.SIG_DFL)
 
 

@@ -190,8 +190,8 @@ def _raise(error: Exception) -> None:
 class FrameRate:
     """How many frames per second to draw: as many as wanted, and no more than line and engine bear."""
 
-    def __init__(self, most: float) -> None:
-        self.most = self.now = most
+    def __init__(self, highest_rate: float) -> None:
+        self.highest = self.now = highest_rate
         self._seconds = 0.0
         self._drawing = 0.0
         self._seen = 0.0
@@ -206,8 +206,10 @@ class FrameRate:
         took, self._seen = blocked - self._seen, blocked
         self._seconds = max(took, FORGETTING * self._seconds)
         self._drawing = max(drawing, FORGETTING * self._drawing) if drawing else 0.0
-        most = min(SHARE / max(self._seconds, 1e-6), SHARE_BESIDE_ENGINE / max(self._drawing, 1e-6))
-        self.now = min(self.most, max(SLOWEST, most))
+        affordable_rate = min(
+            SHARE / max(self._seconds, 1e-6), SHARE_BESIDE_ENGINE / max(self._drawing, 1e-6)
+        )
+        self.now = min(self.highest, max(SLOWEST, affordable_rate))
         return line is None or not line.busy
 
 

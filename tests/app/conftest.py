@@ -30,13 +30,13 @@ WIDE, SMALL = (140, 40), (80, 24)
 @pytest.fixture(autouse=True, scope="session")
 def style_sheets_are_parsed_once() -> Iterator[None]:
     """Apps of one process share the rules of style sheets: every app would parse all of them twice."""
-    parse, known = Stylesheet._parse_rules, {}
+    parse, rules_by_words = Stylesheet._parse_rules, {}
 
     def parsed(sheet: Stylesheet, *words: Any, **more: Any) -> list[RuleSet]:
         key = (tuple(sheet._variables.items()), words, tuple(more.items()))
-        if key not in known:
-            known[key] = parse(sheet, *words, **more)
-        return known[key]
+        if key not in rules_by_words:
+            rules_by_words[key] = parse(sheet, *words, **more)
+        return rules_by_words[key]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parsed)
@@ -46,10 +46,10 @@ def style_sheets_are_parsed_once() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="package")
 def lines_of_the_theory_are_those_that_are_done() -> Iterator[None]:
     """Charts, gaps and verdicts are those of shipped lines, whoever is at work on another one."""
-    every = catalogue.defaults
+    all_defaults = catalogue.defaults
 
     def shipped(family: str) -> tuple[Part, ...]:
-        return tuple(one for one in every(family) if family != "theory" or not one.experimental)
+        return tuple(part for part in all_defaults(family) if family != "theory" or not part.experimental)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(catalogue, "defaults", shipped)
@@ -172,7 +172,7 @@ async def opened(app: HadamardApp, size: tuple[int, int]) -> AsyncIterator[Pilot
 
 
 async def until(
-    pilot: Pilot[None], condition: Callable[[], object], seconds: float = 60.0, what: str = "the app"
+    pilot: Pilot[None], condition: Callable[[], object], seconds: float = 60.0, subject: str = "the app"
 ) -> None:
     """Let the app work until a condition holds; fails, and says what of, if that takes too long.
 
@@ -180,7 +180,7 @@ async def until(
     """
     waited = 0.0
     while not condition():
-        assert waited < seconds, f"{what} never got there"
+        assert waited < seconds, f"{subject} never got there"
         await asyncio.sleep(0.02)
         pilot.app.screen._on_timer_update()
         waited += 0.02

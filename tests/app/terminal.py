@@ -25,9 +25,11 @@ class Terminal:
         self.pid, self.line = pty.fork()
         if self.pid == 0:
             # readline puts COLUMNS and LINES into the environment, and they overrule the terminal's own size.
-            own = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-            own |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
-            os.execve(sys.executable, [sys.executable, *program, *arguments], own)
+            environment = {
+                name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")
+            }
+            environment |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+            os.execve(sys.executable, [sys.executable, *program, *arguments], environment)
         self.resize(columns, lines)
 
     def resize(self, columns: int, lines: int) -> None:

@@ -223,7 +223,7 @@ async def test_every_action_acts(
             before = trial.watched(app)
             await pilot.press(action.keys.split(",")[0])
             await until(
-                pilot, lambda trial=trial, before=before: trial.watched(app) != before, what=action.id
+                pilot, lambda trial=trial, before=before: trial.watched(app) != before, subject=action.id
             )
             if trial.last:
                 await pilot.press(*trial.last)

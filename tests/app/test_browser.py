@@ -38,18 +38,18 @@ pytestmark = pytest.mark.set_up("empty")
 
 
 def found(typed: str) -> list[str]:
-    return [shown_name(entry) for _, some in matching(groups(), typed) for entry in some]
+    return [shown_name(entry) for _, entries in matching(groups(), typed) for entry in entries]
 
 
 @pytest.mark.slow
 def test_the_list_begins_with_fifteen_presets_and_the_paths_and_has_all_others_below_their_subject():
-    (first, begin_here), (paths, seven), *others = groups()
+    (first, begin_here), (paths, seven), *other_groups = groups()
     assert (first, paths) == ("Fifteen presets to begin with", PATHS)
     assert [entry.name for entry in begin_here] == [stop.preset for stop in talks()[ESSENTIALS].stops]
     assert (len(begin_here), len(seven)) == (15, 7)
-    headings = [heading for heading, _ in others]
+    headings = [heading for heading, _ in other_groups]
     assert headings == [subject for subject in SUBJECTS if subject in headings]
-    names = [shown_name(entry) for _, entries in ((first, begin_here), *others) for entry in entries]
+    names = [shown_name(entry) for _, entries in ((first, begin_here), *other_groups) for entry in entries]
     assert sorted(names) == presets.names()
 
 
@@ -114,8 +114,8 @@ def test_own_presets_stand_first_and_one_that_is_broken_says_why(tmp_path: Path)
     for name, text in (("mine", presets.path_of("rank-64").read_text()), ("broken", "learners = [")):
         (tmp_path / f"{name}.toml").write_text(text)
         own_presets.add(tmp_path / f"{name}.toml")
-    heading, own = groups(str(tmp_path / "mine.toml"))[0]
-    broken, mine = sorted(own, key=shown_name)
+    heading, own_entries = groups(str(tmp_path / "mine.toml"))[0]
+    broken, mine = sorted(own_entries, key=shown_name)
     assert heading == YOURS
     assert (shown_name(mine), mine.title) == ("mine", presets.load("rank-64").title)
     assert "broken.toml cannot be opened" in broken.title
@@ -125,11 +125,11 @@ def test_own_presets_stand_first_and_one_that_is_broken_says_why(tmp_path: Path)
 
 def test_a_preview_has_the_chart_of_what_the_preset_says_now_and_no_other(monkeypatch):
     entry = entry_of("rank-64")
-    kept = Thumbnail(entry.digest, 130.0, "A caption.", ("a chart",), (".......",))
-    monkeypatch.setattr(thumbnails, "shipped", lambda: {"rank-64": kept})
+    thumbnail = Thumbnail(entry.digest, 130.0, "A caption.", ("a chart",), (".......",))
+    monkeypatch.setattr(thumbnails, "shipped", lambda: {"rank-64": thumbnail})
     text = preview(entry).plain
-    for said in (entry.title, "a chart", "A caption.", "takes about 2 min", *entry.claims, entry.source):
-        assert said in text
+    for sentence in (entry.title, "a chart", "A caption.", "takes about 2 min", *entry.claims, entry.source):
+        assert sentence in text
     assert " ".join(entry.story.split()) in text
     changed = preview(replace(entry, digest="another")).plain
     assert NO_CHART in changed
@@ -179,7 +179,7 @@ async def test_the_key_that_reads_on_is_named_only_where_the_preview_is_cut(app:
             )
             await until(pilot, lambda lines=lines: ("reads on" in screen_text(app)) == (lines > 50))
         await pilot.resize_terminal(60, 16)
-        await until(pilot, lambda: "reads on" not in screen_text(app), what="a page without a preview")
+        await until(pilot, lambda: "reads on" not in screen_text(app), subject="a page without a preview")
 
 
 @pytest.mark.slow
@@ -242,8 +242,8 @@ async def test_the_field_of_the_preset_opens_the_list_with_the_letter_that_is_ty
 
 @pytest.mark.parametrize("widget", [Lines, Scoreboard, HeatMapView, Words])
 def test_what_moves_with_arrows_moves_with_the_keys_of_vi_and_these_can_be_others(widget):
-    does = {key: one.action for key, (one, *_) in widget._merge_bindings().key_to_bindings.items()}
-    ids = {key: one.id for key, (one, *_) in widget._merge_bindings().key_to_bindings.items()}
+    does = {key: binding.action for key, (binding, *_) in widget._merge_bindings().key_to_bindings.items()}
+    ids = {key: binding.id for key, (binding, *_) in widget._merge_bindings().key_to_bindings.items()}
     sideways = [("left", "h"), ("right", "l")] if widget is HeatMapView else []
     for arrow, letter in [("down", "j"), ("up", "k"), *sideways]:
         assert does[arrow] == does[letter]

@@ -115,15 +115,18 @@ async def test_smoothing_keeps_the_raw_curve_faint(app: HadamardApp):
         chart = app.laboratory.query_one("#loss", ChartView)
         raw = trace.curves[3].mean("loss")
         naive = np.array([raw[0], *[raw[i - 1 : i + 2].mean() for i in range(1, 16)], raw[16]])
-        await until(pilot, lambda: any(one.faint and not one.is_region for one in chart.shown[0]))
+        await until(pilot, lambda: any(series.faint and not series.is_region for series in chart.shown[0]))
         await until(pilot, lambda: "smoothed over ± 1 record (m)" in screen_text(app))
-        smooth = next(one for one in chart.shown[0] if one.mark == "D")
+        smooth = next(series for series in chart.shown[0] if series.mark == "D")
         assert smooth.y == pytest.approx(naive)
         assert any(
-            one.faint and one.colour == smooth.colour and (one.y == raw).all() for one in chart.shown[0]
+            series.faint and series.colour == smooth.colour and (series.y == raw).all()
+            for series in chart.shown[0]
         )
         await pilot.press("m")
-        await until(pilot, lambda: not any(one.faint and not one.is_region for one in chart.shown[0]))
+        await until(
+            pilot, lambda: not any(series.faint and not series.is_region for series in chart.shown[0])
+        )
         await until(pilot, lambda: "smoothed" not in screen_text(app))
 
 
@@ -135,7 +138,7 @@ async def test_bands_are_hidden_and_shown_and_need_replicas(editable: EditableEx
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         chart = app.laboratory.query_one("#loss", ChartView)
-        banded = [one for one in chart.shown[0] if one.band is not None and not one.is_region]
+        banded = [series for series in chart.shown[0] if series.band is not None and not series.is_region]
         assert len(banded) == 5
         trace = session_of(app).trace
         assert trace is not None
@@ -143,9 +146,9 @@ async def test_bands_are_hidden_and_shown_and_need_replicas(editable: EditableEx
         assert trace.curves[0].stderr_of("loss") is not None
         assert banded[0].band[1] - banded[0].y == pytest.approx(trace.curves[0].stderr_of("loss"))
         await pilot.press("b")
-        await until(pilot, lambda: all(one.band is None or one.is_region for one in chart.shown[0]))
+        await until(pilot, lambda: all(series.band is None or series.is_region for series in chart.shown[0]))
         await pilot.press("b")
-        await until(pilot, lambda: any(one.band is not None for one in chart.shown[0]))
+        await until(pilot, lambda: any(series.band is not None for series in chart.shown[0]))
         app.laboratory.editable.put("run.replicas", 1)
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).state == "finished")
@@ -206,14 +209,14 @@ def test_reasons_why_an_axis_is_not_logarithmic():
 
 @pytest.mark.slow
 async def test_how_a_person_looks_at_runs_comes_back_on_the_next_start(editable: EditableExperiment):
-    left = KeptView(panel="gap", learner=2, chart=ChartOptions(x_log=True, smooth=True, band=False))
-    app = HadamardApp(editable, view=left)
+    kept_view = KeptView(panel="gap", learner=2, chart=ChartOptions(x_log=True, smooth=True, band=False))
+    app = HadamardApp(editable, view=kept_view)
     async with opened(app, WIDE) as pilot:
-        assert app.laboratory.chart_options == left.chart
+        assert app.laboratory.chart_options == kept_view.chart
         assert app.laboratory.query_one(Stage).chosen == "gap"
         assert app.laboratory._selected == 2
         await finished(app, pilot)
         await pilot.press("z", "q")
-    assert app.left.view.chart == left.chart  # but for the zoom, which is into one run
+    assert app.left.view.chart == kept_view.chart  # but for the zoom, which is into one run
     written = msgspec.json.encode(app.left.view)
     assert msgspec.json.decode(written, type=KeptView) == app.left.view

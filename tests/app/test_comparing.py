@@ -53,15 +53,15 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
         await app.laboratory._take(app.laboratory.editable)
         await finished(app, pilot)
         chart = app.laboratory.query_one("#loss", ChartView)
-        await until(pilot, lambda: any(one.mark == "a" for one in chart.shown[0]))
-        shown = {one.mark: one for one in chart.shown[0] if one.mark}
+        await until(pilot, lambda: any(series.mark == "a" for series in chart.shown[0]))
+        shown = {series.mark: series for series in chart.shown[0] if series.mark}
         for learner, letter in enumerate("ABCDE"):
             now, pinned = shown[letter], shown[letter.lower()]
             assert pinned.style == "dash-dot"
             assert now.style == ("long" if letter in "AB" else "solid"), "bounds bind A and B"
             assert pinned.colour == now.colour
             assert (pinned.y == first.trace.curves[learner].mean("loss")).all()
-        assert any(one.name == "rate η of EGU = 0.15, small letters" for one in chart.shown[0])
+        assert any(series.name == "rate η of EGU = 0.15, small letters" for series in chart.shown[0])
         await until(pilot, lambda: "EGU update.lr 0.15 → 0.05" in told(app)[-1])
         assert [line[:3] for line in told(app)] == [" ● ", "▸  "], "pinned, and on the screen"
         board = app.laboratory.query_one(Scoreboard)
@@ -96,7 +96,7 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
 
         await pilot.press("D", "D")
         await until(pilot, lambda: not app.laboratory.runs.pinned)
-        await until(pilot, lambda: not any(one.mark == "a" for one in chart.shown[0]))
+        await until(pilot, lambda: not any(series.mark == "a" for series in chart.shown[0]))
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
@@ -180,7 +180,7 @@ PRESET = presets.document("hadamard-128")
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "words"),
     [
         ([], []),
         (["problem.matrix.d=64"], ["d 128 → 64"]),
@@ -192,16 +192,16 @@ PRESET = presets.document("hadamard-128")
         (['learners.GD.name="plain"'], ["GD is called plain"]),
     ],
 )
-def test_differences_are_shown_at_in_words(settings: list[str], said: list[str]):
+def test_differences_are_shown_at_in_words(settings: list[str], words: list[str]):
     changed = presets.document("hadamard-128", [*settings, "claims=[]"])
-    assert [str(change).removeprefix("matrix.") for change in differences(PRESET, changed)] == said
+    assert [str(change).removeprefix("matrix.") for change in differences(PRESET, changed)] == words
 
 
 def test_learners_that_came_and_went_are_told():
-    one = EditableExperiment.of("hadamard-128")
-    one.copy_learner(0)
-    assert [*map(str, differences(PRESET, one.document))] == ["with GD 2"]
-    assert [*map(str, differences(one.document, PRESET))] == ["without GD 2"]
+    editable = EditableExperiment.of("hadamard-128")
+    editable.copy_learner(0)
+    assert [*map(str, differences(PRESET, editable.document))] == ["with GD 2"]
+    assert [*map(str, differences(editable.document, PRESET))] == ["without GD 2"]
 
 
 def kept(*settings: str) -> Kept:
@@ -232,8 +232,8 @@ def test_a_pinned_run_is_called_by_what_differs(settings: list[str], name: str, 
 def test_a_field_of_a_learner_that_is_skipped_at_a_point_is_called_by_its_key():
     after = presets.document("hadamard-128", ["learners.EGU.update.lr=0.05", "claims=[]"])
     experiment = presets.load("hadamard-128", ["claims=[]"])
-    others = [learner for learner in experiment.learners if learner.name != "EGU"]
-    without = msgspec.structs.replace(experiment, learners=others)
+    other_learners = [learner for learner in experiment.learners if learner.name != "EGU"]
+    without = msgspec.structs.replace(experiment, learners=other_learners)
     before = presets.document("hadamard-128", ["claims=[]"])
     assert runs_module.compare(before, after, without)[0] == "lr of EGU = 0.15"
 
@@ -250,11 +250,11 @@ def test_two_pinned_runs_that_differ_alike_have_two_names(monkeypatch: pytest.Mo
     runs.kept = [kept(), kept()]
     for number, run in enumerate(runs.kept, start=1):
         run.name, run.pinned = f"run {number}", True
-    monkeypatch.setattr(Kept, "view", lambda run, picture, whole: SimpleNamespace())
+    monkeypatch.setattr(Kept, "view", lambda run, picture, is_whole: SimpleNamespace())
     session = SimpleNamespace(
         document=presets.document("hadamard-128", ["run.seed=1", "claims=[]"]), trace=None
     )
-    pinned = runs.views(session, SimpleNamespace(), whole=False)  # type: ignore[arg-type]
+    pinned = runs.views(session, SimpleNamespace(), all_points=False)  # type: ignore[arg-type]
     assert [run.name for run in pinned] == ["seed = 0", "seed = 0 (run 2)"]
 
 
@@ -301,7 +301,7 @@ async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: Hada
                 chart.shown[1] is not None and chart.shown[1].y_label.endswith("with rate η of EGU = 0.15")
             ),
         )
-        shown = {one.mark: one for one in chart.shown[0] if one.mark}
+        shown = {series.mark: series for series in chart.shown[0] if series.mark}
         losses = [run.trace.curves[2].mean("loss") for run in (last, first)]
         assert shown["C"].y == pytest.approx(losses[0] - losses[1])
         assert (shown["A"].y == 0).all()
@@ -342,13 +342,13 @@ async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_
     async with opened(app, SMALL) as pilot:
         await finished(app, pilot)
         await pilot.press("c")
-        said = [note.message for note in app._notifications]
-        assert said[-1].endswith("over it. l, then c on a run pins it or unpins it.")
+        messages = [note.message for note in app._notifications]
+        assert messages[-1].endswith("over it. l, then c on a run pins it or unpins it.")
         await app.choose_preset("kernels-128")
         opened_one = "The chart is still of hadamard-128; r runs kernels-128: No kernel"
         await until(pilot, lambda: opened_one in screen_text(app))
-        said = [note.message for note in app._notifications]
-        assert said[-1].startswith("Pinned runs are drawn with this preset, too: run 1. l, then c")
+        messages = [note.message for note in app._notifications]
+        assert messages[-1].startswith("Pinned runs are drawn with this preset, too: run 1. l, then c")
         await pilot.press("l")
         await until(pilot, lambda: "c pins or unpins" in screen_text(app))
 
@@ -361,14 +361,14 @@ async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(ap
             await finished(app, pilot)
             await pilot.press("c")
         await until(pilot, lambda: len(told(app)) == 3)
-        runs, kept = app.laboratory.query_one(RunList), app.laboratory.runs.kept
-        options, (_, second, third) = runs.query_one(OptionList), tuple(kept)
-        gone, there = (OptionList.OptionSelected(options, options.options[at], at) for at in (0, 1))
-        del kept[0]
+        runs, kept_runs = app.laboratory.query_one(RunList), app.laboratory.runs.kept
+        options, (_, second, third) = runs.query_one(OptionList), tuple(kept_runs)
+        gone, selected_second = (OptionList.OptionSelected(options, options.options[at], at) for at in (0, 1))
+        del kept_runs[0]
         runs.post_message(gone)
         await pilot.pause()
         assert session_of(app).trace is third.trace, "the one on the screen stays"
-        runs.post_message(there)
+        runs.post_message(selected_second)
         await until(pilot, lambda: session_of(app).trace is second.trace)
 
 

@@ -65,7 +65,7 @@ async def test_a_set_up_without_files_has_no_such_line(app: HadamardApp) -> None
 async def test_settings_of_a_table_are_typed_and_the_line_follows(of_file: HadamardApp) -> None:
     async with opened(of_file, WIDE) as pilot:
         await until(pilot, lambda: composed(of_file, "problem.matrix.label"))
-        more = next(one for one in of_file.laboratory.query(More) if "header" in str(one.render()))
+        more = next(fold for fold in of_file.laboratory.query(More) if "header" in str(fold.render()))
         more.action_turn()
         await until(pilot, lambda: composed(of_file, "problem.matrix.columns"))
         row_of(of_file, "problem.matrix.columns").query_one(Input).value = "x1"

@@ -42,7 +42,7 @@ def edge() -> EditableExperiment:
 
 def whys(editable: EditableExperiment) -> dict[int, str]:
     """Why claims are left out."""
-    return {number: one.why.what for number, one in editable.left_out.items()}
+    return {number: claim.why.what for number, claim in editable.left_out.items()}
 
 
 def test_claims_stay_when_the_problem_changes_with_the_numbers_that_they_have_there(talk: EditableExperiment):
@@ -122,8 +122,8 @@ def test_a_claim_about_a_learner_that_is_off_comes_back_with_it_also_after_a_res
 ):
     talk.switch_learner(0)
     assert set(talk.left_out) == {0, 1, 6}
-    left = Memory(experiment=talk.document, preset=talk.preset, off=talk.off, left_out=talk.claims_left_out)
-    again = EditableExperiment(left.set_up() or {}, left.preset, left.off, left.left_out)
+    memory = Memory(experiment=talk.document, preset=talk.preset, off=talk.off, left_out=talk.claims_left_out)
+    again = EditableExperiment(memory.set_up() or {}, memory.preset, memory.off, memory.left_out)
     assert set(again.left_out) == {0, 1, 6}
     again.switch_learner(0)
     assert not again.left_out
@@ -318,10 +318,10 @@ STEPS = {
 def test_what_is_added_to_steps_is_put_field_by_field_saved_copied_and_shown_again(
     talk: EditableExperiment,
 ):
-    for name, said in STEPS.items():
+    for name, table in STEPS.items():
         place = f"learners[0].{name}"
-        talk.put_kind(place, said.get("kind", UNTAGGED))
-        for field, value in said.items():
+        talk.put_kind(place, table.get("kind", UNTAGGED))
+        for field, value in table.items():
             talk.put(f"{place}.{field}", value)
         assert talk.error is None, name
     talk.put("learners[0].role", "reference")
@@ -338,7 +338,7 @@ def test_what_is_added_to_steps_is_put_field_by_field_saved_copied_and_shown_aga
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "at", "what"),
+    ("name", "kind", "at", "reason"),
     [
         ("schedule", "step", ".factor_per_stage", "missing"),
         ("clip", UNTAGGED, ".norm", "it needs one of norm and value"),
@@ -347,11 +347,11 @@ def test_what_is_added_to_steps_is_put_field_by_field_saved_copied_and_shown_aga
     ],
 )
 def test_what_is_missing_in_what_is_added_to_steps_is_said_of_its_field(
-    talk: EditableExperiment, name: str, kind: str, at: str, what: str
+    talk: EditableExperiment, name: str, kind: str, at: str, reason: str
 ):
     talk.put_kind(f"learners[0].{name}", kind)
     assert talk.error is not None
-    assert (talk.error.where, talk.error.what) == (f"learners[0].{name}{at}", what)
+    assert (talk.error.where, talk.error.what) == (f"learners[0].{name}{at}", reason)
     talk.put_kind(f"learners[0].{name}", None)
     assert talk.error is None
     assert not talk.changed
@@ -360,8 +360,8 @@ def test_what_is_missing_in_what_is_added_to_steps_is_said_of_its_field(
 def test_another_kind_of_schedule_keeps_what_both_have(talk: EditableExperiment):
     talk.put("learners[0].schedule", {"kind": "cosine", "warm_up": 3, "steps": 50.0})
     talk.put_kind("learners[0].schedule", "linear")
-    kept = {"warm_up": 3, "steps": 50.0}
-    assert talk.document["learners"][0]["schedule"] == {"kind": "linear", "constant": 0.0, **kept}
+    shared_fields = {"warm_up": 3, "steps": 50.0}
+    assert talk.document["learners"][0]["schedule"] == {"kind": "linear", "constant": 0.0, **shared_fields}
 
 
 def test_a_claim_may_be_of_another_measure_than_its_picture(talk: EditableExperiment):
@@ -411,13 +411,13 @@ def test_a_name_that_is_taken_is_said_of_the_learner_that_was_given_it(talk: Edi
 def test_claims_that_do_not_fit_are_left_out_at_once_however_many_they_are():
     """Every reading of a set-up with many claims takes a while, and keys wait for it."""
     raw = presets.document("information-digits")
-    renamed = [{**one, "name": f"other {number}"} for number, one in enumerate(raw["learners"])]
+    renamed = [{**learner, "name": f"other {number}"} for number, learner in enumerate(raw["learners"])]
     spoken_of = [number for number, claim in enumerate(raw["claims"]) if "curve" in claim]
     reads = []
 
-    def read(given: dict[str, Any]) -> Experiment:
-        reads.append(given)
-        return documents.first(given)
+    def read(raw_document: dict[str, Any]) -> Experiment:
+        reads.append(raw_document)
+        return documents.first(raw_document)
 
     _, _, claims = fitting({**raw, "learners": renamed}, read)
     assert list(claims.left_out) == spoken_of
@@ -471,7 +471,7 @@ def test_what_is_typed_is_what_toml_would_say_and_is_shown_so_that_it_is_read_ag
 
 def test_a_copy_of_a_numbered_copy_counts_on_and_a_number_in_a_name_stays(talk: EditableExperiment):
     def copied(name: str) -> str:
-        place = next(place for place, one in enumerate(talk.learners) if one["name"] == name)
+        place = next(place for place, learner in enumerate(talk.learners) if learner["name"] == name)
         return str(talk.learners[talk.copy_learner(place)]["name"])
 
     assert [copied("GD"), copied("GD 2"), copied("GD 2")] == ["GD 2", "GD 3", "GD 4"]

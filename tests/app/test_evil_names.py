@@ -39,7 +39,7 @@ def evil() -> EditableExperiment:
         "hadamard-128",
         ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "run.device=cpu", "claims=[]"],
     )
-    [learner] = [one for one in experiment.learners if one.name == "GD"]
+    [learner] = [candidate for candidate in experiment.learners if candidate.name == "GD"]
     learners = tuple(msgspec.structs.replace(learner, name=name) for name in NAMES)
     words = {"title": "[/title]", "story": "[/story] " * 30, "source": "[/source]"}
     return EditableExperiment(
@@ -77,8 +77,8 @@ async def test_evil_names_are_shown_everywhere_as_they_are(tmp_path: Path, monke
         await until(pilot, lambda: len(app.screen.query(Toast)) >= 5)
         await until(pilot, lambda: "[/x] diverged" in screen_text(app))
         assert all(f"{name} diverged" in screen_text(app) for name in NAMES[:5])
-        [said, *_] = [one.message for one in app._notifications if "deleted" in one.message]
-        assert said.startswith("[/run]")
+        [message, *_] = [note.message for note in app._notifications if "deleted" in note.message]
+        assert message.startswith("[/run]")
         await pilot.press("P")
         [picture] = tmp_path.glob("*.svg")
         ElementTree.parse(picture)

@@ -121,9 +121,9 @@ async def test_a_file_that_cannot_be_made_for_whatever_reason_leaves_the_app_ope
 def look_of(app: App[None], word: str) -> tuple[object, bool]:
     """The colour of the first word on the screen that is this one, and whether it is dim."""
     strips = app.screen._compositor.render_strips()
-    found = next(part for strip in strips for part in strip if part.text.strip() == word)
-    assert found.style is not None
-    return found.style.color, bool(found.style.dim)
+    segment = next(part for strip in strips for part in strip if part.text.strip() == word)
+    assert segment.style is not None
+    return segment.style.color, bool(segment.style.dim)
 
 
 async def test_a_kind_of_file_that_cannot_be_made_here_is_dimmed_with_the_command_that_installs_it(
@@ -256,17 +256,17 @@ async def test_a_picture_of_the_screen_has_nothing_on_it_that_is_told_for_a_whil
 
 
 def test_the_end_waits_for_a_file_that_is_being_made() -> None:
-    writer, made = FileWriter(), Event()
+    writer, may_be_made = FileWriter(), Event()
 
     def make() -> bytes:
-        made.wait(MOST)
+        may_be_made.wait(MOST)
         return b"all of it"
 
     result = writer.write("x.csv", make, lambda content: content)
     complaints: list[str] = []
     end = Thread(target=lambda: complaints.extend(writer.end(MOST)))
     end.start()
-    made.set()
+    may_be_made.set()
     end.join()
     assert (result.result(0), complaints) == (b"all of it", [])
 
@@ -360,8 +360,8 @@ def test_quitting_gives_up_a_file_that_takes_too_long_and_says_so(tmp_path: Path
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, cwd=tmp_path
     )
-    said = "".join(
+    errors = "".join(
         f"{name} was not written: the program ended before it was made\n" for name in ("x.csv", "y.csv")
     )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", said)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", errors)
     assert not list(tmp_path.iterdir())

@@ -38,7 +38,7 @@ def test_every_preset_is_in_the_index_with_what_it_names():
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "is_match"),
     [
         ("Theorem 5", True),
         ("thm 5", True),
@@ -53,12 +53,12 @@ def test_every_preset_is_in_the_index_with_what_it_names():
         ("", False),
     ],
 )
-def test_words_are_found_by_their_beginnings_numbers_whole_and_theorems_in_sources(query, found):
-    assert has_words(query, "Kernels on Gaussian rows, see 12 and 7", "WKA21 Thms 5 and 11") is found
+def test_words_are_found_by_their_beginnings_numbers_whole_and_theorems_in_sources(query, is_match):
+    assert has_words(query, "Kernels on Gaussian rows, see 12 and 7", "WKA21 Thms 5 and 11") is is_match
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "is_match"),
     [
         ("Theorem 2", True),
         ("thm 3", True),
@@ -68,8 +68,8 @@ def test_words_are_found_by_their_beginnings_numbers_whole_and_theorems_in_sourc
         ("thm", False),
     ],
 )
-def test_words_that_stand_together_in_a_source_are_a_phrase(query, found):
-    assert has_phrase(query, "WKA21 Thms 2 and 3; theory.md §8") is found
+def test_words_that_stand_together_in_a_source_are_a_phrase(query, is_match):
+    assert has_phrase(query, "WKA21 Thms 2 and 3; theory.md §8") is is_match
 
 
 async def test_lines_of_a_theorem_come_before_parts_that_only_have_its_number(app: HadamardApp):
@@ -87,11 +87,11 @@ async def test_what_writes_files_is_found_by_what_one_wants_of_it(app: HadamardA
 
 async def test_a_term_leads_to_what_it_means_before_it_leads_to_presets(app: HadamardApp):
     screen, term = SimpleNamespace(app=app), "rotation invariant"
-    hits = [hit for one in (ActionProvider, PartProvider) async for hit in one(screen).search(term)]
-    found = {str(hit.text): hit for hit in hits}
-    assert found["Tab: invariance"].score > BY_WORDS
-    assert "predictions stay the same when all instances are rotated" in (found["Tab: invariance"].help or "")
-    assert found["Theory: ri-signed"].score > BY_WORDS
+    hits = [hit for provider in (ActionProvider, PartProvider) async for hit in provider(screen).search(term)]
+    hits_by_name = {str(hit.text): hit for hit in hits}
+    assert hits_by_name["Tab: invariance"].score > BY_WORDS
+    assert "stay the same when all instances are rotated" in (hits_by_name["Tab: invariance"].help or "")
+    assert hits_by_name["Theory: ri-signed"].score > BY_WORDS
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
@@ -99,17 +99,17 @@ async def test_a_term_leads_to_what_it_means_before_it_leads_to_presets(app: Had
 async def test_every_panel_is_found_by_its_name_and_chosen_there(app: HadamardApp, panel: Panel):
     async with opened(app, WIDE):
         provider = ActionProvider(SimpleNamespace(app=app))  # type: ignore[arg-type]
-        found = {str(hit.text): hit async for hit in provider.search(panel.name)}
-        await found[f"Tab: {WORDS[panel.name]}"].command()
+        hits_by_name = {str(hit.text): hit async for hit in provider.search(panel.name)}
+        await hits_by_name[f"Tab: {WORDS[panel.name]}"].command()
         assert app.laboratory.query_one(Stage).chosen == panel.name
 
 
 @pytest.mark.parametrize("family", catalogue.FOLDERS)
 def test_every_part_has_a_page_that_says_what_it_is(family):
     for kind in catalogue.members(family):
-        said = about(family, kind).plain
-        assert len(said.split()) > 5
-        assert "\n" not in said.replace("\n\n", "")
+        page = about(family, kind).plain
+        assert len(page.split()) > 5
+        assert "\n" not in page.replace("\n\n", "")
 
 
 @pytest.mark.slow
@@ -121,8 +121,8 @@ async def test_a_theorem_leads_to_its_line_and_from_there_to_a_preset(app: Hadam
         app.screen.query_one(Input).value = "theorem 5"
 
         def hits() -> list[str]:
-            found = app.screen.query_one(OptionList)
-            return [option.hit.text or "" for option in found.options if hasattr(option, "hit")]
+            options_list = app.screen.query_one(OptionList)
+            return [option.hit.text or "" for option in options_list.options if hasattr(option, "hit")]
 
         await until(pilot, lambda: "Theory: ri-permuted" in hits())
         assert "Preset: hadamard-128" in hits()

@@ -109,8 +109,10 @@ async def test_a_page_is_closed_once_however_often_its_keys_come(
 
 def test_every_page_closes_once_and_is_tried() -> None:
     names = {module.name for module in pkgutil.iter_modules(screens.__path__, f"{screens.__name__}.")}
-    classes = [one for name in names for one in vars(import_module(name)).values() if isinstance(one, type)]
-    pages = {one for one in classes if issubclass(one, ModalScreen) and one.__module__ in names} - {
+    classes = [
+        member for name in names for member in vars(import_module(name)).values() if isinstance(member, type)
+    ]
+    pages = {page for page in classes if issubclass(page, ModalScreen) and page.__module__ in names} - {
         Modal,
         Framed,
     }
@@ -277,7 +279,7 @@ async def test_what_was_drawn_of_widgets_that_are_gone_is_gone_after_the_next_ru
         app.laboratory.action_run()
         await until(pilot, lambda: cast(Session, app.laboratory.session).ended)
         gc.collect()
-        assert sum(one() is not None for one in drawn) <= 1
+        assert sum(reference() is not None for reference in drawn) <= 1
 
 
 def test_what_the_engine_says_when_the_app_has_gone_is_not_heard(app: HadamardApp):

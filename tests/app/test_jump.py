@@ -85,16 +85,24 @@ def seen(app: HadamardApp, columns: int, rows: int) -> set[Place]:
     edges = [edge for both in laboratory._compositor.visible_widgets.values() for edge in both]
     across = {x for edge in edges for x in (edge.x, edge.right) if 0 <= x < columns}
     down = {y for edge in edges for y in (edge.y, edge.bottom) if 0 <= y < rows}  # between edges all is alike
-    found: set[Place] = set()
+    places: set[Place] = set()
     for top in {laboratory.get_widget_at(x, y)[0] for x, y in itertools.product(across, down)}:
-        found |= {one for one in top.ancestors_with_self if isinstance(one, ChartView) and one.id == "loss"}
-        found |= {one for one in top.ancestors_with_self if isinstance(one, Widget) and one.focusable}
+        places |= {
+            ancestor
+            for ancestor in top.ancestors_with_self
+            if isinstance(ancestor, ChartView) and ancestor.id == "loss"
+        }
+        places |= {
+            ancestor
+            for ancestor in top.ancestors_with_self
+            if isinstance(ancestor, Widget) and ancestor.focusable
+        }
     text = tabs.render().plain
     for number, name in enumerate(tabs.names, start=1):
         place = re.search(rf"(?<!\S){re.escape(tabs.words[name])}(?!\S)", text)
         if place and laboratory.get_widget_at(tabs.region.x + place.start(), tabs.region.y)[0] is tabs:
-            found.add(number)
-    return {one for one in found if not isinstance(one, Button)}
+            places.add(number)
+    return {spot for spot in places if not isinstance(spot, Button)}
 
 
 @states
@@ -116,8 +124,8 @@ async def test_all_that_is_in_sight_has_a_label_on_it_and_nothing_else(
             below = app.laboratory.query_one(Tabs) if isinstance(place, int) else place
             for x in range(*cells.column_span):
                 assert below in app.laboratory.get_widget_at(x, cells.y)[0].ancestors_with_self
-        for one, other in itertools.combinations(screen.spots.values(), 2):
-            assert not one.label.overlaps(other.label)
+        for first_spot, other in itertools.combinations(screen.spots.values(), 2):
+            assert not first_spot.label.overlaps(other.label)
 
 
 def tried(spots: dict[str, Spot]) -> dict[str, Spot]:

@@ -16,21 +16,23 @@ AXES = ['axes=[{name="size", values=[4, 8]}]', "problem.matrix.d=size", "claims=
 
 
 @pytest.mark.parametrize(
-    ("driver", "kept"), [("", True), ("hadamard_tui.serving.driver:ViewerDriver", False)]
+    ("driver", "is_stored"), [("", True), ("hadamard_tui.serving.driver:ViewerDriver", False)]
 )
 def test_the_points_of_a_viewer_in_a_browser_are_kept_nowhere(
-    driver: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+    driver: str, is_stored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if driver:
         monkeypatch.setenv("TEXTUAL_DRIVER", driver)
     editable = EditableExperiment(presets.document("hadamard-128", AXES), None)
     sweep = editable.sweep()
     store = kept_points.store_for(sweep)
-    session = Session(sweep, editable.document, lambda one, event: one.receive(event), 1, Pace(), store=store)
+    session = Session(
+        sweep, editable.document, lambda receiver, event: receiver.receive(event), 1, Pace(), store=store
+    )
     session.start()
     end = time.monotonic() + 30
     while session.outcomes is None:
         assert time.monotonic() < end, "it never came"
         time.sleep(0.01)
     assert session.end(30)
-    assert any((user_cache_path(NAME) / "points").rglob("*.npz")) is kept
+    assert any((user_cache_path(NAME) / "points").rglob("*.npz")) is is_stored

@@ -43,28 +43,32 @@ PARTS = ("#loss", "#tabs", "#panel", "#scoreboard", "#setup", "#side", "#selecti
 
 def in_sight(app: HadamardApp) -> dict[str, Region]:
     """The regions of the parts of the screen that are there, drawers left out."""
-    found = {}
+    regions = {}
     for part in PARTS:
         widget: Widget = app.laboratory.query_one(part)
         drawer = widget.styles.layer == "drawer"
-        if widget.display and not drawer and all(one.display for one in widget.ancestors if one is not app):  # type: ignore[attr-defined]
-            found[part] = widget.region
-    return found
+        if (
+            widget.display
+            and not drawer
+            and all(ancestor.display for ancestor in widget.ancestors if ancestor is not app)
+        ):  # type: ignore[attr-defined]
+            regions[part] = widget.region
+    return regions
 
 
 def lines_of(app: HadamardApp, widget: Widget) -> list[str]:
-    left, top, width, height = widget.region
-    return [line[left : left + width] for line in screen_text(app).split("\n")[top : top + height]]
+    start, top, width, height = widget.region
+    return [line[start : start + width] for line in screen_text(app).split("\n")[top : top + height]]
 
 
 def check(app: HadamardApp, size: tuple[int, int]) -> None:
     """Parts are on the screen and beside one another; every line of words is there as a whole."""
-    laboratory, whole = app.laboratory, Region(0, 0, *size)
+    laboratory, screen_region = app.laboratory, Region(0, 0, *size)
     assert screen_text(app).strip(), f"nothing is drawn at {size}"
     regions = in_sight(app)
     for name, region in regions.items():
         assert region.area > 0, f"{name} has no room at {size}"
-        assert whole.contains_region(region), f"{name} leaves the screen at {size}"
+        assert screen_region.contains_region(region), f"{name} leaves the screen at {size}"
     names = list(regions)
     for number, name in enumerate(names):
         for other in names[:number]:
@@ -131,7 +135,7 @@ async def test_what_stands_where(app: HadamardApp):
             assert setup.display == (width >= 140)
             for widget in (RunList, Story):
                 assert bool(app.laboratory.query_one(widget).region) == (width >= 180)
-            lower = [bool(app.laboratory.query_one(one).region) for one in (PanelView, Scoreboard)]
+            lower = [bool(app.laboratory.query_one(kind).region) for kind in (PanelView, Scoreboard)]
             assert lower == [False, True], size
             if not setup.display:
                 before = chart.region
@@ -200,7 +204,7 @@ async def test_words_longer_than_their_panel_are_scrolled_by_keys(app: HadamardA
         await pilot.press("pagedown")
         await until(pilot, lambda: panel.scroll_y > 0)
         await words_at(app, pilot, "story")
-        await until(pilot, lambda: panel.scroll_y == 0, what="the top of another panel")
+        await until(pilot, lambda: panel.scroll_y == 0, subject="the top of another panel")
 
 
 @pytest.mark.slow
@@ -227,7 +231,7 @@ async def test_the_set_up_leaves_the_chart_when_a_run_begins_and_only_where_it_l
         await pilot.press("s")
         await until(pilot, lambda: setup.display)
         app.laboratory.action_run()
-        await until(pilot, lambda: not setup.display, what="the chart alone")
+        await until(pilot, lambda: not setup.display, subject="the chart alone")
         await pilot.resize_terminal(*WIDE)
         await until(pilot, lambda: setup.display)
         app.laboratory.action_run()
@@ -252,8 +256,8 @@ async def test_keys_and_tabs_can_be_clicked(app: HadamardApp):
 
 @looped("width", range(58, 210, 7))
 def test_the_columns_fill_the_width_and_never_more(width: int):
-    for there in (frozenset[str](), frozenset({"rate", "invariant", "which"})):
-        shape = columns(width, ["a name of some length", "b"], Heads(there=there))
+    for shown_heads in (frozenset[str](), frozenset({"rate", "invariant", "which"})):
+        shape = columns(width, ["a name of some length", "b"], Heads(there=shown_heads))
         assert sum(shape.values()) + 2 * len(shape) <= width
         assert all(wide >= WIDTHS[name] for name, wide in shape.items())
     assert ("rate" in columns(width, ["GD"], Heads(there=frozenset({"rate"})))) == (width >= 77)
@@ -337,7 +341,7 @@ async def test_the_chart_or_a_panel_is_shown_alone_and_escape_goes_back(app: Had
         await pilot.press("F")
         await until(pilot, lambda: chart.region.height == 22)
         await pilot.press("2")
-        await until(pilot, lambda: panel.region.height == 22, what="the weights alone")
+        await until(pilot, lambda: panel.region.height == 22, subject="the weights alone")
         await pilot.press("escape")
         await until(pilot, lambda: 0 < panel.region.height < 14 and chart.region.height > 9)
 

@@ -86,7 +86,7 @@ async def test_the_list_the_table_and_the_chart_mean_the_same_learner_by_a_lette
         context = app.laboratory.context
         assert context is not None
         drawn = view_series(context.loss)
-        marked = {one.name: (one.mark, one.colour) for one in drawn if one.mark}
+        marked = {series.name: (series.mark, series.colour) for series in drawn if series.mark}
         places = app.laboratory.editable.kind_places
         assert marked == {name: (letter, colour(places[name])) for name, letter in table(app).items()}
         await pilot.press("R")

@@ -87,7 +87,7 @@ def context_of(preset: str, *settings: str, learner: int = 0) -> PanelContext:
 
 
 @pytest.fixture(scope="module")
-def one() -> PanelContext:
+def one_target() -> PanelContext:
     """One target."""
     return context_of("hadamard-128", "run.replicas=3")
 
@@ -116,8 +116,8 @@ def series(shown: Plot | Text) -> dict[str, Series]:
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
-def test_every_panel_shows_something_at_every_place(panel, one: PanelContext, many: PanelContext):
-    for context in (one, many):
+def test_every_panel_shows_something_at_every_place(panel, one_target: PanelContext, many: PanelContext):
+    for context in (one_target, many):
         for place in (0.0, 5.0, 16.0):
             for chart_options in (
                 ChartOptions(),
@@ -146,8 +146,10 @@ def test_what_panels_draw_has_colours_that_stand_out_from_the_ground(look: str, 
     plots = {name: shown.series for name, shown in drawn.items() if isinstance(shown, Plot)}
     assert {"rank", "svd", "weights"} <= plots.keys()
     for name, shown in plots.items():
-        for one in shown:
-            assert contrast(one.colour, colours.ground) >= 3, name  # WCAG 1.4.11, graphical objects
+        for series_of_panel in shown:
+            assert contrast(series_of_panel.colour, colours.ground) >= 3, (
+                name
+            )  # WCAG 1.4.11, graphical objects
 
 
 def test_every_panel_has_a_number_and_says_what_it_shows():
@@ -156,14 +158,14 @@ def test_every_panel_has_a_number_and_says_what_it_shows():
     assert list(numbers.values()) == [f"{WORDS[name]}: {about}" for name, about in ABOUT.items()][:DIGITS]
 
 
-def test_weights_have_the_target_on_top(one: PanelContext):
-    shown = weights_panel.show(one)
+def test_weights_have_the_target_on_top(one_target: PanelContext):
+    shown = weights_panel.show(one_target)
     assert isinstance(shown, Plot)
     assert len(shown.series) == 16
     top = shown.series[-1]
     assert (top.name, top.mark) == ("weight 3, the target", "★")
-    assert one.curve.weights is not None
-    assert (top.y == one.curve.weights[:, 3]).all()
+    assert one_target.curve.weights is not None
+    assert (top.y == one_target.curve.weights[:, 3]).all()
     assert top.y[-1] == pytest.approx(1.0, abs=1e-5)
 
 
@@ -172,11 +174,11 @@ def test_a_single_other_weight_is_one_weight():
     assert "1 other weight" in series(shown)
 
 
-def test_weights_tell_their_values_at_the_playhead(one: PanelContext):
-    assert one.curve.weights is not None
-    now = one.curve.weights[5]
+def test_weights_tell_their_values_at_the_playhead(one_target: PanelContext):
+    assert one_target.curve.weights is not None
+    now = one_target.curve.weights[5]
     rest = np.delete(now, 3)
-    named = series(weights_panel.show(replace(one, place=5.0)))
+    named = series(weights_panel.show(replace(one_target, place=5.0)))
     assert set(named) == {
         f"weight 3, the target: {now[3]:.3f}",
         f"15 other weights: {rest.min():.3f} … {rest.max():.3f}",
@@ -185,7 +187,7 @@ def test_weights_tell_their_values_at_the_playhead(one: PanelContext):
 
 
 def test_weights_of_several_targets_say_whose_they_are_and_mark_its_own(
-    many: PanelContext, one: PanelContext
+    many: PanelContext, one_target: PanelContext
 ):
     shown = weights_panel.show(many)
     assert isinstance(shown, Plot)
@@ -193,7 +195,7 @@ def test_weights_of_several_targets_say_whose_they_are_and_mark_its_own(
     assert (shown.series[-1].name, shown.series[-1].mark) == ("weight 0, target 1 of 16", "★")
     assert many.curve.weights is not None
     assert (shown.series[-1].y == many.curve.weights[:, 0]).all()
-    assert weights_panel.show(one).axes.title == "Weights of GD"  # type: ignore[union-attr]
+    assert weights_panel.show(one_target).axes.title == "Weights of GD"  # type: ignore[union-attr]
 
 
 def test_a_learner_without_weights_per_feature_is_shown_at_in_words():
@@ -211,10 +213,10 @@ def test_the_weights_of_a_run_with_one_evaluation_point_stand_by_feature(target:
     assert isinstance(shown, Plot)
     assert shown.axes.x_label == "feature"
     assert not shown.axes.x_log
-    there = {float(x): y for line in shown.series for x, y in zip(line.x, line.y, strict=True)}
-    assert [there[feature] for feature in range(16)] == weights[0].tolist()
+    weights_by_feature = {float(x): y for line in shown.series for x, y in zip(line.x, line.y, strict=True)}
+    assert [weights_by_feature[feature] for feature in range(16)] == weights[0].tolist()
     of_target = weights_panel.target_feature(context.experiment)
-    assert [one.x.tolist() for one in shown.series if one.mark] == (
+    assert [line.x.tolist() for line in shown.series if line.mark] == (
         [] if of_target is None else [[of_target]]
     )
 
@@ -242,9 +244,9 @@ def test_no_weight_is_the_targets_where_targets_name_other_features_than_are_see
     assert set(series(weights_panel.show(context))) == {"4 weights"}
 
 
-def test_there_is_no_spectrum_of_one_target(one: PanelContext):
+def test_there_is_no_spectrum_of_one_target(one_target: PanelContext):
     for panel in (spectrum.PANEL, rank.PANEL):
-        lack = panel.lacks(one.experiment)
+        lack = panel.lacks(one_target.experiment)
         assert lack is not None
         assert "There is one target" in lack.reason
         assert lack.remedy is None
@@ -257,7 +259,7 @@ def test_there_is_no_spectrum_of_one_target(one: PanelContext):
         (rank.PANEL, ["spectrum"]),
         (train.PANEL, ["spectrum", "rank"]),
     ],
-    ids=lambda one: getattr(one, "name", ""),
+    ids=lambda argument: getattr(argument, "name", ""),
 )
 def test_a_panel_applies_once_its_remedy_is_in_the_set_up(panel: Panel, measures: list[str]):
     settings = [*SMALL, f"run.measures={measures}", "claims=[]"]
@@ -267,7 +269,7 @@ def test_a_panel_applies_once_its_remedy_is_in_the_set_up(panel: Panel, measures
     assert "does not record" in lack.reason
     assert lack.remedy is not None
     assert lack.remedy.place == "run.measures"
-    assert [one["kind"] for one in lack.remedy.value][: len(measures)] == measures
+    assert [measure["kind"] for measure in lack.remedy.value][: len(measures)] == measures
     editable.put(lack.remedy.place, lack.remedy.value)
     assert editable.error is None
     assert panel.lacks(editable.experiment) is None
@@ -314,10 +316,10 @@ def test_the_spectrum_is_that_of_the_learner_selected(many: PanelContext):
     assert (np.nan_to_num(drawn) == curve.array("spectrum").values[:, 0]).all()
 
 
-def test_the_gap_is_loss_minus_bound(one: PanelContext):
-    shown = series(gap.show(one))
-    bounds = [bound for bound in one.trace.lines_of("loss") if len(bound.values)]
-    for curve in one.trace.curves:
+def test_the_gap_is_loss_minus_bound(one_target: PanelContext):
+    shown = series(gap.show(one_target))
+    bounds = [bound for bound in one_target.trace.lines_of("loss") if len(bound.values)]
+    for curve in one_target.trace.curves:
         naive = [
             loss - max(np.interp(x, bound.x, bound.values) for bound in bounds)
             for x, loss in zip(curve.x, curve.mean("loss"), strict=True)
@@ -339,22 +341,22 @@ def test_a_learner_that_diverges_leaves_the_axes_to_the_others(panel):
 
 
 def test_without_a_bound_there_is_no_gap_and_the_reason_is_told():
-    said = reason(gap.PANEL, "problem.matrix.row_signs=false", "problem.matrix.permute=false")
-    assert "no gap to show" in said
-    assert "row_signs is off" in said
+    words_of_panel = reason(gap.PANEL, "problem.matrix.row_signs=false", "problem.matrix.permute=false")
+    assert "no gap to show" in words_of_panel
+    assert "row_signs is off" in words_of_panel
     assert gap.lacks(presets.load("hadamard-128", SMALL)) is None
 
 
-def test_mistakes_are_those_of_the_trace_and_need_signs(one: PanelContext):
-    shown = series(mistakes.show(one))
-    for curve in one.trace.curves:
+def test_mistakes_are_those_of_the_trace_and_need_signs(one_target: PanelContext):
+    shown = series(mistakes.show(one_target))
+    for curve in one_target.trace.curves:
         assert curve.mean("error") is not None
         assert shown[curve.name].y == pytest.approx(curve.mean("error"))
     assert "no 0/1 error" in reason(mistakes.PANEL, preset="gaussian-128")
 
 
-def test_the_train_loss_is_shown_where_it_is_recorded(one: PanelContext, many: PanelContext):
-    assert train.lacks(one.experiment) is not None
+def test_the_train_loss_is_shown_where_it_is_recorded(one_target: PanelContext, many: PanelContext):
+    assert train.lacks(one_target.experiment) is not None
     shown = series(train.show(many))
     train_loss = many.curve.mean("train")
     assert train_loss is not None
@@ -414,10 +416,10 @@ def test_the_story_has_title_and_theorem_and_claims_have_a_tab():
 
 
 def test_the_claims_of_a_changed_preset_say_of_each_claim_that_it_is_not_judged_and_why():
-    whole = presets.sweep_of("hadamard-128", presets.document("hadamard-128", ["problem.matrix.d=64"]))
-    experiment = whole.experiment
+    sweep = presets.sweep_of("hadamard-128", presets.document("hadamard-128", ["problem.matrix.d=64"]))
+    experiment = sweep.experiment
     trace = run(experiment)
-    outcomes = judge(of_one(experiment, trace, whole.unjudged))
+    outcomes = judge(of_one(experiment, trace, sweep.unjudged))
     context = PanelContext(
         experiment, trace, trace.curves[2], 64, 64, ChartOptions(), PanelPredictions(outcomes=outcomes)
     )
@@ -443,9 +445,9 @@ def test_the_story_of_other_pictures_than_of_the_loss_says_nothing_of_the_loss()
     assert "rotation-invariant bound" not in text
 
 
-def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(one: PanelContext):
-    text = words(verdict.show(replace(one, place=4.0)))
-    assert text.count("once the run has finished") == len(one.trace.curves)
+def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(one_target: PanelContext):
+    text = words(verdict.show(replace(one_target, place=4.0)))
+    assert text.count("once the run has finished") == len(one_target.trace.curves)
     assert re.search(r"loss − rotation-invariant bound = \S+ at 4\n", text)
     assert "none binds this learner here" in text  # EGU, say
     gaussian = context_of("gaussian-128", "run.replicas=3")
@@ -457,11 +459,11 @@ def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(
 
 
 @pytest.mark.slow
-def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(one: PanelContext):
-    measuring = CertificateWorker(one.experiment, one.trace)
+def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(one_target: PanelContext):
+    measuring = CertificateWorker(one_target.experiment, one_target.trace)
     assert measuring.join(30)
-    assert set(measuring.judged) == {learner.name for learner in one.experiment.learners}
-    text = words(verdict.show(replace(one, retraining=Retraining(certificates=measuring))))
+    assert set(measuring.judged) == {learner.name for learner in one_target.experiment.learners}
+    text = words(verdict.show(replace(one_target, retraining=Retraining(certificates=measuring))))
     assert "predictions are unchanged by rotations" in text
     assert "predictions are changed by rotations" in text
     assert "✓ respected" in text
@@ -469,27 +471,27 @@ def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(on
     assert "broken" not in text
 
 
-def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one: PanelContext):
+def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one_target: PanelContext):
     odd = Judgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [], by_rounding=0.25)
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
-    text = words(verdict.show(replace(one, retraining=Retraining(certificates=measuring))))  # type: ignore[arg-type]
+    text = words(verdict.show(replace(one_target, retraining=Retraining(certificates=measuring))))  # type: ignore[arg-type]
     assert "predictions are unstable, and changed by rotations: max |Δŷ| / max |ŷ| = 0.5" in text
     assert "perturbations of the size of rounding change them by 0.25" in text
     assert "invariant  undecided" in text
     assert "DISAGREE" not in text
 
 
-def test_structure_and_measurement_that_disagree_are_told_in_red(one: PanelContext):
+def test_structure_and_measurement_that_disagree_are_told_in_red(one_target: PanelContext):
     odd = Judgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [])
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
-    text = verdict.show(replace(one, retraining=Retraining(certificates=measuring)))  # type: ignore[arg-type]
+    text = verdict.show(replace(one_target, retraining=Retraining(certificates=measuring)))  # type: ignore[arg-type]
     assert isinstance(text, Text)
     start = text.plain.index("✗ DISAGREE")
     assert any(span.start <= start < span.end and "red" in str(span.style) for span in text.spans)
 
 
 def test_a_measurement_says_so_while_it_works_and_ends_at_once_when_told_to(
-    one: PanelContext, monkeypatch: pytest.MonkeyPatch
+    one_target: PanelContext, monkeypatch: pytest.MonkeyPatch
 ):
     held = threading.Event()
 
@@ -498,23 +500,23 @@ def test_a_measurement_says_so_while_it_works_and_ends_at_once_when_told_to(
             going(0.5)
 
     monkeypatch.setattr(measuring_module, "judgement", slow)
-    measuring = CertificateWorker(one.experiment, one.trace)
+    measuring = CertificateWorker(one_target.experiment, one_target.trace)
     try:
         while measuring.at is None:
             time.sleep(0.01)
-        context = replace(one, retraining=Retraining(certificates=measuring))
+        context = replace(one_target, retraining=Retraining(certificates=measuring))
         assert "measuring …" in words(verdict.show(context))
         assert "waiting its turn" in words(verdict.show(context))
         begun = time.monotonic()
         measuring.stop()
         assert measuring.join(1.0)
         assert time.monotonic() - begun < 1.0
-        assert words(verdict.show(context)).count("it was stopped") == len(one.trace.curves)
+        assert words(verdict.show(context)).count("it was stopped") == len(one_target.trace.curves)
     finally:
         held.set()
 
 
-def test_the_learner_asked_for_is_measured_next(one: PanelContext, monkeypatch: pytest.MonkeyPatch):
+def test_the_learner_asked_for_is_measured_next(one_target: PanelContext, monkeypatch: pytest.MonkeyPatch):
     order, go = [], threading.Semaphore(0)
 
     def noted(experiment, trace, learner, going):
@@ -522,26 +524,26 @@ def test_the_learner_asked_for_is_measured_next(one: PanelContext, monkeypatch: 
         go.acquire()
 
     monkeypatch.setattr(measuring_module, "judgement", noted)
-    measuring = CertificateWorker(one.experiment, one.trace)
+    measuring = CertificateWorker(one_target.experiment, one_target.trace)
     measuring.request("spindly")
     go.release(9)
     assert measuring.join(5)
     assert order[1] == "spindly" or order[0] == "spindly"
 
 
-def test_a_measurement_that_fails_says_why(one: PanelContext, monkeypatch: pytest.MonkeyPatch):
+def test_a_measurement_that_fails_says_why(one_target: PanelContext, monkeypatch: pytest.MonkeyPatch):
     def broken(*_):
         raise MemoryError("too large")
 
     monkeypatch.setattr(measuring_module, "judgement", broken)
-    measuring = CertificateWorker(one.experiment, one.trace)
+    measuring = CertificateWorker(one_target.experiment, one_target.trace)
     assert measuring.join(5)
     assert "failed: MemoryError: too large" in words(
-        verdict.show(replace(one, retraining=Retraining(certificates=measuring)))
+        verdict.show(replace(one_target, retraining=Retraining(certificates=measuring)))
     )
 
 
-def test_a_certificate_is_ended_by_what_its_watcher_raises(one: PanelContext):
+def test_a_certificate_is_ended_by_what_its_watcher_raises(one_target: PanelContext):
     counted = []
 
     def going(done: float) -> None:
@@ -550,7 +552,7 @@ def test_a_certificate_is_ended_by_what_its_watcher_raises(one: PanelContext):
             raise measuring_module.Stopped
 
     with pytest.raises(measuring_module.Stopped):
-        judgement.judgement(one.experiment, one.trace, one.experiment.learners[0], going)
+        judgement.judgement(one_target.experiment, one_target.trace, one_target.experiment.learners[0], going)
     assert len(counted) == 5
 
 
@@ -647,11 +649,11 @@ def test_a_panel_is_a_file_and_takes_no_digit_of_another_while_it_is_experimenta
 ):
     (tmp_path / "another.py").write_text(TENTH.format(experimental))
     monkeypatch.setattr(panels, "__path__", [*panels.__path__, str(tmp_path)])
-    found = [panel.name for panel in panels._found()]
+    names = [panel.name for panel in panels._found()]
     del sys.modules["hadamard_tui.panels.another"]
-    place = found.index("tenth")
+    place = names.index("tenth")
     assert (place >= sum(not panel.experimental for panel in PANELS)) if experimental else place == 1
-    assert [*found[:place], *found[place + 1 :]] == [panel.name for panel in PANELS]
+    assert [*names[:place], *names[place + 1 :]] == [panel.name for panel in PANELS]
 
 
 def heat(shown: object) -> HeatMap:
@@ -668,28 +670,30 @@ def test_the_rows_lit_are_those_that_the_selected_learner_knows(protocol, place,
     learners = (
         'learners=[{name="lls",solver="lls"},{name="GD",architecture="linear",update={kind="gd",lr=0.1}}]'
     )
-    found = [
+    heats = [
         heat(instances.show(replace(context, place=place)))
         for context in (
             context_of("gaussian-128", learners, protocol, "claims=[]", learner=at) for at in (0, 1)
         )
     ]
-    assert [one.title.removeprefix("Instances: ") for one in found] == titles
-    for one in found:
-        assert one.unlit is not None
-        assert np.count_nonzero(~one.unlit) == int(one.title.split()[1])
+    assert [heat_map.title.removeprefix("Instances: ") for heat_map in heats] == titles
+    for heat_map in heats:
+        assert heat_map.unlit is not None
+        assert np.count_nonzero(~heat_map.unlit) == int(heat_map.title.split()[1])
 
 
-def test_the_rows_of_the_instance_matrix_seen_so_far_are_lit_and_the_target_is_marked(one: PanelContext):
-    shown = heat(instances.show(replace(one, place=5.0)))
+def test_the_rows_of_the_instance_matrix_seen_so_far_are_lit_and_the_target_is_marked(
+    one_target: PanelContext,
+):
+    shown = heat(instances.show(replace(one_target, place=5.0)))
     assert (shown.z.shape, set(np.unique(shown.z))) == ((16, 16), {-1.0, 1.0})
     assert shown.unlit is not None
     assert list(shown.y[~shown.unlit]) == [1, 2, 3, 4, 5]
     assert [(column.name, column.x) for column in shown.columns] == [("feature 3, the target", 3)]
     assert shown.title == "Instances: 5 of 16 rows seen"
     labels = shown.z[:, 3]
-    assert one.curve.weights is not None
-    learned = one.curve.weights[5] * 16  # GD adds y x for every example on a Hadamard matrix
+    assert one_target.curve.weights is not None
+    learned = one_target.curve.weights[5] * 16  # GD adds y x for every example on a Hadamard matrix
     np.testing.assert_allclose(learned, (labels[:5, None] * shown.z[:5]).sum(0), atol=1e-4)
 
 
@@ -707,10 +711,10 @@ def test_a_matrix_that_would_have_to_be_drawn_as_a_whole_is_too_large_for_a_pict
     assert instances.lacks(presets.load("hadamard-million")) is None
 
 
-def test_every_learner_has_a_row_of_its_weights_at_the_playhead(one: PanelContext):
-    shown = heat(features.show(replace(one, place=5.0)))
+def test_every_learner_has_a_row_of_its_weights_at_the_playhead(one_target: PanelContext):
+    shown = heat(features.show(replace(one_target, place=5.0)))
     assert shown.y_names == ("A GD", "B least squares", "C EGU", "D EGU±", "E spindly")
-    for row, curve in zip(shown.z, one.trace.curves, strict=True):
+    for row, curve in zip(shown.z, one_target.trace.curves, strict=True):
         assert curve.weights is not None
         np.testing.assert_allclose(row, curve.weights[5], atol=1e-6)
     assert read(shown, 3, 0).text.startswith("feature 3, weights of A GD: 0.31")
@@ -724,9 +728,11 @@ def test_a_learner_without_weights_has_an_empty_row_that_says_why():
     assert "not linear in the instance" in read(shown, 3, 0).text
 
 
-def from_a_cache(folder: Path, monkeypatch: pytest.MonkeyPatch, most: int, *settings: str) -> PanelContext:
+def from_a_cache(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, byte_limit: int, *settings: str
+) -> PanelContext:
     """A run whose curves come from a cache that has at most so many bytes of weights of each learner."""
-    monkeypatch.setattr(store, "MOST_WEIGHT_BYTES", most)
+    monkeypatch.setattr(store, "MOST_WEIGHT_BYTES", byte_limit)
     experiment = presets.load("hadamard-128", [*SMALL, *settings])
     run(experiment, store=store.Store(folder))
     trace = run(experiment, store=store.Store(folder))
@@ -787,9 +793,9 @@ def looked_inside(context: PanelContext) -> PanelContext:
 
 def test_units_are_counted_without_what_torch_takes_seconds_to_import(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "torch.fx.experimental.symbolic_shapes", None)
-    experiment, found = presets.load("hadamard-128", SMALL), []
-    take(experiment, experiment.learners[-1], None, None, found.append)
-    assert found[0].units == [16, 16, 1]
+    experiment, predictions = presets.load("hadamard-128", SMALL), []
+    take(experiment, experiment.learners[-1], None, None, predictions.append)
+    assert predictions[0].units == [16, 16, 1]
 
 
 @pytest.fixture(scope="module")
@@ -856,8 +862,8 @@ def test_weights_across_targets_are_a_matrix_that_follows_the_playhead(many: Pan
 
 
 @pytest.mark.slow
-def test_what_cannot_be_trained_once_more_is_shown_at_in_words(one: PanelContext):
-    assert "once the run has finished" in words(network.show(one))
+def test_what_cannot_be_trained_once_more_is_shown_at_in_words(one_target: PanelContext):
+    assert "once the run has finished" in words(network.show(one_target))
     erm = context_of("hadamard-128", 'protocol={kind="erm"}', "learners.EGU.update.lr=0.1")
     assert "every k has a model of its own" in words(network.show(looked_inside(erm)))
 
@@ -872,7 +878,7 @@ def test_a_solver_that_takes_no_steps_and_a_start_and_an_end_have_points_and_no_
         assert (shown.axes.x_label != "feature") == joined
         if not joined:
             assert context.curve.weights is not None
-            [of_target] = [one for one in shown.series if one.mark]
+            [of_target] = [line for line in shown.series if line.mark]
             assert of_target.y.tolist() == [context.curve.weights[-1][3]]
     assert weights_panel.show(context_of("hadamard-128", learner=1)).axes.x_label != "feature"  # type: ignore[union-attr]
 
@@ -883,7 +889,7 @@ def test_every_feature_of_a_sparse_target_has_a_star_and_is_drawn():
     context = context_of("gaussian-128", sparse, "problem.matrix.d=512", "problem.matrix.n=8")
     shown = weights_panel.show(context)
     assert isinstance(shown, Plot)
-    stars = [one for one in shown.series if one.mark == "★"]
+    stars = [line for line in shown.series if line.mark == "★"]
     features = weights_panel.target_features(context.experiment)
     assert len(stars) == len(features) == 3
     assert stars[0].name.startswith(f"weights {', '.join(map(str, features))} of the target")
@@ -896,12 +902,12 @@ def test_every_feature_of_a_sparse_target_has_a_star_and_is_drawn():
 AS_IN_THE_RUN = ("name", "learner", "length", "ended", "uncached_weight_bytes")
 
 
-def test_the_axes_of_weights_hold_the_learners_own_run_and_its_weights(one: PanelContext):
-    curve = one.curve
+def test_the_axes_of_weights_hold_the_learners_own_run_and_its_weights(one_target: PanelContext):
+    curve = one_target.curve
     assert curve.weights is not None
     small = SimpleNamespace(**{name: getattr(curve, name) for name in AS_IN_THE_RUN})
     small.weights, small.weights_x = curve.weights[:5] / 100, curve.weights_x[:5]
-    shown = weights_panel.show(replace(one, curve=small))  # type: ignore[arg-type]
+    shown = weights_panel.show(replace(one_target, curve=small))  # type: ignore[arg-type]
     assert isinstance(shown, Plot)
     assert shown.axes.x_limits == (0, 4), "though the others go on to 16"
     low, high = shown.axes.y_limits
@@ -912,6 +918,8 @@ def test_the_axes_of_weights_hold_the_learners_own_run_and_its_weights(one: Pane
 
 def test_a_kernel_is_not_sent_to_the_panel_of_nets():
     kernel = 'learners=[{name="K", solver={kind="kernel", kernel="rbf"}}]'
-    said = words(weights_panel.show(context_of("hadamard-128", "learners.GD.update.lr=0.03125", kernel)))
-    assert "The learner “K” is not linear" in said
-    assert "network" not in said
+    words_of_panel = words(
+        weights_panel.show(context_of("hadamard-128", "learners.GD.update.lr=0.03125", kernel))
+    )
+    assert "The learner “K” is not linear" in words_of_panel
+    assert "network" not in words_of_panel

@@ -27,9 +27,9 @@ PATHS = [name for name, read in talk.talks().items() if talk.is_path(read)]
 
 @cache
 def stops(name: str) -> list[Stop]:
-    found = talk.stops_of(name)
-    assert found is not None
-    return found
+    path_stops = talk.stops_of(name)
+    assert path_stops is not None
+    return path_stops
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ async def test_a_stop_waits_for_a_guess_runs_says_why_and_is_broken() -> None:
         await until(pilot, lambda: "score 1/1" in banner(app))
         await pilot.press("B")
         await until(pilot, lambda: "1 of 2 · broken" in banner(app) and "A is slower." in banner(app))
-        rates = [one.update.lr for one in session_of(app).experiment.learners if one.name == "GD"]
+        rates = [learner.update.lr for learner in session_of(app).experiment.learners if learner.name == "GD"]
         assert rates == [0.01]
         assert tour.score == (1, 1)
         await pilot.press("backspace")

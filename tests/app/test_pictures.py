@@ -58,7 +58,7 @@ def chart(app: HadamardApp) -> ChartView:
 
 def shown(app: HadamardApp) -> dict[str, Series]:
     """What the chart shows, by name."""
-    return {one.name: one for one in chart(app).shown[0]}
+    return {series.name: series for series in chart(app).shown[0]}
 
 
 async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points() -> None:
@@ -172,9 +172,9 @@ async def test_two_axes_make_a_heat_map_of_the_learner_selected() -> None:
         session = app.laboratory.session
         assert session is not None
         assert session.point.results is not None
-        (found,) = view(session.sweep.experiment.pictures[0], session.point.results).heats
-        assert found.z.shape == (3, 3)
-        assert found.z[1, 1] == pytest.approx(heat.reading.z)
+        (heat_view,) = view(session.sweep.experiment.pictures[0], session.point.results).heats
+        assert heat_view.z.shape == (3, 3)
+        assert heat_view.z[1, 1] == pytest.approx(heat.reading.z)
 
 
 async def test_a_picture_that_no_results_have_is_refused_before_anything_runs() -> None:
@@ -198,7 +198,7 @@ def axes_of(app: HadamardApp) -> Axes:
 
 
 def marks_of(app: HadamardApp) -> list[str]:
-    return [one.mark for one in chart(app).shown[0] if one.mark]
+    return [series.mark for series in chart(app).shown[0] if series.mark]
 
 
 async def over(app: HadamardApp, pilot: Pilot[None]) -> None:
@@ -244,8 +244,8 @@ async def test_a_picture_along_runs_goes_with_the_playhead_and_tells_every_run_a
         assert session_of(app).playback.place == 3
         results = session_of(app).point.results
         assert results is not None
-        found = view(session_of(app).sweep.experiment.pictures[0], results)
-        expected = [found.curve(name).y[3] for name in ("GD, size = 4", "GD, size = 8", "GD, size = 16")]
+        drawn = view(session_of(app).sweep.experiment.pictures[0], results)
+        expected = [drawn.curve(name).y[3] for name in ("GD, size = 4", "GD, size = 8", "GD, size = 16")]
         shown = {cells(app, row)["learner"]: cells(app, row)["error"] for row in range(5)}
         for size, error in zip((4, 8, 16), expected, strict=True):
             assert shown[f"GD, size = {size}"] == f"{error:.5f}"
@@ -335,7 +335,8 @@ async def test_pinned_runs_are_in_every_picture_that_they_have() -> None:
         app.laboratory.editable.put("run.seed", 3)
         await over(app, pilot)
         await until(
-            pilot, lambda: [one.mark for one in chart(app).shown[0] if one.mark] == ["a", "b", "A", "B"]
+            pilot,
+            lambda: [series.mark for series in chart(app).shown[0] if series.mark] == ["a", "b", "A", "B"],
         )
         assert cells(app, 2)["learner"] == "GD · seed = 0"
         await pilot.press("i")
@@ -350,18 +351,18 @@ async def test_a_caption_says_what_the_chart_shows_once_the_run_is_over(
 ):
     app = HadamardApp(editable)
     async with opened(app, size) as pilot:
-        said = app.laboratory.query_one(Caption)
-        height = said.size.height
+        caption = app.laboratory.query_one(Caption)
+        height = caption.size.height
         await pilot.press("r", "f")
-        await until(pilot, lambda: "After " in visible(app, said))
-        assert "square loss is" in visible(app, said)
-        assert said.size.height == height
+        await until(pilot, lambda: "After " in visible(app, caption))
+        assert "square loss is" in visible(app, caption)
+        assert caption.size.height == height
 
 
 def visible(app: HadamardApp, widget: Widget) -> str:
     """What of a widget is on the screen, in one line."""
-    here, lines = widget.region, screen_text(app).splitlines()
-    return " ".join(line[here.x : here.right].strip() for line in lines[here.y : here.bottom])
+    region, lines = widget.region, screen_text(app).splitlines()
+    return " ".join(line[region.x : region.right].strip() for line in lines[region.y : region.bottom])
 
 
 async def test_claims_about_a_picture_whose_marks_name_an_axis_are_about_it() -> None:
@@ -370,5 +371,5 @@ async def test_claims_about_a_picture_whose_marks_name_an_axis_are_about_it() ->
     app = app_of(editable(picture, claims=claims))
     async with opened(app, WIDE) as pilot:
         await over(app, pilot)
-        said = app.laboratory.query_one(Caption)
-        await until(pilot, lambda: str(said.render()).startswith("Its claim fails: At size = 8, "))
+        caption = app.laboratory.query_one(Caption)
+        await until(pilot, lambda: str(caption.render()).startswith("Its claim fails: At size = 8, "))

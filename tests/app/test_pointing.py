@@ -62,9 +62,13 @@ async def test_a_click_on_a_picture_with_another_x_goes_to_the_record_that_is_th
         assert session.playback.place == 8
         await pilot.press("M")
         grid = app.laboratory.query_one(MultiplesView)
-        await until(pilot, lambda: len(grid.charts) >= 2 and all(one.shown[1] for one in grid.charts))
+        await until(
+            pilot, lambda: len(grid.charts) >= 2 and all(small_chart.shown[1] for small_chart in grid.charts)
+        )
         await until(pilot, lambda: len(grid.charts[1]._area) > 10)
-        assert {one.shown[1].y_limits for one in grid.charts if one.shown[1]} == {chart.shown[1].y_limits}  # type: ignore[union-attr]
+        assert {small_chart.shown[1].y_limits for small_chart in grid.charts if small_chart.shown[1]} == {
+            chart.shown[1].y_limits
+        }  # type: ignore[union-attr]
         await click(pilot, grid.charts[1], 0.25)
         assert session.playback.place == 4, "a fourth of the examples, not example 0"
         app.laboratory.query_one(Stage).choose("gap")

@@ -22,14 +22,14 @@ pytestmark = pytest.mark.set_up("empty")
 
 def falls(y: np.ndarray) -> CurveView:
     """A curve of these losses after 0, 1, 2, … examples."""
-    given: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "stderr": None,
         "replicas": 1,
         "diverged": 0,
         "diverged_at": None,
         "complete": True,
     }
-    return curve_view(name="GD", learner="GD", x=np.arange(len(y)), y=y, over=lambda replicas: y, **given)
+    return curve_view(name="GD", learner="GD", x=np.arange(len(y)), y=y, over=lambda replicas: y, **facts)
 
 
 @pytest.mark.parametrize(
@@ -79,15 +79,15 @@ async def test_guesses_are_asked_for_put_on_the_chart_and_judged(app: HadamardAp
         assert "A (GD) never gets below 0.1?" in screen_text(app)
         await pilot.press("left", "left", "enter")
         assert "B (least squares)" in screen_text(app)
-        assert any(one.name == "A GD: 15" for one in chart.shown[0])
+        assert any(series.name == "A GD: 15" for series in chart.shown[0])
         assert app.laboratory.session is None
         await pilot.press("home", "enter", "enter", "enter", "enter")
         await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
         assert session_of(app).guesses == {"GD": 15, "least squares": 0, "EGU": 8, "EGU±": 8, "spindly": 8}
         await until(pilot, lambda: "Score" in screen_text(app))
         assert "of 100: A (GD) guessed 15, it was 15" in screen_text(app)
-        marked = [one for one in chart.shown[0] if one.mark == GUESS and len(one.x)]
-        assert [float(one.x[0]) for one in marked] == [15, 0, 8, 8, 8]
+        marked = [series for series in chart.shown[0] if series.mark == GUESS and len(series.x)]
+        assert [float(series.x[0]) for series in marked] == [15, 0, 8, 8, 8]
         await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
         assert not session_of(app).guesses, "the next run has guesses of its own"

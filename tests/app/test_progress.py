@@ -29,10 +29,10 @@ INNER_AXIS = {
 
 
 def seen(*steps: tuple[float, float]) -> Remaining:
-    made = Remaining()
+    remaining = Remaining()
     for seconds, share in steps:
-        made.see(seconds, 100 * share, 100 * (1 - share))
-    return made
+        remaining.see(seconds, 100 * share, 100 * (1 - share))
+    return remaining
 
 
 def test_it_goes_on_as_fast_as_it_went() -> None:

@@ -43,7 +43,7 @@ QUIET_LOOKS = 15
 """Looks in a row, 0.02 s apart, that see a page at rest: its first field may get the focus after one."""
 
 
-async def rests(pilot: Pilot[None], what: str) -> None:
+async def rests(pilot: Pilot[None], subject: str) -> None:
     quiet_looks = 0
 
     def is_at_rest() -> bool:
@@ -51,7 +51,7 @@ async def rests(pilot: Pilot[None], what: str) -> None:
         quiet_looks = 0 if awaited_times() else quiet_looks + 1
         return quiet_looks == QUIET_LOOKS
 
-    await until(pilot, is_at_rest, 20, f"{what} comes to no rest")
+    await until(pilot, is_at_rest, 20, f"{subject} comes to no rest")
 
 
 @pytest.mark.slow
@@ -212,10 +212,10 @@ def test_the_wait_that_an_event_ends_finds_the_event_set():
         def send(self, data: bytes) -> None:
             set_at_the_byte.append(ended.is_set())
 
-    ended._writer, kept = Watched(), ended._writer  # type: ignore[assignment]
+    ended._writer, wake_up_writer = Watched(), ended._writer  # type: ignore[assignment]
     ended.set()
     assert set_at_the_byte == [True]
-    kept.send(b"x")
+    wake_up_writer.send(b"x")
     assert list(chunks(reader, ended, lambda: None)) == []
     os.close(writer)
     os.close(reader)

@@ -184,10 +184,10 @@ async def test_a_diverging_learner_stops_alone_and_says_where(editable: Editable
         await pilot.pause(0.1)
         trace = session_of(app).trace
         assert trace is not None
-        gd, others = trace.curves[0], trace.curves[1:]
+        gd, other_curves = trace.curves[0], trace.curves[1:]
         assert gd.diverged_at is not None
         assert gd.length == gd.diverged_at
-        assert all(curve.complete for curve in others)
+        assert all(curve.complete for curve in other_curves)
         assert f"diverged at {gd.diverged_at:g} " in screen_text(app)
 
 
@@ -298,7 +298,7 @@ async def test_a_stopped_run_says_that_it_cannot_go_on(app: HadamardApp):
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).playback.shown >= 1)
         await pilot.press("h", "n")
-        await until(pilot, lambda: any("cannot go on" in one.message for one in app._notifications))
+        await until(pilot, lambda: any("cannot go on" in note.message for note in app._notifications))
 
 
 async def test_the_speed_does_not_fall_while_nothing_is_computed(app: HadamardApp):
@@ -412,7 +412,7 @@ def test_a_learner_that_diverges_alone_leaves_no_others_to_go_on():
     together = presets.load("hadamard-128")
     alone = msgspec.structs.replace(together, learners=together.learners[:1])
     event = Diverged("GD", 8.0, 4, 4)
-    for experiment, others in ((together, "; the others go on"), (alone, "")):
+    for experiment, addition in ((together, "; the others go on"), (alone, "")):
         session: Any = SimpleNamespace(experiment=experiment, point=SimpleNamespace(label="eta = 0.3"))
-        told = f"GD diverged in all 4 replicas, in the last at k = 8, eta = 0.3{others}."
+        told = f"GD diverged in all 4 replicas, in the last at k = 8, eta = 0.3{addition}."
         assert divergence_message(event, session) == told

@@ -29,7 +29,7 @@ def choice(app: HadamardApp, name: str) -> PartWord:
 
 async def open_list(app: HadamardApp, pilot: Pilot[None], name: str) -> None:
     await pilot.press("escape", "k", *["right"] * AT[name], "enter")
-    await until(pilot, lambda: choice(app, name).expanded, what=f"the list of {name}")
+    await until(pilot, lambda: choice(app, name).expanded, subject=f"the list of {name}")
 
 
 async def choose(app: HadamardApp, pilot: Pilot[None], name: str, words: str) -> None:
@@ -84,7 +84,7 @@ async def test_a_part_is_exchanged_by_keys_and_the_change_is_undone(
         await until(pilot, lambda: _kind(app.laboratory.editable.value(place)) == kind)
         await until(pilot, lambda: choice(app, name).words.startswith(kind))
         await pilot.press("u")
-        await until(pilot, lambda: app.laboratory.editable.raw == before, what="the set-up before")
+        await until(pilot, lambda: app.laboratory.editable.raw == before, subject="the set-up before")
         await until(pilot, lambda: not choice(app, name).words.startswith(kind))
 
 

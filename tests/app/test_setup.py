@@ -87,9 +87,9 @@ def of_every_sort(family: str) -> list[str]:
 async def test_the_form_of_a_part_is_made_anew_for_every_kind(editable: EditableExperiment, place: str):
     family = PARTS[place]
     form = PartForm(place, "part", family, editable.value(place))
-    one: App[None] = App()
-    async with one.run_test():
-        await one.mount(form)
+    host: App[None] = App()
+    async with host.run_test():
+        await host.mount(form)
         for kind in of_every_sort(family):
             editable.put(f"{place}.kind", kind)
             await form.rebuild(editable.value(place))
@@ -128,7 +128,11 @@ async def test_letters_open_a_list_at_what_they_begin_and_enter_takes_it():
 async def test_a_choice_does_not_follow_the_value_of_a_part_that_it_is_no_field_of():
     app: App[None] = App()
     async with app.run_test():
-        (field,) = (one for one in fields_of(catalogue.members("matrices")["xor"]) if one.name == "features")
+        (field,) = (
+            candidate
+            for candidate in fields_of(catalogue.members("matrices")["xor"])
+            if candidate.name == "features"
+        )
         await app.mount(row := FieldRow("problem.matrix.features", field, "products"))
         row.follow("")
         assert row.query_one(Choice).value == "products"
@@ -198,15 +202,15 @@ async def test_a_choice_that_is_asked_before_its_parts_are_there_stays_closed():
 
 
 async def test_a_choice_shows_its_value_and_which_way_its_list_opens():
-    one: App[None] = App()
-    async with one.run_test(size=(20, 10)) as pilot:
+    host: App[None] = App()
+    async with host.run_test(size=(20, 10)) as pilot:
         choice = Choice([("a", "a"), ("[b]", "b")], value="b")
-        await one.mount(choice)
-        await until(pilot, lambda: screen_text(one).startswith("[b]") and "▼" in screen_text(one))
+        await host.mount(choice)
+        await until(pilot, lambda: screen_text(host).startswith("[b]") and "▼" in screen_text(host))
         choice.value = "a"
-        await until(pilot, lambda: screen_text(one).startswith("a "))
+        await until(pilot, lambda: screen_text(host).startswith("a "))
         choice.expanded = True
-        await until(pilot, lambda: "▲" in screen_text(one) and "▼" not in screen_text(one))
+        await until(pilot, lambda: "▲" in screen_text(host) and "▼" not in screen_text(host))
 
 
 async def test_a_choice_tells_of_what_is_chosen_and_not_of_what_it_was_made_with():
@@ -383,11 +387,11 @@ async def a_refused_learner_is_marked_in_the_list_and_named_with_the_reason(
 
 
 async def test_choosing_a_preset_loads_all_of_it(app: HadamardApp):
-    some = ["edge-of-stability", "hard-64"]
+    names = ["edge-of-stability", "hard-64"]
     if crossing.all_combinations:
-        some = list({presets.load(name).protocol.kind: name for name in presets.names()}.values())
+        names = list({presets.load(name).protocol.kind: name for name in presets.names()}.values())
     async with opened(app, WIDE) as pilot:
-        for name in some:
+        for name in names:
             app.laboratory.query_one("#preset", Choice).value = name
             await until(pilot, lambda name=name: app.laboratory._editable.preset == name)
             assert app.laboratory._editable.experiment == presets.load(name)
@@ -412,9 +416,9 @@ async def test_learners_are_made_solvers_copied_renamed_and_removed_but_never_th
         await until(pilot, lambda: composed(app, "learners[1].name"))
         row_of(app, "learners[1].name").query_one(Input).value = "slow GD"
         await until(pilot, lambda: editable.experiment.learners[1].name == "slow GD")
-        for left in range(count, 0, -1):
+        for remaining in range(count, 0, -1):
             app.laboratory.query_one("#remove", Button).press()
-            await until(pilot, lambda left=left: len(editable.learners) == left)
+            await until(pilot, lambda remaining=remaining: len(editable.learners) == remaining)
         app.laboratory.query_one("#remove", Button).press()
         await pilot.pause(0.1)
         assert len(editable.learners) == 1
@@ -482,26 +486,26 @@ async def test_what_is_typed_about_a_learner_that_is_being_removed_goes_to_no_ot
 
 @pytest.mark.slow
 async def test_what_many_keys_at_once_change_is_shown_once(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
-    made: list[str] = []
+    calls: list[str] = []
 
     def counted(of: type[object], name: str) -> None:
         method = getattr(of, name)
-        monkeypatch.setattr(of, name, lambda *words: (made.append(name), method(*words))[1])
+        monkeypatch.setattr(of, name, lambda *words: (calls.append(name), method(*words))[1])
 
     async with opened(app, WIDE) as pilot:
         setup = app.laboratory.query_one(SetupPane)
         count = len(setup.editable.learners)
         counted(LearnerForm, "compose")
         counted(SetupPane, "show_list")
-        for keys, there in ((8 * "d", count + 8), (8 * "u", count)):
-            made.clear()
+        for keys, expected in ((8 * "d", count + 8), (8 * "u", count)):
+            calls.clear()
             post(app, *keys)
-            await until(pilot, lambda there=there: len(setup.editable.learners) == there)  # type: ignore[misc]
-            assert made.count("compose") <= 3
-            assert made.count("show_list") <= 5
+            await until(pilot, lambda expected=expected: len(setup.editable.learners) == expected)  # type: ignore[misc]
+            assert calls.count("compose") <= 3
+            assert calls.count("show_list") <= 5
             assert setup.query_one(LearnerForm).number == setup.learner
             assert places(app) >= {f"learners[{setup.learner}].name", "run.seed"}
-            assert len(listed(app)) == there
+            assert len(listed(app)) == expected
 
 
 async def test_showing_a_rate_of_many_digits_does_not_change_it():
@@ -563,8 +567,8 @@ async def test_the_last_learner_that_runs_is_neither_removed_nor_switched_off(ap
 async def test_learners_that_are_off_come_back_with_the_set_up(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("right_square_bracket", "o", "q")
-    left = app.left
-    again = EditableExperiment(left.experiment or {}, left.preset, left.off)
+    memory = app.left
+    again = EditableExperiment(memory.experiment or {}, memory.preset, memory.off)
     assert [values["name"] for values in again.learners] == ["GD", "least squares", "EGU", "EGU±", "spindly"]
     assert again.place_in_run(1) is None
     assert again.switch_learner(1)
@@ -771,9 +775,9 @@ async def test_what_few_learners_set_is_made_when_its_line_is_opened_and_stays_i
 
 async def test_a_line_that_is_opened_may_have_gone_with_the_part_that_had_it():
     form = PartForm("architecture", "architecture", "architectures", {"kind": "dense"})
-    one: App[None] = App()
-    async with one.run_test():
-        await one.mount(form)
+    host: App[None] = App()
+    async with host.run_test():
+        await host.mount(form)
         await form.turn({"kind": "dense"})
         await form.rebuild({"kind": "linear"})
         assert not form.query(More), "the linear neuron has no field that few set"
@@ -783,9 +787,9 @@ async def test_a_line_that_is_opened_may_have_gone_with_the_part_that_had_it():
 
 async def test_the_form_of_a_claim_has_a_measure_of_its_own():
     form = PartForm("claims[0]", "claim", "claims", {"kind": "slope", "measure": {"kind": "norm", "p": "1"}})
-    one: App[None] = App()
-    async with one.run_test():
-        await one.mount(form)
+    host: App[None] = App()
+    async with host.run_test():
+        await host.mount(form)
         assert {"claims[0].measure.kind", "claims[0].measure.p"} <= {row.place for row in form.query(Row)}
         (measure,) = form.query(OptionalPart)
         await measure.rebuild(None)
@@ -799,10 +803,10 @@ async def test_the_form_of_a_claim_has_a_measure_of_its_own():
 
 async def test_a_part_that_says_nothing_yet_is_in_sight():
     (field,) = (field for field in fields_of(Learner) if field.name == "clip")
-    one: App[None] = App()
-    async with one.run_test():
-        await one.mount(closed := Fields("learners[0]", [field], {"clip": None}))
-        await one.mount(opened := Fields("learners[0]", [field], {"clip": {}}))
+    host: App[None] = App()
+    async with host.run_test():
+        await host.mount(closed := Fields("learners[0]", [field], {"clip": None}))
+        await host.mount(opened := Fields("learners[0]", [field], {"clip": {}}))
         assert not closed.query(Row)
         assert {row.place for row in opened.query(FieldRow)} == {
             "learners[0].clip.norm",
@@ -815,7 +819,7 @@ async def test_a_learner_that_is_not_at_the_first_point_has_a_form_however_short
     other = {"name": "late", "architecture": "linear", "update": "gd", "where": "eta > 0.1"}
     document["learners"].append(other)
     editable = EditableExperiment(document, None)
-    one: App[None] = App()
-    async with one.run_test():
-        await one.mount(form := LearnerForm(editable, 1))
+    host: App[None] = App()
+    async with host.run_test():
+        await host.mount(form := LearnerForm(editable, 1))
         assert "learners[1].update.lr" in {row.place for row in form.query(Row)}

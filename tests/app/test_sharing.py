@@ -212,9 +212,9 @@ async def test_a_preset_is_saved_without_its_suffix_and_is_in_the_list_then_and_
         await until(pilot, lambda: app.laboratory.editable.preset == str(file))
         assert app.laboratory.editable.experiment.run.seed == 3
         await pilot.press("escape", "q")
-    left = app.left
-    assert left is not None
-    again = EditableExperiment(left.experiment or {}, left.preset)
+    memory = app.left
+    assert memory is not None
+    again = EditableExperiment(memory.experiment or {}, memory.preset)
     assert not again.changed
     again.put("run.seed", 4)
     assert again.changed

@@ -44,8 +44,8 @@ def look(experiment: Experiment, trace: Trace, place: float) -> Look:
 
 
 def test_a_run_in_which_all_diverged_has_no_best_and_is_not_learning() -> None:
-    one = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=3000.0}}]'
-    experiment = presets.load("hadamard-128", small(one))
+    learner = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=3000.0}}]'
+    experiment = presets.load("hadamard-128", small(learner))
     trace = run(experiment)
     [gd] = trace.curves
     assert gd.diverged_at is not None
@@ -58,9 +58,9 @@ def test_a_run_in_which_all_diverged_has_no_best_and_is_not_learning() -> None:
 
 
 def test_a_learner_of_which_some_replicas_diverged_says_how_many_and_is_no_best() -> None:
-    one = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=0.1}}]'
+    learner = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=0.1}}]'
     many = ["problem.matrix.kind=gaussian", "problem.matrix.d=32", "run.replicas=20", "run.seed=1"]
-    experiment = presets.load("hadamard-128", small(one, *many))
+    experiment = presets.load("hadamard-128", small(learner, *many))
     trace = run(experiment)
     [gd] = trace.curves
     assert 0 < gd.diverged < 20
@@ -141,5 +141,5 @@ async def test_where_nothing_goes_along_a_clock_neither_it_nor_a_pace_is_told() 
 
 def test_a_loss_that_rounding_has_taken_below_0_has_no_sign() -> None:
     line: Any = SimpleNamespace(direction="lower", kind="ri-signed")
-    one = Value("A", "GD", "", "GD", "done", -1e-17, line, 1.0, rounding=1e-11)
-    assert (row(one, 5)["value"], row(one, 5)["ratio"]) == ("0.00000", "0.000")
+    reading = Value("A", "GD", "", "GD", "done", -1e-17, line, 1.0, rounding=1e-11)
+    assert (row(reading, 5)["value"], row(reading, 5)["ratio"]) == ("0.00000", "0.000")

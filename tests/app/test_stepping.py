@@ -21,7 +21,7 @@ from .test_runs import session_of
 
 
 @pytest.mark.parametrize(
-    ("value", "whole", "up", "first"),
+    ("value", "is_whole", "up", "first"),
     [
         (128, True, True, 160),
         (128, True, False, 125),
@@ -47,8 +47,8 @@ from .test_runs import session_of
         ("1e-3*d", False, True, "0.00125*d"),
     ],
 )
-def test_the_next_number_is_the_same_from_either_side_and_an_expression_stays_one(value, whole, up, first):
-    assert steps(value, whole, up)[0] == first
+def test_the_next_number_is_the_same_from_either_side_and_an_expression_stays_one(value, is_whole, up, first):
+    assert steps(value, is_whole, up)[0] == first
 
 
 @pytest.mark.parametrize("value", [None, True, "", [0.1, 0.2], float("nan")])
@@ -56,16 +56,16 @@ def test_what_is_no_number_has_no_next(value):
     assert steps(value, False, True) == []
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_going_up_and_down_again_comes_back(whole: bool):
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_going_up_and_down_again_comes_back(is_whole: bool):
     value: float = 3
     up = [value]
     for _ in range(40):
-        value = steps(value, whole, True)[0]
+        value = steps(value, is_whole, True)[0]
         up.append(value)
     down = [value]
     for _ in range(40):
-        value = steps(value, whole, False)[0]
+        value = steps(value, is_whole, False)[0]
         down.append(value)
     assert down[::-1][1:] == up[1:]
 
@@ -101,8 +101,8 @@ async def test_a_step_runs_at_once_and_the_run_before_stays_faint(editable: Edit
         assert d.value == "16"
         await until(pilot, lambda: chart.shown[1] is not None and chart.shown[1].x_limits == (0, 16))
         shown = chart.shown[0]
-        assert [one.name for one in shown].count(f"{RUN_BEFORE}, d = 12") == 1
-        ghost = next(one for one in shown if one.faint and len(one.x) == 13)
+        assert [series.name for series in shown].count(f"{RUN_BEFORE}, d = 12") == 1
+        ghost = next(series for series in shown if series.faint and len(series.x) == 13)
         assert (ghost.y == first.trace.curves[0].mean("loss")).all()
         app.set_focus(None)
         await pilot.press("u")
@@ -125,8 +125,8 @@ async def test_the_run_before_is_drawn_once_where_it_is_pinned(editable: Editabl
         await until(pilot, lambda: session_of(app) is not first)
         await curves(app, pilot)
         chart = app.laboratory.query_one("#loss", ChartView)
-        await until(pilot, lambda: any(one.mark == "a" for one in chart.shown[0]))
-        assert not any(one.name.startswith(RUN_BEFORE) for one in chart.shown[0])
+        await until(pilot, lambda: any(series.mark == "a" for series in chart.shown[0]))
+        assert not any(series.name.startswith(RUN_BEFORE) for series in chart.shown[0])
         app.set_focus(None)
         await pilot.press("X")
         await until(
@@ -181,7 +181,7 @@ async def test_where_no_number_fits_the_value_stays_and_the_reason_is_told(edita
         seed.focus()
         await pilot.press("down")
         await until(
-            pilot, lambda: any("No smaller number fits here" in one.message for one in app._notifications)
+            pilot, lambda: any("No smaller number fits here" in note.message for note in app._notifications)
         )
         assert (seed.value, app.laboratory.editable.error) == ("0", None)
         assert app.laboratory.session is None

@@ -20,7 +20,7 @@ def small(*changes: str) -> EditableExperiment:
 
 
 @pytest.mark.parametrize(
-    ("place", "whole", "values"),
+    ("place", "is_whole", "values"),
     [
         ("problem.matrix.d", True, [4, 8, 16, 32, 64]),
         ("problem.target.index", True, [1, 2, 3, 4, 5]),
@@ -29,9 +29,9 @@ def small(*changes: str) -> EditableExperiment:
         ("run.seed", True, [0, 1, 2, 3, 4]),
     ],
 )
-def test_five_values_around_a_number_with_which_the_set_up_can_run(place: str, whole: bool, values):
+def test_five_values_around_a_number_with_which_the_set_up_can_run(place: str, is_whole: bool, values):
     editable = small()
-    sweep = swept(editable, place, whole, "x")
+    sweep = swept(editable, place, is_whole, "x")
     assert sweep.error is None
     [axis] = sweep.raw["axes"]
     if values is None:

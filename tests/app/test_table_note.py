@@ -25,7 +25,7 @@ async def test_brackets_ratio_and_place_are_explained_where_they_stand(app: Hada
         await pilot.press("left")
         await told(app, pilot, " (…) a bound that does not bind the learner · ratio = loss / bound")
         await pilot.press("R")
-        await until(pilot, lambda: "(…)" not in screen_text(app), what="the table of no run")
+        await until(pilot, lambda: "(…)" not in screen_text(app), subject="the table of no run")
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE], ids=["80x24", "120x40"])

@@ -72,7 +72,7 @@ def test_a_preset_of_a_talk_may_be_a_file_beside_it(written: Path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "where", "said"),
+    ("old", "new", "where", "reason"),
     [
         ('"hadamard-128"', '"hadamad-128"', "stops[0]: hadamad-128", "did you mean hadamard-128"),
         ('"weights"', '"weight"', "stops[1].panel", "there is no panel 'weight'"),
@@ -86,12 +86,12 @@ def test_a_preset_of_a_talk_may_be_a_file_beside_it(written: Path):
         ("above = 0.1", "above = 0.1, below = 1", "stops[1].break: claim.", "exactly one"),
     ],
 )
-def test_what_is_wrong_with_a_talk_is_one_line(written: Path, old: str, new: str, where: str, said: str):
+def test_what_is_wrong_with_a_talk_is_one_line(written: Path, old: str, new: str, where: str, reason: str):
     written.write_text(TEXT.replace(old, new, 1))
     with pytest.raises(BadInput) as caught:
         talk.stops_of(str(written))
     assert where in caught.value.where
-    assert said in caught.value.what
+    assert reason in caught.value.what
     assert "\n" not in str(caught.value)
 
 

@@ -92,7 +92,7 @@ def test_below_another_page_nothing_is_sent_when_nothing_changes(terminal: Termi
         for _ in range(2):
             terminal.written = b""
             end = time.monotonic() + 0.8
-            while (left := end - time.monotonic()) > 0:
-                terminal.take(left)
+            while (seconds_left := end - time.monotonic()) > 0:
+                terminal.take(seconds_left)
         assert len(terminal.written) < 80 * 24, "less than one picture; the status may have changed"
         terminal.press(b"\x1b")

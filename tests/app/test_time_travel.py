@@ -73,10 +73,10 @@ async def test_curves_beyond_the_playhead_are_faint_and_their_letters_stand_at_i
         await pilot.press("home", "right", "right")
         chart = app.laboratory.query_one("#loss", ChartView)
         await until(pilot, lambda: chart._playhead == 2)
-        gd = [one for one in chart.shown[0] if one.mark == "A"]
-        assert [len(one.x) for one in gd] == [3]
-        ahead = [one for one in chart.shown[0] if one.faint and one.colour == gd[0].colour]
-        assert [(one.x[0], one.x[-1]) for one in ahead] == [(2, 16)]
+        gd = [series for series in chart.shown[0] if series.mark == "A"]
+        assert [len(series.x) for series in gd] == [3]
+        ahead = [series for series in chart.shown[0] if series.faint and series.colour == gd[0].colour]
+        assert [(series.x[0], series.x[-1]) for series in ahead] == [(2, 16)]
 
 
 @pytest.mark.slow
@@ -213,7 +213,9 @@ def held(protocol: dict[str, object]) -> tuple[Session, EditableExperiment]:
     settings = ["problem.matrix.d=4", "run.device=cpu", "claims=[]", "learners.GD.update.lr=0.01"]
     document = presets.document("hadamard-128", settings)
     editable = EditableExperiment({**document, "protocol": protocol}, None)
-    session = Session(editable.sweep(), editable.document, lambda one, event: one.receive(event), 1, Pace())
+    session = Session(
+        editable.sweep(), editable.document, lambda receiver, event: receiver.receive(event), 1, Pace()
+    )
     session.start(paused=True)
     wait(lambda: session.trace is not None and session.trace.frontier == 0)
     return session, editable

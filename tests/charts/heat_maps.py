@@ -47,24 +47,24 @@ def criticality() -> HeatMap:
 
 def halves(painted: Inked) -> list[list[int]]:
     """The steps of the cells of a picture in half blocks, −1 where nothing is."""
-    found = []
+    steps_by_row = []
     for glyphs, fore, back in zip(painted.glyphs, painted.fore, painted.back, strict=True):
         cells = [
             (chr(glyph), int(ink), int(other)) for glyph, ink, other in zip(glyphs, fore, back, strict=True)
         ]
-        found.append(
+        steps_by_row.append(
             [
                 ink if glyph == "▀" else other if glyph == "▄" and other < STEPS else -1
                 for glyph, ink, other in cells
             ]
         )
-        found.append(
+        steps_by_row.append(
             [
                 ink if glyph == "▄" else other if glyph == "▀" and other < STEPS else -1
                 for glyph, ink, other in cells
             ]
         )
-    return found
+    return steps_by_row
 
 
 def lines(painted: Inked) -> list[str]:

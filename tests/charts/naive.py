@@ -20,14 +20,14 @@ def naive_dots(
 ) -> set[tuple[int, int]]:
     """The (row, column) of every dot of one solid curve; rows from the top."""
 
-    def transform(value: float, log: bool) -> float:
-        if not math.isfinite(value) or (log and value <= 0):
+    def transform(number: float, log: bool) -> float:
+        if not math.isfinite(number) or (log and number <= 0):
             return math.nan
-        return math.log10(value) if log else value
+        return math.log10(number) if log else number
 
-    def place(value: float, limits: tuple[float, float], size: int, log: bool) -> float:
+    def place(number: float, limits: tuple[float, float], size: int, log: bool) -> float:
         low, high_ = (transform(limit, log) for limit in limits)
-        return (transform(value, log) - low) / (high_ - low) * (size - 1)
+        return (transform(number, log) - low) / (high_ - low) * (size - 1)
 
     points = [
         (place(x, x_limits, wide, logs[0]), high - 1 - place(y, y_limits, high, logs[1]))
@@ -53,11 +53,11 @@ def naive_dots(
     runs = {c: [math.floor(min(ys) + 0.5), math.floor(max(ys) + 0.5)] for c, ys in held.items()}
     grown = {column: list(run) for column, run in runs.items()}
     for column in crossings:
-        for here, there in ((column, column + 1), (column + 1, column)):
-            if runs[there][0] - runs[here][1] > 1:
-                middle = (runs[here][1] + runs[there][0]) // 2
-                grown[here][1] = max(grown[here][1], middle)
-                grown[there][0] = min(grown[there][0], middle + 1)
+        for near, far in ((column, column + 1), (column + 1, column)):
+            if runs[far][0] - runs[near][1] > 1:
+                middle = (runs[near][1] + runs[far][0]) // 2
+                grown[near][1] = max(grown[near][1], middle)
+                grown[far][0] = min(grown[far][0], middle + 1)
     return {
         (row, column)
         for column, (top, bottom) in grown.items()

@@ -15,19 +15,23 @@ def nearest(values: Sequence[float], share: float, log: bool) -> int:
     return min(range(len(places)), key=lambda index: (abs(places[index] - at), -index))
 
 
-def naive_step(value: float, known: Sequence[float], log: bool, count: int) -> int:
-    """Which of `count` equal steps between the least and the greatest of `known` a value is, −1 for NaN."""
-    usable = [one for one in known if math.isfinite(one) and (one > 0 or not log)]
+def naive_step(number: float, numbers: Sequence[float], log: bool, count: int) -> int:
+    """Which of `count` equal steps between the least and the greatest of `numbers` a value is, −1 for NaN."""
+    usable = [
+        number_of_scale
+        for number_of_scale in numbers
+        if math.isfinite(number_of_scale) and (number_of_scale > 0 or not log)
+    ]
     low, high = min(usable), max(usable)
-    if math.isnan(value):
+    if math.isnan(number):
         return -1
-    if value <= low:
+    if number <= low:
         return 0
-    if value >= high:
+    if number >= high:
         return count - 1
     if log:
-        value, low, high = math.log(value), math.log(low), math.log(high)
-    return min(int((value - low) / (high - low) * count), count - 1)
+        number, low, high = math.log(number), math.log(low), math.log(high)
+    return min(int((number - low) / (high - low) * count), count - 1)
 
 
 def naive_steps(
@@ -40,10 +44,10 @@ def naive_steps(
     count: int,
 ) -> list[list[int]]:
     """The step of every cell of a picture, the highest row first."""
-    known = [value for row in z for value in row]
+    numbers = [number for row in z for number in row]
     painted = []
     for row in range(rows):
         iy = nearest(y, (rows - 1 - row) / (rows - 1), logs[1])
         line = [z[iy][nearest(x, column / (columns - 1), logs[0])] for column in range(columns)]
-        painted.append([naive_step(value, known, logs[2], count) for value in line])
+        painted.append([naive_step(number, numbers, logs[2], count) for number in line])
     return painted

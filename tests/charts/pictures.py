@@ -21,13 +21,13 @@ _DOTS = {
 
 def dots(picture: Raster) -> set[tuple[int, int]]:
     """The (row, column) of every braille dot, rows from the top."""
-    found = set()
+    places = set()
     for (row, column), glyph in np.ndenumerate(picture.glyphs):
         if 0x2800 <= glyph < 0x2900:
             for bit, (down, right) in _DOTS.items():
                 if glyph & bit:
-                    found.add((4 * row + down, 2 * column + right))
-    return found
+                    places.add((4 * row + down, 2 * column + right))
+    return places
 
 
 def text(picture: Raster) -> list[str]:

@@ -27,12 +27,12 @@ def series_of(preset: str) -> Iterator[list[Series]]:
     sweep = presets.sweep_of(preset, presets.document(preset))
     for picture in drawn(sweep.experiment):
         if picture.y is None:
-            yield [one for one in view_series(Look(_named(sweep, picture))) if one.name]
+            yield [series for series in view_series(Look(_named(sweep, picture))) if series.name]
 
 
 def _named(sweep: Sweep, picture: Picture) -> View:
     """A view with all the curves that it is going to have, and the lines of the theory that may be there."""
-    found = view(picture, Results(sweep))
+    named_view = view(picture, Results(sweep))
     curves: dict[str, CurveView] = {}
     lines: dict[str, LineView] = {}
     for point in (point for point in sweep.points if point.is_in(picture)):
@@ -47,20 +47,22 @@ def _named(sweep: Sweep, picture: Picture) -> View:
             if not asked or line.measure != picture.measure.name or not planned.on_problem.holds:
                 continue
             bound = [learner.name for learner in point.experiment.learners if planned.binds(learner)]
-            for whose in bound if line.structure().per_learner else [""]:
+            for learner_of_line in bound if line.structure().per_learner else [""]:
                 named = line.name or line.kind
-                name = sweep.name(f"{named} of {whose}" if whose else named, picture, apart)
+                name = sweep.name(
+                    f"{named} of {learner_of_line}" if learner_of_line else named, picture, apart
+                )
                 lines.setdefault(
                     name,
                     LineView(
                         name=name, title=line.called, values=sweep.name("", picture, apart), kind=line.kind,
-                        apart=apart, curve=whose, direction=line.structure().direction,
+                        apart=apart, curve=learner_of_line, direction=line.structure().direction,
                         formula="", applies_to=(), x=NOTHING, y=NOTHING,
                     ),
                 )  # fmt: skip
-    found.curves.extend(curves.values())
-    found.lines.extend(lines.values())
-    return found
+    named_view.curves.extend(curves.values())
+    named_view.lines.extend(lines.values())
+    return named_view
 
 
 def _curve(name: str, number: int, learner: str, apart: tuple[int, ...]) -> CurveView:

@@ -60,6 +60,6 @@ def test_each_name_is_as_long_as_there_is_room_for():
 
 @looped("width", range(5, 40))
 def test_names_of_any_widths_still_differ(width: int):
-    names = [f"{one} net, size = {size}" for one in ("linear", "linearised", "line") for size in (1, 10)]
+    names = [f"{kind} net, size = {size}" for kind in ("linear", "linearised", "line") for size in (1, 10)]
     names += ["linear net", "lines, net", "line, size = 10, η = 1"]
     assert len(set(within(names, width))) == len(names)

@@ -39,29 +39,29 @@ def seen(planned, points=3):
 
 def test_words_stand_at_their_numbers_with_the_value_of_their_run():
     planned = described({})
-    found = seen(planned)
-    curve = found.curve("GD")
+    view_of_words = seen(planned)
+    curve = view_of_words.curve("GD")
     np.testing.assert_array_equal(curve.x, [1, 2, 3])
     expected = [run(point.experiment).curve("GD").mean("error")[-1] for point in planned.points]
     np.testing.assert_allclose(curve.y, expected)
-    assert [found.axes.names.get(x) for x in curve.x] == ["1", "2", "any"]
-    axes = plot(Look(found)).axes
+    assert [view_of_words.axes.names.get(x) for x in curve.x] == ["1", "2", "any"]
+    axes = plot(Look(view_of_words)).axes
     assert x_ticks(axes, 9) == ((1.0, "1"), (2.0, "2"), (3.0, "any"))
     assert axes.x_limits == (0.5, 3.5)
     assert axes.y_limits[0] == 0
 
 
 def test_bars_of_two_curves_stand_side_by_side_and_reach_from_0_to_their_value():
-    found = seen(described({}, GD=0.1, slow=0.01))
-    whole = [one for one in plot(Look(found)).series if one.name in ("GD", "slow")]
+    view_of_words = seen(described({}, GD=0.1, slow=0.01))
+    bars = [bar for bar in plot(Look(view_of_words)).series if bar.name in ("GD", "slow")]
     ends = []
-    for one in whole:
-        curve = found.curve(one.name)
-        x, y = one.x.reshape(3, 5), one.y.reshape(3, 5)
+    for bar in bars:
+        curve = view_of_words.curve(bar.name)
+        x, y = bar.x.reshape(3, 5), bar.y.reshape(3, 5)
         np.testing.assert_allclose(y[:, :4], np.outer(curve.y, [0, 1, 1, 0]))
         assert np.isnan(y[:, 4]).all()
         np.testing.assert_allclose(x[:, 2] - x[:, 0], 0.4)
-        for edge, heights in zip(one.band, (0 * curve.y, curve.y), strict=True):
+        for edge, heights in zip(bar.band, (0 * curve.y, curve.y), strict=True):
             np.testing.assert_allclose(edge.reshape(3, 5)[:, :4], np.outer(heights, np.ones(4)))
         ends.append((x[:, 0], x[:, 2]))
     np.testing.assert_allclose(ends[0][0], [0.6, 1.6, 2.6])
@@ -71,9 +71,9 @@ def test_bars_of_two_curves_stand_side_by_side_and_reach_from_0_to_their_value()
 
 @pytest.mark.parametrize("points", [0, 1])
 def test_bars_that_are_to_come_have_room(points):
-    found = plot(Look(seen(described({}), points)))
-    assert [len(one.x) for one in found.series if one.name == "GD"] == [5] * points
-    assert found.axes.x_limits == (0.5, 3.5)
+    chart = plot(Look(seen(described({}), points)))
+    assert [len(bar.x) for bar in chart.series if bar.name == "GD"] == [5] * points
+    assert chart.axes.x_limits == (0.5, 3.5)
 
 
 def test_numbers_on_a_logarithmic_axis_have_bars_of_one_width():
@@ -81,22 +81,22 @@ def test_numbers_on_a_logarithmic_axis_have_bars_of_one_width():
     words["axes"] = [{"name": "eta", "values": [0.01, 0.1, 1], "log": True}]
     words["pictures"] = [{"x": "eta", "measure": "loss", "draw": "bars", "x_log": True}]
     planned = sweep_of(words)
-    found = plot(Look(seen(planned)))
-    bar = next(one for one in found.series if one.name == "GD")
+    chart = plot(Look(seen(planned)))
+    bar = next(series for series in chart.series if series.name == "GD")
     sides = np.log10(bar.x.reshape(3, 5))
     np.testing.assert_allclose(sides[:, 2] - sides[:, 0], 0.8)
-    np.testing.assert_allclose(np.log10(found.axes.x_limits), [-2.5, 0.5])
+    np.testing.assert_allclose(np.log10(chart.axes.x_limits), [-2.5, 0.5])
 
 
 @pytest.mark.parametrize(
-    ("picture", "place", "what"),
+    ("picture", "place", "reason"),
     [
         ({"x": "step"}, "draw", "bars stand at the values of an axis or index"),
         ({"draw": "curves"}, "x", "the values of degree are words"),
         ({"x": "2*degree"}, "x", "the values of degree are words"),
     ],
 )
-def test_bars_and_words_belong_together(picture, place, what):
-    with pytest.raises(BadInput, match=what) as caught:
+def test_bars_and_words_belong_together(picture, place, reason):
+    with pytest.raises(BadInput, match=reason) as caught:
         described(picture)
     assert caught.value.where == f"pictures[0].{place}"

@@ -150,7 +150,9 @@ async def test_what_is_faint_is_mixed_with_the_ground_and_its_name_is_not():
         await pilot.pause()
         segments = [segment for y in range(16) for segment in app.view.render_line(y) if segment.text.strip()]
         assert not any(segment.style.dim for segment in segments), "half of a colour, whatever that is"
-        colours = {"other" in one.text: one.style.color.name for one in segments if one.style.color}
+        colours = {
+            "other" in segment.text: segment.style.color.name for segment in segments if segment.style.color
+        }
         braille = {s.style.color.name for s in segments if any("\u2800" < c <= "\u28ff" for c in s.text)}
         assert colours[True] == "#8f99a3"
         assert braille == {faded("#8f99a3")} != {"#8f99a3"}

@@ -61,14 +61,18 @@ def test_a_line_shows_through_a_curve_that_covers_it_for_a_while():
     assert (row[:45] == 1).sum() >= 25
 
 
-@pytest.mark.parametrize("others", [[GD], [GD, LEAST_SQUARES], [LEAST_SQUARES, EGU, GD]])
-def test_no_learner_of_a_printed_chart_is_hidden_under_the_bound_that_it_follows(others: list[Series]):
-    for series in ([BOUND, *others], [*others, BOUND]):
+@pytest.mark.parametrize("curves", [[GD], [GD, LEAST_SQUARES], [LEAST_SQUARES, EGU, GD]])
+def test_no_learner_of_a_printed_chart_is_hidden_under_the_bound_that_it_follows(curves: list[Series]):
+    for series in ([BOUND, *curves], [*curves, BOUND]):
         lines = printed(series, axes(), 80, 24, colour=False).split("\n")
         chart = "".join(line for line in lines if line.endswith("│"))
-        assert all(chart.count(one.mark or "") >= 5 for one in others)
-        said = " ≡ ".join(f"{one.mark} ─── {one.name}" for one in others if one is not EGU)
-        assert f"{said} ≡ " in "".join(lines)
+        assert all(chart.count(learner_series.mark or "") >= 5 for learner_series in curves)
+        names = " ≡ ".join(
+            f"{learner_series.mark} ─── {learner_series.name}"
+            for learner_series in curves
+            if learner_series is not EGU
+        )
+        assert f"{names} ≡ " in "".join(lines)
         assert "╌╌╌ bound" in "".join(lines)
 
 
@@ -101,8 +105,8 @@ def test_curves_are_near_by_their_values_and_not_by_the_dots_of_a_low_chart():
 def test_on_a_logarithmic_axis_nearness_is_a_factor_however_long_the_axis(factor: float, near: bool):
     y = 10.0 ** (-X / 2)
     on = axes(y_limits=(1e-13, 1), y_log=True)
-    found = alike_on(on, curve(y, X, "one", mark="A"), curve(factor * y, X, "other", mark="B"))
-    assert found == ([(0, 1)] if near else [(0,), (1,)])
+    groups = alike_on(on, curve(y, X, "one", mark="A"), curve(factor * y, X, "other", mark="B"))
+    assert groups == ([(0, 1)] if near else [(0,), (1,)])
     assert are_equal(curve(y, X), curve(factor * y, X), log=True) == (factor == 1)
     assert are_equal(curve(y, X), curve(y + 1e-9, X)), "on a linear axis the rounding is that of the largest"
     assert not are_equal(curve(y, X), curve(y + 1e-9, X), log=True)
@@ -131,8 +135,8 @@ def laid(series: list[Series], on: Axes):
 )
 def test_of_lines_only_what_goes_beyond_another_is_drawn(series: list[Series], drawn: list[float]):
     lines = laid(series, axes())
-    left = lines.shown & ~repeated(series, lines)
-    assert (left.sum(1) / lines.shown.sum(1)).tolist() == pytest.approx(drawn, abs=0.06)
+    is_drawn = lines.shown & ~repeated(series, lines)
+    assert (is_drawn.sum(1) / lines.shown.sum(1)).tolist() == pytest.approx(drawn, abs=0.06)
 
 
 def test_lines_of_a_group_are_drawn_once_as_the_group_is():
@@ -144,23 +148,23 @@ def test_lines_of_a_group_are_drawn_once_as_the_group_is():
 @pytest.mark.parametrize(("x_log", "y_log"), [(False, False), (True, False), (False, True), (True, True)])
 def test_a_line_with_gaps_is_where_it_was_and_goes_on_where_the_other_ends(x_log: bool, y_log: bool):
     x = np.geomspace(1, 100, 7)  # so few points that segments lead into the gaps
-    whole = curve(1 / x, x, "bound", style="dashed")
+    full_bound = curve(1 / x, x, "bound", style="dashed")
     fine = np.geomspace(1, 100, 500)
     straight = np.interp(
         np.log(fine) if x_log else fine, np.log(x) if x_log else x, np.log(1 / x) if y_log else 1 / x
     )
     part = curve((np.exp(straight) if y_log else straight)[:420], fine[:420], "part", style="dashed")
     on = axes((1, 100), (0.01, 1), x_log=x_log, y_log=y_log)
-    lines = laid([part, whole], on)
-    once = drawn_once([part, whole], on, lines)
+    lines = laid([part, full_bound], on)
+    once = drawn_once([part, full_bound], on, lines)
     assert once[0] is part
     shown = laid(once, on).shown
     assert (shown[0] & shown[1]).sum() <= 2, "where one begins the other ends"
     assert (shown[0] | shown[1]).all()
-    there = np.isfinite(once[1].y)
-    again = laid([replace(whole, x=once[1].x[there], y=once[1].y[there])], on)
-    kept = shown[1]
-    assert np.abs(again.centre[0] - lines.centre[1])[kept].max() <= 1
+    has_value = np.isfinite(once[1].y)
+    again = laid([replace(full_bound, x=once[1].x[has_value], y=once[1].y[has_value])], on)
+    is_shown = shown[1]
+    assert np.abs(again.centre[0] - lines.centre[1])[is_shown].max() <= 1
 
 
 def test_lines_that_run_along_each_other_for_a_while_are_not_thicker_there_on_the_screen():
@@ -172,9 +176,9 @@ def test_lines_that_run_along_each_other_for_a_while_are_not_thicker_there_on_th
 
 
 def test_a_band_has_the_gaps_of_its_line():
-    whole = replace(BOUND, band=(BOUND.y - 0.1, BOUND.y + 0.1))
-    lines = laid([SHORT, whole], axes())
-    _, once = drawn_once([SHORT, whole], axes(), lines)
+    banded = replace(BOUND, band=(BOUND.y - 0.1, BOUND.y + 0.1))
+    lines = laid([SHORT, banded], axes())
+    _, once = drawn_once([SHORT, banded], axes(), lines)
     assert once.band is not None
     gone = np.isnan(once.y)
     assert gone.any()

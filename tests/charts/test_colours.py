@@ -78,14 +78,14 @@ def oklab(rgb: np.ndarray) -> np.ndarray:
     return lab @ np.cbrt(cones @ np.clip(rgb, 0, 1))
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(colour_a: str, other: str) -> float:
     """WCAG 2."""
-    low, high = sorted(float(linear(colour) @ (0.2126, 0.7152, 0.0722)) for colour in (one, other))
+    low, high = sorted(float(linear(colour) @ (0.2126, 0.7152, 0.0722)) for colour in (colour_a, other))
     return (high + 0.05) / (low + 0.05)
 
 
-def distance(one: str, other: str, sight: str) -> float:
-    seen = [oklab(SIGHTS[sight] @ linear(colour)) for colour in (one, other)]
+def distance(colour_a: str, other: str, sight: str) -> float:
+    seen = [oklab(SIGHTS[sight] @ linear(colour)) for colour in (colour_a, other)]
     return float(np.linalg.norm(seen[0] - seen[1]))
 
 

@@ -39,11 +39,13 @@ def test_pieces_are_set_apart_and_a_ring_is_closed():
 
 
 @pytest.mark.parametrize(
-    "values", [np.zeros((3, 3)), np.full((3, 3), math.nan), np.eye(3)[:1], np.eye(3)[:, :1]]
+    "heights", [np.zeros((3, 3)), np.full((3, 3), math.nan), np.eye(3)[:1], np.eye(3)[:, :1]]
 )
-def test_no_crossing_is_no_line(values):
-    found = level_lines(np.arange(1.0, values.shape[1] + 1), np.arange(1.0, values.shape[0] + 1), values, 0.5)
-    assert found.shape == (0, 2)
+def test_no_crossing_is_no_line(heights):
+    crossings = level_lines(
+        np.arange(1.0, heights.shape[1] + 1), np.arange(1.0, heights.shape[0] + 1), heights, 0.5
+    )
+    assert crossings.shape == (0, 2)
 
 
 def test_nothing_is_drawn_next_to_what_is_missing():
@@ -55,7 +57,7 @@ def test_nothing_is_drawn_next_to_what_is_missing():
 
 def naive_line(across, down, wide, high):
     """All dots that a pen passes, in a thousand steps of each segment."""
-    found = set()
+    dots = set()
     for i in range(len(across) - 1):
         for share in np.linspace(0, 1, 1001):
             x = across[i] + share * (across[i + 1] - across[i])
@@ -63,8 +65,8 @@ def naive_line(across, down, wide, high):
             if math.isfinite(x) and math.isfinite(y):
                 dot = math.floor(y + 0.5), math.floor(x + 0.5)
                 if 0 <= dot[0] < high and 0 <= dot[1] < wide:
-                    found.add(dot)
-    return found
+                    dots.add(dot)
+    return dots
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -110,11 +112,11 @@ def seen(contour: ContourView | None, marks: tuple[Marked, ...] = (), **picture)
     x, y = np.array([1.0, 10.0, 100.0]), np.array([0.0, 1.0, 2.0])
     heat = HeatView("net", x, y, np.ones((3, 3)), None, () if contour is None else (contour,))
     measure = catalogue.make("measures", "loss")
-    found = view_of(
+    map_view = view_of(
         Picture(x="k", y="cw", measure=measure, **picture), "k", "loss", True, False, 1e-5, marks=marks
     )
-    found.heats.append(heat)
-    return heat_map(Look(found), heat)
+    map_view.heats.append(heat)
+    return heat_map(Look(map_view), heat)
 
 
 def test_a_line_of_the_theory_is_drawn_where_it_has_its_level_beside_the_marks():
@@ -135,7 +137,7 @@ def test_a_line_that_is_less_than_proved_looks_otherwise_and_one_that_is_nowhere
 
 def test_of_several_learners_a_map_says_whose_it_is():
     assert seen(None, title="Map").title == "Map"
-    found = view_of(
+    map_view = view_of(
         Picture(x="k", y="cw", measure=catalogue.make("measures", "loss"), title="Map"),
         "k",
         "loss",
@@ -143,5 +145,5 @@ def test_of_several_learners_a_map_says_whose_it_is():
         1e-5,
     )
     heats = [HeatView(name, np.array([1.0]), np.array([1.0]), np.ones((1, 1)), None) for name in ("a", "b")]
-    found.heats.extend(heats)
-    assert [heat_map(Look(found), heat).title for heat in heats] == ["Map: a", "Map: b"]
+    map_view.heats.extend(heats)
+    assert [heat_map(Look(map_view), heat).title for heat in heats] == ["Map: a", "Map: b"]

@@ -26,9 +26,9 @@ def test_a_curve_of_few_points_has_its_letter_at_each_of_them_and_nowhere_else()
 def test_curves_that_coincide_take_their_points_by_turns():
     x = np.linspace(0, 19, 6)
     same = [curve(np.linspace(1, 0, 6), x, name, mark=name) for name in "AB"]
-    found = {name: places(name, *same) for name in "AB"}
-    assert len(found["A"]) == len(found["B"]) == 3
-    assert found["A"][-1] == (59, 10)
+    places_by_name = {name: places(name, *same) for name in "AB"}
+    assert len(places_by_name["A"]) == len(places_by_name["B"]) == 3
+    assert places_by_name["A"][-1] == (59, 10)
 
 
 def test_points_that_are_many_or_dense_have_letters_along_the_way():
@@ -40,15 +40,15 @@ def test_points_that_are_many_or_dense_have_letters_along_the_way():
 
 def test_what_is_0_but_for_rounding_has_no_letter():
     y = [0.5, 1e-30, 0.5]
-    found = places("A", curve(y, [0, 10, 19], mark="A"), y_limits=(0.01, 1), y_log=True, y_rounding=1e-20)
-    assert [column for column, _ in found] == [0, 59]
+    letters = places("A", curve(y, [0, 10, 19], mark="A"), y_limits=(0.01, 1), y_log=True, y_rounding=1e-20)
+    assert [column for column, _ in letters] == [0, 59]
 
 
 def test_where_a_curve_is_0_on_a_logarithmic_axis_a_sign_stands_at_its_foot():
     y, on = [0.5, 1e-30, 0.0, 0.5], {"y_limits": (0.01, 1), "y_log": True, "y_rounding": 1e-20}
-    found = places("▾", curve(y, [0, 6, 12, 19], mark="A"), **on)
-    assert [row for _, row in found] == [10, 10]
-    assert [column for column, _ in found] == [19, 37]
+    signs = places("▾", curve(y, [0, 6, 12, 19], mark="A"), **on)
+    assert [row for _, row in signs] == [10, 10]
+    assert [column for column, _ in signs] == [19, 37]
     assert not places("▾", curve(y, [0, 6, 12, 19], mark="A"))
     many = curve(np.where(np.arange(200) % 2, 0.5, 0), np.linspace(0, 19, 200), mark="A")
     assert not places("▾", many, **on)

@@ -54,9 +54,14 @@ def test_whole_places_of_up_to_seven_digits_have_all_of_them(x: float, text: str
 
 
 def test_counts_have_the_digits_that_say_something():
-    assert [counted(one) for one in (12, 48.817, 943725.0, 3.2e9)] == ["12", "48.817", "943725", "3.2e+09"]
+    assert [counted(count) for count in (12, 48.817, 943725.0, 3.2e9)] == [
+        "12",
+        "48.817",
+        "943725",
+        "3.2e+09",
+    ]
 
 
 def test_no_ratio_but_0_is_told_as_0():
-    texts = [ratio(one) for one in (0.0, 3.5e-4, 0.023, 1.529, 100.13, 1e5, -0.4)]
+    texts = [ratio(number) for number in (0.0, 3.5e-4, 0.023, 1.529, 100.13, 1e5, -0.4)]
     assert texts == ["0.000", "3.5e-04", "0.023", "1.529", "100.130", "1.0e+05", "-0.400"]

@@ -18,22 +18,22 @@ LOG = Axes("数学の損失", "η", "loss", (1e-4, 1), (1e-6, 10), x_log=True, y
 def test_every_size_gives_exactly_that_many_cells(axes):
     for width in (*range(1, 24), 40, 80, 200):
         for height in (*range(1, 13), 24, 60):
-            found = frame(axes, width, height)
-            assert [cell_len(line) for line in found.lines] == [width] * height
-            assert found.left + found.columns <= width
-            assert found.top + found.rows <= height
-            assert found.columns > 0
-            assert found.rows > 0
+            framed = frame(axes, width, height)
+            assert [cell_len(line) for line in framed.lines] == [width] * height
+            assert framed.left + framed.columns <= width
+            assert framed.top + framed.rows <= height
+            assert framed.columns > 0
+            assert framed.rows > 0
 
 
 def test_the_plot_area_is_blank_and_enclosed():
-    found = frame(LOSS, 80, 24)
-    inside = found.lines[found.top : found.top + found.rows]
-    assert {line[found.left : found.left + found.columns] for line in inside} == {" " * found.columns}
-    assert {line[found.left - 1] for line in inside} <= {"│", "┤"}
-    assert {line[found.left + found.columns] for line in inside} == {"│"}
-    assert found.lines[found.top - 1][found.left - 1] == "┌"
-    assert found.lines[found.top + found.rows][found.left + found.columns] == "┘"
+    framed = frame(LOSS, 80, 24)
+    inside = framed.lines[framed.top : framed.top + framed.rows]
+    assert {line[framed.left : framed.left + framed.columns] for line in inside} == {" " * framed.columns}
+    assert {line[framed.left - 1] for line in inside} <= {"│", "┤"}
+    assert {line[framed.left + framed.columns] for line in inside} == {"│"}
+    assert framed.lines[framed.top - 1][framed.left - 1] == "┌"
+    assert framed.lines[framed.top + framed.rows][framed.left + framed.columns] == "┘"
 
 
 def test_the_upper_border_has_the_label_of_y_and_the_title_and_the_last_line_that_of_x():
@@ -96,26 +96,26 @@ def test_small_frames_give_up_ticks_and_keep_the_border():
 
 
 def test_log_axes_have_decade_labels():
-    whole = "\n".join(frame(LOG, 80, 30).lines)
+    text = "\n".join(frame(LOG, 80, 30).lines)
     for label in ("1e-4", "0.001", "0.01", "0.1", "1", "10"):
-        assert label in whole
+        assert label in text
 
 
 @pytest.mark.parametrize("axes", [LOSS, LOG])
 def test_ticks_stand_where_the_raster_paints_their_values(axes):
-    found = frame(axes, 80, 24)
-    ticked = [row for row, line in enumerate(found.lines) if line[found.left - 1] == "┤"]
+    framed = frame(axes, 80, 24)
+    ticked = [row for row, line in enumerate(framed.lines) if line[framed.left - 1] == "┤"]
     assert len(ticked) > 2
     for row in ticked:
-        value = float(found.lines[row][: found.left - 1])
-        picture = paint([curve([value], [axes.x_limits[1]])], axes, found.columns, found.rows)
-        assert picture.colours[row - found.top, -1] == 0
-    below = found.lines[found.top + found.rows]
-    places = [column - found.left for column, letter in enumerate(below) if letter == "┬"]
-    line = found.lines[found.top + found.rows + 1].replace(axes.x_label, "")
-    values = [float(label) for label in line.split()]
-    for place, value in zip(places, values, strict=True):
-        picture = paint([curve([axes.y_limits[0]], [value])], axes, found.columns, found.rows)
+        height = float(framed.lines[row][: framed.left - 1])
+        picture = paint([curve([height], [axes.x_limits[1]])], axes, framed.columns, framed.rows)
+        assert picture.colours[row - framed.top, -1] == 0
+    below = framed.lines[framed.top + framed.rows]
+    places = [column - framed.left for column, letter in enumerate(below) if letter == "┬"]
+    line = framed.lines[framed.top + framed.rows + 1].replace(axes.x_label, "")
+    tick_values = [float(label) for label in line.split()]
+    for place, height in zip(places, tick_values, strict=True):
+        picture = paint([curve([axes.y_limits[0]], [height])], axes, framed.columns, framed.rows)
         assert picture.colours[-1, place] == 0
 
 

@@ -20,8 +20,8 @@ from .naive_heat import naive_steps, nearest
 COLOURS = colour_map(dark_is_more=False)
 
 
-def painted(one, columns=20, rows=6, colours=COLOURS, cursor=None):
-    return paint(one, value_scale(one.z, one.z_log), columns, rows, colours, cursor)
+def painted(heat_map, columns=20, rows=6, colours=COLOURS, cursor=None):
+    return paint(heat_map, value_scale(heat_map.z, heat_map.z_log), columns, rows, colours, cursor)
 
 
 def random_heat(seed, logs):
@@ -40,19 +40,19 @@ ALL_LOGS = [(False, False, False), (True, False, True), (False, True, True), (Tr
 @pytest.mark.parametrize("logs", ALL_LOGS)
 def test_every_half_block_equals_the_naive_painting(logs):
     for seed in range(6):
-        one = random_heat(seed, logs)
-        expected = naive_steps(one.x, one.y, one.z.tolist(), 20, 12, logs, STEPS)
-        assert halves(painted(one)) == expected
+        heat_map = random_heat(seed, logs)
+        expected = naive_steps(heat_map.x, heat_map.y, heat_map.z.tolist(), 20, 12, logs, STEPS)
+        assert halves(painted(heat_map)) == expected
 
 
 @pytest.mark.parametrize("logs", ALL_LOGS)
 def test_every_digit_equals_the_naive_painting(logs):
     for seed in range(6):
-        one = random_heat(seed, logs)
+        heat_map = random_heat(seed, logs)
         # The centre of a character lies between its two halves: every second place of four to a character.
-        finer = naive_steps(one.x, one.y, one.z.tolist(), 20, 4 * 6 - 1, logs, 10)[1::4]
+        finer = naive_steps(heat_map.x, heat_map.y, heat_map.z.tolist(), 20, 4 * 6 - 1, logs, 10)[1::4]
         words = ["".join("·" if step < 0 else str(step) for step in row) for row in finer]
-        assert lines(painted(one, colours=None)) == words
+        assert lines(painted(heat_map, colours=None)) == words
 
 
 def test_cells_reach_half_way_to_their_neighbours():
@@ -70,10 +70,10 @@ def test_a_single_value_has_a_cell_around_it(value, log, expected):
 
 @pytest.mark.parametrize("log", [False, True])
 def test_borders_of_extreme_values_are_finite_and_increase(log):
-    values = np.array([1e-300, 1.0, 1e307]) if log else np.array([-1e308, 0.0, 1e308])
-    found = borders(values, log)
-    assert np.isfinite(found).all()
-    assert (np.diff(found) > 0).all()
+    extremes = np.array([1e-300, 1.0, 1e307]) if log else np.array([-1e308, 0.0, 1e308])
+    edges = borders(extremes, log)
+    assert np.isfinite(edges).all()
+    assert (np.diff(edges) > 0).all()
 
 
 def test_a_border_belongs_to_the_cell_above_it():
@@ -85,10 +85,12 @@ def test_a_border_belongs_to_the_cell_above_it():
 
 def test_the_order_in_which_values_are_given_does_not_matter():
     z = np.arange(12.0).reshape(3, 4)
-    one = heat(z, [1, 2, 4, 8], [1, 5, 6], stderr=z / 10)
-    other = HeatMap(one.x[::-1], one.y[[2, 0, 1]], z[[2, 0, 1]][:, ::-1], stderr=z[[2, 0, 1]][:, ::-1] / 10)
-    assert halves(painted(other)) == halves(painted(one))
-    assert other.stderr.tolist() == one.stderr.tolist()
+    ordered = heat(z, [1, 2, 4, 8], [1, 5, 6], stderr=z / 10)
+    other = HeatMap(
+        ordered.x[::-1], ordered.y[[2, 0, 1]], z[[2, 0, 1]][:, ::-1], stderr=z[[2, 0, 1]][:, ::-1] / 10
+    )
+    assert halves(painted(other)) == halves(painted(ordered))
+    assert other.stderr.tolist() == ordered.stderr.tolist()
     assert (np.diff(other.x) > 0).all()
 
 
@@ -124,9 +126,9 @@ def test_a_single_row_and_a_single_column_fill_the_area():
 
 @pytest.mark.parametrize("log", [False, True])
 def test_equal_values_are_in_the_middle_of_the_scale(log):
-    one = heat(np.full((3, 3), 7.0), z_log=log)
-    assert {step for line in halves(painted(one)) for step in line} == {STEPS // 2}
-    low, high = value_scale(one.z, log).limits
+    heat_map = heat(np.full((3, 3), 7.0), z_log=log)
+    assert {step for line in halves(painted(heat_map)) for step in line} == {STEPS // 2}
+    low, high = value_scale(heat_map.z, log).limits
     assert low < 7 < high
 
 
@@ -154,12 +156,12 @@ def test_what_the_scale_cannot_show_truly_is_said():
 
 
 def test_what_is_missing_is_dotted_on_the_ground_and_named():
-    one = heat([[1.0, math.nan], [2.0, math.nan]])
-    cells = painted(one)
+    heat_map = heat([[1.0, math.nan], [2.0, math.nan]])
+    cells = painted(heat_map)
     assert {line[10:] for line in lines(cells)} == {"·" * 10}
     assert (cells.back[:, 10:] == GROUND).all()
-    assert "··· not computed yet" in "\n".join(lines(compose(one, 80, 24, COLOURS).cells))
-    diverged = heat(one.z, missing="diverged")
+    assert "··· not computed yet" in "\n".join(lines(compose(heat_map, 80, 24, COLOURS).cells))
+    diverged = heat(heat_map.z, missing="diverged")
     assert "··· diverged" in "\n".join(lines(compose(diverged, 80, 24, None).cells))
     assert "···" not in "\n".join(lines(compose(heat(), 80, 24, COLOURS).cells))
 
@@ -174,9 +176,9 @@ def test_rows_that_are_numbered_have_ticks_at_whole_numbers_alone():
 
 
 def test_nothing_known_at_all_can_be_shown():
-    one = heat(np.full((2, 2), math.nan), z_log=True)
+    heat_map = heat(np.full((2, 2), math.nan), z_log=True)
     for colours in (COLOURS, None):
-        assert "not computed yet" in "".join(lines(compose(one, 80, 24, colours).cells))
+        assert "not computed yet" in "".join(lines(compose(heat_map, 80, 24, colours).cells))
 
 
 def test_the_colours_are_those_of_matplotlib_and_turned_round_on_light_ground():
@@ -206,8 +208,8 @@ def test_lines_have_the_contrast_of_text_on_every_colour(dark_is_more):
 def test_a_contour_is_drawn_over_the_colours_where_it_belongs():
     across = Contour("half way", np.array([[0.5, 1.5], [3.5, 1.5]]))
     cells = painted(heat([[0, 1, 5], [0, 1, 5]], contours=(across,)))
-    found = [set(line) for line in lines(cells)]
-    assert found[:2] + found[4:] == [{"▀"}] * 4
+    letters = [set(line) for line in lines(cells)]
+    assert letters[:2] + letters[4:] == [{"▀"}] * 4
     assert all(
         0x2800 < ord(letter) < 0x2900 for line in lines(cells)[2:4] for letter in line if letter != "▀"
     )
@@ -221,20 +223,20 @@ def test_a_contour_is_drawn_over_the_colours_where_it_belongs():
 
 def test_contours_without_colour_have_their_own_marks_and_names():
     lifted = np.array([[0.5, 1.2], [1.5, 1.2], [math.nan, math.nan], [2.5, 1.2], [3.5, 1.2]])
-    one = heat(
+    heat_map = heat(
         contours=(Contour("first", np.array([[0.5, 1.9], [3.5, 1.9]])), Contour("second", lifted, "dashed"))
     )
-    text = lines(painted(one, colours=None))
+    text = lines(painted(heat_map, colours=None))
     assert any(line == "#" * 20 for line in text)
     assert any(line[:6] == "x" * 6 and line[-6:] == "x" * 6 and line[8:12].isdigit() for line in text)
-    whole = "\n".join(lines(compose(one, 80, 24, None).cells))
-    assert "# first" in whole
-    assert "x second" in whole
+    sheet_text = "\n".join(lines(compose(heat_map, 80, 24, None).cells))
+    assert "# first" in sheet_text
+    assert "x second" in sheet_text
 
 
 def test_points_and_the_cursor_stand_in_their_cells():
-    one = heat(points=(Point("here", 3.0, 1.0), Point("outside", 9.0, 9.0, "o")))
-    text = lines(painted(one, cursor=(0, 1)))
+    heat_map = heat(points=(Point("here", 3.0, 1.0), Point("outside", 9.0, 9.0, "o")))
+    text = lines(painted(heat_map, cursor=(0, 1)))
     assert [(row, line.index("●")) for row, line in enumerate(text) if "●" in line] == [(4, 16)]
     assert [(row, line.index("╋")) for row, line in enumerate(text) if "╋" in line] == [(1, 3)]
     assert "o" not in "".join(text)
@@ -242,11 +244,14 @@ def test_points_and_the_cursor_stand_in_their_cells():
 
 def test_the_cell_under_a_character_is_the_one_at_its_centre():
     for seed in range(4):
-        one = random_heat(seed, (True, False, False))
+        heat_map = random_heat(seed, (True, False, False))
         for row in range(6):
             for column in range(20):
-                expected = nearest(one.x, column / 19, True), nearest(one.y, (4 * (5 - row) + 1) / 22, False)
-                assert cell_under(one, 20, 6, column, row) == expected
+                expected = (
+                    nearest(heat_map.x, column / 19, True),
+                    nearest(heat_map.y, (4 * (5 - row) + 1) / 22, False),
+                )
+                assert cell_under(heat_map, 20, 6, column, row) == expected
     assert cell_under(heat(), 20, 6, -5, 99) == (0, 0)
     assert cell_under(heat(), 20, 6, 99, -5) == (2, 1)
 
@@ -269,12 +274,12 @@ def test_a_value_is_written_to_the_digit_of_its_error(value, stderr, text):
 
 
 def test_a_reading_names_its_axes():
-    one = criticality()
-    found = read(one, 11, 9)
-    assert found.text == "depth 12, C_w 1.812: 0.31 ± 0.02"
-    assert (found.x, found.y) == (12, one.y[9])
-    assert found.z == pytest.approx((one.y[9] / 2) ** 12)
-    assert read(one, 49, 24).text == "depth 50, C_w 4: not computed yet"
+    heat_map = criticality()
+    reading = read(heat_map, 11, 9)
+    assert reading.text == "depth 12, C_w 1.812: 0.31 ± 0.02"
+    assert (reading.x, reading.y) == (12, heat_map.y[9])
+    assert reading.z == pytest.approx((heat_map.y[9] / 2) ** 12)
+    assert read(heat_map, 49, 24).text == "depth 50, C_w 4: not computed yet"
     assert read(heat(), 0, 0).text == "x 1, y 1: 0"
 
 
@@ -307,8 +312,8 @@ def test_a_wide_sheet_has_the_scale_at_the_right_with_its_numbers_and_label():
 
 
 def test_the_numbers_of_the_scale_stand_at_their_colours():
-    one = heat(np.linspace(0, 1, 60).reshape(6, 10))
-    sheet = compose(one, 80, 30, COLOURS)
+    heat_map = heat(np.linspace(0, 1, 60).reshape(6, 10))
+    sheet = compose(heat_map, 80, 30, COLOURS)
     start = sheet.left + sheet.columns + 1
     for row, line in enumerate(lines(sheet.cells)):
         if sheet.top <= row < sheet.top + sheet.rows and (label := line[start + 3 :].strip()):
@@ -320,12 +325,12 @@ def test_the_numbers_of_the_scale_are_never_cropped():
     rng = np.random.default_rng(0)
     for height in range(9, 34):
         low, width = rng.uniform(-2, 12), rng.uniform(0.2, 30)
-        one = heat(10.0 ** np.linspace(low, low + width, 6).reshape(2, 3), z_log=True)
-        sheet = compose(one, 80, height, COLOURS)
-        found = [line[sheet.left + sheet.columns + 4 :].strip() for line in lines(sheet.cells)]
-        limits = value_scale(one.z, True).limits
+        heat_map = heat(10.0 ** np.linspace(low, low + width, 6).reshape(2, 3), z_log=True)
+        sheet = compose(heat_map, 80, height, COLOURS)
+        labels = [line[sheet.left + sheet.columns + 4 :].strip() for line in lines(sheet.cells)]
+        limits = value_scale(heat_map.z, True).limits
         wanted = [label for _, label in ticks(limits, True, min(9, max(2, sheet.rows // 3)))]
-        shown = [text for text in found[sheet.top : sheet.top + sheet.rows] if text]
+        shown = [text for text in labels[sheet.top : sheet.top + sheet.rows] if text]
         assert shown == wanted[::-1]
 
 
@@ -343,8 +348,8 @@ def test_without_colour_the_scale_is_in_words_and_all_is_ascii():
         assert "▀" not in text
         assert (cells.fore >= STEPS).all()
         assert to_ascii(text.replace("\n", " ")).isascii()
-    whole = "\n".join(lines(compose(criticality(), 80, 24, None).cells))
-    assert "digits 0 to 9: layer variance from 7.89e-31 to 3.44e+12, logarithmic" in whole
+    sheet_text = "\n".join(lines(compose(criticality(), 80, 24, None).cells))
+    assert "digits 0 to 9: layer variance from 7.89e-31 to 3.44e+12, logarithmic" in sheet_text
 
 
 def matrix(**options) -> HeatMap:
@@ -376,8 +381,8 @@ def test_unlit_rows_are_grey_and_said_in_words_and_have_no_digits():
     digits = "".join(map(chr, plain.cells.glyphs[plain.top : plain.top + plain.rows, plain.left]))
     assert digits[: plain.rows // 2 - 1].isdigit()
     assert set(digits[plain.rows // 2 + 1 :]) == {"·"}
-    for sheet, said in ((coloured, "grey: not seen yet"), (plain, "··· not seen yet")):
-        assert said in "".join(map(chr, sheet.cells.glyphs.flatten()))
+    for sheet, words in ((coloured, "grey: not seen yet"), (plain, "··· not seen yet")):
+        assert words in "".join(map(chr, sheet.cells.glyphs.flatten()))
     assert read(heat, 0, 30).text.endswith("not seen yet")
     assert not read(heat, 0, 3).text.endswith("not seen yet")
 

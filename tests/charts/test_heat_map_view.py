@@ -31,12 +31,12 @@ class Recorder(HeatMapView):
 class Chart(App):
     """A host with one heat map."""
 
-    def __init__(self, one=None, **rest):
+    def __init__(self, heat_map=None, **rest):
         super().__init__()
         self.view = Recorder(**rest)
         self.readings = []
-        if one is not None:
-            self.view.show(one)
+        if heat_map is not None:
+            self.view.show(heat_map)
 
     def compose(self):
         yield self.view
@@ -103,10 +103,10 @@ async def test_little_looks_like_the_ground_and_much_stands_out(look):
         async with app.run_test(size=(80, 24)) as pilot:
             await pilot.pause()
             row = cells(app.view)[10]
-            left, right, ground = (
+            low_cell, right, ground = (
                 sum(colour.get_truecolor()) for colour in (row[10][1], row[60][1], row[60 + 17][2])
             )
-            assert abs(left - ground) < abs(right - ground)
+            assert abs(low_cell - ground) < abs(right - ground)
     finally:
         palette.use(before)
 

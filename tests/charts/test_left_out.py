@@ -39,13 +39,13 @@ def test_of_lines_beside_the_curves_no_points_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("y", "there"), [(Y, True), (0 * Y, False), (1e-9 + 0 * Y, False), ([0.5], True), ([], True)]
+    ("y", "is_drawn"), [(Y, True), (0 * Y, False), (1e-9 + 0 * Y, False), ([0.5], True), ([], True)]
 )
-def test_a_legend_names_the_lines_that_are_there(y, there):
+def test_a_legend_names_the_lines_that_are_there(y, is_drawn):
     on = axes(y_limits=(0.1, 1), y_log=True)
     series = [curve(Y, name="GD", mark="A"), curve(y, name="bound", style="dashed")]
-    assert paint(series, on, 20, 6).left_out == (frozenset() if there else {1})
-    assert ("╌╌╌ bound" in printed(series, on, 60, 20, colour=False)) == there
+    assert paint(series, on, 20, 6).left_out == (frozenset() if is_drawn else {1})
+    assert ("╌╌╌ bound" in printed(series, on, 60, 20, colour=False)) == is_drawn
 
 
 def test_a_learner_that_is_not_on_the_chart_keeps_its_name():
@@ -59,15 +59,15 @@ def test_lines_and_marks_that_leave_the_chart_are_named_as_curves_are():
     assert remark(curve(Y, mark="A"), bound) == "above the chart: least ‖w‖∞"
     on = {"y_limits": (0.2, 1), "y_log": True}
     assert remark(curve(Y, name="bound", style="dashed"), **on) == "below the chart: bound"
-    each = [curve(Y / n, name=f"bound, n = {n}", style="dashed") for n in (1, 2)]
-    assert remark(*each, **on) == "below the chart: bound"
+    bounds = [curve(Y / n, name=f"bound, n = {n}", style="dashed") for n in (1, 2)]
+    assert remark(*bounds, **on) == "below the chart: bound"
 
 
 def test_what_is_0_but_for_rounding_is_a_gap_and_counted_apart():
     on = {"y_limits": (0.01, 1), "y_log": True, "y_rounding": 1e-15}
     dashed_off = curve([0.5, 1e-16, 0.5, 0.0, 0.5], [0, 5, 10, 15, 19], mark="A")
-    said = remark(dashed_off, **on)
-    assert said == "1 point not drawn (≤ 0 or ∞) · 1 point not drawn (0 up to rounding)"
+    words = remark(dashed_off, **on)
+    assert words == "1 point not drawn (≤ 0 or ∞) · 1 point not drawn (0 up to rounding)"
     columns = {column for _, column in dots(paint([replace(dashed_off, mark=None)], axes(**on), 20, 4))}
     assert len(columns) == 3
 

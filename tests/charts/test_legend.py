@@ -20,8 +20,8 @@ SERIES = [
 ]
 
 
-def lines(series, width, most, note="", **more):
-    rows = legend(series, width, most, note, **more)
+def lines(series, width, row_limit, note="", **more):
+    rows = legend(series, width, row_limit, note, **more)
     return ["".join(f"{piece.column}:{piece.text};" for piece in row) for row in rows]
 
 
@@ -49,8 +49,8 @@ def test_what_names_have_in_common_goes_first():
 @looped("preset", presets.names())
 def test_no_two_names_in_a_legend_are_cut_to_the_same(preset: str):
     for series in series_of(preset):
-        for width, most in ((52, 4), (78, 5), (118, 11)):
-            pieces = [piece for row in legend(series, width, 2, most=most) for piece in row]
+        for width, row_limit in ((52, 4), (78, 5), (118, 11)):
+            pieces = [piece for row in legend(series, width, 2, most_lines=row_limit) for piece in row]
             assert {piece.index for piece in pieces} == set(range(len(series))), "all are there"
             assert len({piece.text for piece in pieces}) == len(pieces)
             names = Counter(piece.text.removeprefix(f"{series[piece.index].mark} ") for piece in pieces)
@@ -60,8 +60,8 @@ def test_no_two_names_in_a_legend_are_cut_to_the_same(preset: str):
 
 def test_of_many_curves_the_letters_are_left_and_none_is_hidden_in_a_count():
     many = [curve([0], name=f"a learner with a long name, η = {n}", mark=chr(65 + n)) for n in range(26)]
-    for width, most in ((78, 8), (78, 2), (52, 4)):
-        rows = legend([*many, PROVED], width, 2, "paused", most=most)
+    for width, row_limit in ((78, 8), (78, 2), (52, 4)):
+        rows = legend([*many, PROVED], width, 2, "paused", most_lines=row_limit)
         assert {piece.index for row in rows for piece in row} == set(range(-1, 27))
         assert not any("more" in piece.text for row in rows for piece in row)
 
@@ -73,15 +73,18 @@ def test_the_note_ends_the_last_line():
 
 @looped("width", range(8, 90))
 def test_a_note_leaves_the_last_cell_blank(width: int):
-    for most in (1, 2, 4):
-        rows = legend(SERIES, width, 1, "3 points hidden · paused", most=most)
+    for row_limit in (1, 2, 4):
+        rows = legend(SERIES, width, 1, "3 points hidden · paused", most_lines=row_limit)
         notes = [piece for row in rows for piece in row if piece.index < 0 and piece.text != "…"]
         assert [piece.column + cell_len(piece.text) for piece in notes] == [width - 1]
 
 
 def test_lines_of_learners_say_by_letter_whose_they_are_before_words_are_cut():
     curves = [curve([0], name=f"EGU, η = 1/{n}", mark="AB"[n]) for n in range(2)]
-    bounds = [curve([n], name=f"low bound of {one.name}", style="dashed") for n, one in enumerate(curves)]
+    bounds = [
+        curve([n], name=f"low bound of {learner_curve.name}", style="dashed")
+        for n, learner_curve in enumerate(curves)
+    ]
     assert "╌╌╌ low bound of EGU, η = 1/0;" in "".join(lines([*curves, *bounds], 78, 2))
     assert lines([*curves, *bounds], 48, 2) == [
         "0:A ─── EGU, η = 1/0;21:B ─── EGU, η = 1/1;",
@@ -101,22 +104,24 @@ def test_lines_lose_the_values_of_axes_before_their_words_are_guesses():
         for name, kind in zip(names, kinds, strict=True)
     ]
     rows = legend([*curves, *bounds], 78, 2, "not run beyond d = 256", groups=[(4, 5)])
-    said = " ".join(piece.text for row in rows for piece in row)
-    assert "…" not in said
-    assert all(name in said for name in names)
+    told = " ".join(piece.text for row in rows for piece in row)
+    assert "…" not in told
+    assert all(name in told for name in names)
 
 
 def test_a_line_that_is_equal_for_several_learners_is_named_once_without_them():
     curves = [curve([9], name=name, mark=mark) for name, mark in (("GD", "A"), ("EGU", "B"))]
-    for heights, said in (((1, 1), ["bound"]), ((1, 1.001), ["bound of GD", "bound of EGU"])):
+    for heights, names in (((1, 1), ["bound"]), ((1, 1.001), ["bound of GD", "bound of EGU"])):
         bounds = [
-            curve([height, 2], name=f"bound of {one.name}", style="dashed")
-            for height, one in zip(heights, curves, strict=True)
+            curve([height, 2], name=f"bound of {learner_curve.name}", style="dashed")
+            for height, learner_curve in zip(heights, curves, strict=True)
         ]
         rows = legend([*curves, *bounds], 90, 2, groups=[(2, 3)])
-        assert [piece.text.partition("╌╌╌ ")[2] for row in rows for piece in row if piece.index > 1] == said
+        assert [piece.text.partition("╌╌╌ ")[2] for row in rows for piece in row if piece.index > 1] == names
     other = curve([5, 7], name="bound of net", style="dashed"), curve([9], name="net", mark="C")
-    bounds = [curve([1, 2], name=f"bound of {one.name}", style="dashed") for one in curves]
+    bounds = [
+        curve([1, 2], name=f"bound of {learner_curve.name}", style="dashed") for learner_curve in curves
+    ]
     rows = legend([*curves, *bounds, *other], 90, 2, groups=[(2, 3)])
     assert {"╌╌╌ bound of GD", "≡ ╌╌╌ bound of EGU"} <= {piece.text for row in rows for piece in row}
 
@@ -129,10 +134,10 @@ def test_of_a_note_whole_remarks_are_left_out_before_one_is_cut():
 
 
 @looped("width", range(1, 60, 3))
-@looped("most", [0, 1, 2, 5])
-def test_nothing_leaves_the_width_or_overlaps(width, most):
-    rows = legend([curve([0], name=f"curve 数 {n}", mark="A") for n in range(30)], width, most, "paused")
-    assert len(rows) <= most
+@looped("row_limit", [0, 1, 2, 5])
+def test_nothing_leaves_the_width_or_overlaps(width, row_limit):
+    rows = legend([curve([0], name=f"curve 数 {n}", mark="A") for n in range(30)], width, row_limit, "paused")
+    assert len(rows) <= row_limit
     for row in rows:
         ends = [piece.column + cell_len(piece.text) for piece in row]
         assert all(end <= piece.column for end, piece in zip(ends, row[1:], strict=False))
@@ -144,9 +149,9 @@ PROVED = curve([0], name="ri-signed", formula="c(1 − k/d)", style="dashed")
 
 def test_at_last_lines_that_differ_by_values_alone_are_told_once_and_nothing_is_cut():
     curves = [curve([n], name=f"net, n = {n}", mark=chr(65 + n)) for n in range(9)]
-    own = [curve([9 + n], name=f"span bound, n = {n}", style="dashed") for n in range(9)]
+    span_bounds = [curve([9 + n], name=f"span bound, n = {n}", style="dashed") for n in range(9)]
     other = curve([20], name="doubling bound", style="dashed")
-    rows = legend([*curves, *own, other], 50, 2, most=2)
+    rows = legend([*curves, *span_bounds, other], 50, 2, most_lines=2)
     assert [piece.text for row in rows for piece in row] == [
         *"ABCDEFGHI",
         "╌╌╌ span bound",
@@ -156,12 +161,12 @@ def test_at_last_lines_that_differ_by_values_alone_are_told_once_and_nothing_is_
 
 def test_before_words_are_cut_lines_that_differ_by_values_alone_are_named_once():
     curves = [curve([n], name=f"ηS = {n}.5", mark=chr(65 + n)) for n in range(7)]
-    own = [curve([9 + n], name=f"sharpness recursion, ηS = {n}.5", style="dashed") for n in range(7)]
-    rows = legend([*curves, *own], 78, 2, most=3)
+    recursions = [curve([9 + n], name=f"sharpness recursion, ηS = {n}.5", style="dashed") for n in range(7)]
+    rows = legend([*curves, *recursions], 78, 2, most_lines=3)
     assert " ".join(piece.text for row in rows for piece in row) == (
         "A ηS = 0.5 B ηS = 1.5 C ηS = 2.5 D ηS = 3.5 E ηS = 4.5 F ηS = 5.5 G ηS = 6.5 ╌╌╌ sharpness recursion"
     )
-    (row,) = legend([*curves, *own], 98, 1)
+    (row,) = legend([*curves, *recursions], 98, 1)
     assert " ".join(piece.text for piece in row) == (
         "A ηS = 0.5 B 1.5 C 2.5 D 3.5 E 4.5 F 5.5 G 6.5 ╌╌╌ sharpness recursion"
     )
@@ -181,9 +186,9 @@ def test_formulas_go_first_where_not_all_has_room():
 
 def test_then_names_that_stand_in_the_picture_and_then_there_are_more_lines():
     series = [*SERIES[:1], PROVED]
-    texts = [[piece.text for piece in row] for row in legend(series, 20, 1, most=2, named={1})]
+    texts = [[piece.text for piece in row] for row in legend(series, 20, 1, most_lines=2, named={1})]
     assert texts == [["A ─── GD"]]
-    texts = [[piece.text for piece in row] for row in legend(series, 20, 1, most=2)]
+    texts = [[piece.text for piece in row] for row in legend(series, 20, 1, most_lines=2)]
     assert texts == [["A ─── GD"], ["╌╌╌ ri-signed"]]
     assert lines(series, 20, 1) == ["0:A GD;7:╌╌╌ ri-signed;"]
     assert lines(series, 9, 1) == ["0:A;2:…;"], "where nothing helps there is an ellipsis"
@@ -206,10 +211,10 @@ def test_no_bound_of_a_preset_hides_in_a_count(preset, width):
     experiment = presets.load(preset)
     bounds = [planned.line for planned in plan_run(experiment).lines if planned.on_problem.holds]
     series = [
-        *(curve([0], name=one.name, mark=chr(65 + at)) for at, one in enumerate(experiment.learners)),
+        *(curve([0], name=learner.name, mark=chr(65 + at)) for at, learner in enumerate(experiment.learners)),
         *(curve([0], name=line.kind, formula=line.formula, style="dashed") for line in bounds),
     ]
-    rows = legend(series, width, 2, most=6)
+    rows = legend(series, width, 2, most_lines=6)
     assert not any("more" in piece.text for row in rows for piece in row)
     assert {piece.index for row in rows for piece in row} == set(range(len(series)))
 
@@ -271,8 +276,11 @@ def test_a_line_that_a_curve_runs_along_does_not_say_again_at_which_values():
 
 def test_names_of_curves_stay_before_lines_named_again():
     curves = [curve([n, n], name=f"net number {n}, C_w = {n}", mark="ABCDEFG"[n]) for n in range(7)]
-    own = [curve([n, n], name=f"recursion of {one.name}", style="dotted") for n, one in enumerate(curves)]
-    rows = legend([*curves, *own], 78, 2, groups=[(n, 7 + n) for n in range(7)])
+    recursions = [
+        curve([n, n], name=f"recursion of {learner_curve.name}", style="dotted")
+        for n, learner_curve in enumerate(curves)
+    ]
+    rows = legend([*curves, *recursions], 78, 2, groups=[(n, 7 + n) for n in range(7)])
     told = " ".join(piece.text for row in rows for piece in row)
     assert len(rows) == 2
     assert all(f"{mark} net" in told for mark in "ABCDEFG"), told

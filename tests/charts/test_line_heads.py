@@ -30,13 +30,13 @@ def line(direction: str, holds: bool, binds: bool) -> TheoryLine:
 
 
 def test_a_line_says_its_name_formula_direction_and_source() -> None:
-    one = line("lower", True, True).statement
-    assert head(one).plain == "it: 1 − k, lower bound; us (it)"
-    assert head(one._replace(title="bound")).plain == "bound: 1 − k, lower bound; us (it)"
+    about_line = line("lower", True, True).statement
+    assert head(about_line).plain == "it: 1 − k, lower bound; us (it)"
+    assert head(about_line._replace(title="bound")).plain == "bound: 1 − k, lower bound; us (it)"
 
 
 @pytest.mark.parametrize(
-    ("one", "words", "reason"),
+    ("theory_line", "words", "reason"),
     [
         (line("lower", False, True), "not applicable", "as it was set up"),
         (line("exact", True, True), "applies", "as it was set up"),
@@ -45,12 +45,14 @@ def test_a_line_says_its_name_formula_direction_and_source() -> None:
         (line("exact", True, False), "does not apply", "as it is told"),
     ],
 )
-def test_a_line_applies_is_there_to_be_beaten_or_neither(one: TheoryLine, words: str, reason: str) -> None:
-    found = standing(one, "GD")
-    assert (found.words, found.reason) == (words, reason)
+def test_a_line_applies_is_there_to_be_beaten_or_neither(
+    theory_line: TheoryLine, words: str, reason: str
+) -> None:
+    finding = standing(theory_line, "GD")
+    assert (finding.words, finding.reason) == (words, reason)
 
 
-@looped("line", [one for one in catalogue.defaults("theory") if not one.experimental])
+@looped("line", [theory_line for theory_line in catalogue.defaults("theory") if not theory_line.experimental])
 def test_every_line_is_called_by_few_words(line: Line) -> None:
     assert line.title, "its name in presets is no word"
     assert "," not in line.title, "which would be taken for values of axes"
@@ -59,7 +61,7 @@ def test_every_line_is_called_by_few_words(line: Line) -> None:
 
 def test_no_two_lines_have_the_same_name_in_lists() -> None:
     lines = [make() for make in catalogue.members("theory").values()]
-    names = [whole_name(statement(one)) for one in lines]
+    names = [whole_name(statement(theory_line)) for theory_line in lines]
     assert sorted({*names}) == sorted(names)
     assert {"limit of ridge regression", "wide limit of the catapult"} < {*names}
 
@@ -69,9 +71,9 @@ def test_lists_and_pages_say_the_same_of_every_line() -> None:
     with console.capture() as printed:
         console.print(members_list("theory"))
     for kind, member in catalogue.members("theory").items():
-        said = head(statement(member())).plain
-        assert said in printed.get()
-        assert about("theory", kind).plain.startswith(said)
+        headline = head(statement(member())).plain
+        assert headline in printed.get()
+        assert about("theory", kind).plain.startswith(headline)
 
 
 def test_what_a_line_means_begins_as_a_sentence_unless_a_formula_does() -> None:

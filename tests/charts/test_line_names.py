@@ -28,8 +28,8 @@ def test_a_name_stands_near_the_end_of_its_line():
 def test_a_formula_that_is_shorter_than_the_name_stands_for_it():
     for formula, shown in (("1 − k/d", "1 − k/d"), ("", "the bound"), ("max(0, 1 − k/d)", "the bound")):
         line = curve(1 - X / 19, X, "the bound", style="dashed", formula=formula)
-        found = "\n".join(text(paint([line], axes(), 60, 20)))
-        assert [name for name in ("1 − k/d", "the bound", "max") if name in found] == [shown]
+        painted = "\n".join(text(paint([line], axes(), 60, 20)))
+        assert [name for name in ("1 − k/d", "the bound", "max") if name in painted] == [shown]
 
 
 def test_a_line_that_ends_before_the_border_has_its_name_behind_its_end():
@@ -45,9 +45,11 @@ def test_a_name_covers_neither_curves_nor_letters_nor_other_names():
     plain = paint(curves + lines, axes(), 60, 20)
     bare = paint(curves, axes(), 60, 20)
     assert plain.named >= {5, 6}
-    there = bare.colours >= 0
-    assert (plain.colours[there] >= 0).all()
-    assert all(not chr(glyph).isalpha() or glyph in bare.glyphs[there] for glyph in plain.glyphs[there])
+    is_painted = bare.colours >= 0
+    assert (plain.colours[is_painted] >= 0).all()
+    assert all(
+        not chr(glyph).isalpha() or glyph in bare.glyphs[is_painted] for glyph in plain.glyphs[is_painted]
+    )
 
 
 def test_two_of_the_lines_that_run_along_each_other_are_named():
@@ -70,10 +72,10 @@ def test_of_two_lines_within_a_row_the_upper_is_named_above_and_the_lower_below(
 
 def test_a_line_of_a_learner_is_named_by_its_letter():
     gd = curve(0 * X + 0.9, X, "GD, η = 1", mark="A")
-    found = "\n".join(
+    painted = "\n".join(
         text(paint([gd, curve(0.4 - X / 60, X, "bound of GD, η = 1", style="dashed")], axes(), 60, 20))
     )
-    assert "bound of A" in found
+    assert "bound of A" in painted
 
 
 def test_above_a_falling_line_a_name_begins_at_it():
@@ -94,14 +96,14 @@ def far_from(picture, name: str, lines) -> float:
     """How far the name is from the nearest of the cells that lines have without any names, in columns."""
     [(row, line)] = [(row, line) for row, line in enumerate(text(picture)) if name in line]
     places = np.arange(len(name)) + line.index(name)
-    bare = paint([replace(one, name="", style="solid") for one in lines], axes(), 60, 20)
+    bare = paint([replace(drawn_line, name="", style="solid") for drawn_line in lines], axes(), 60, 20)
     cells = np.argwhere(bare.colours >= 0)
     return min(np.hypot(2 * (cells[:, 0] - row), cells[:, 1] - place).min() for place in places)
 
 
-def is_within_a_row(one, other) -> bool:
+def is_within_a_row(line, other) -> bool:
     """Whether two lines are about a row apart, of 20 rows for a height of 1, or less."""
-    return np.abs(one.y - other.y).max() <= 0.08
+    return np.abs(line.y - other.y).max() <= 0.08
 
 
 def test_a_name_is_nearer_to_its_line_than_to_any_other_line_or_curve():
@@ -115,11 +117,11 @@ def test_a_name_is_nearer_to_its_line_than_to_any_other_line_or_curve():
         picture = paint([*curves, *lines], axes(), 60, 20)
         for at in picture.named:
             group = next(group for group in picture.groups if at in group)
-            every = [*curves, *lines]
-            others = [one for number, one in enumerate(every) if number not in group]
+            series = [*curves, *lines]
+            other_series = [one_series for number, one_series in enumerate(series) if number not in group]
             seen += 1
-            name = every[at].name
-            assert far_from(picture, name, [every[at]]) < far_from(picture, name, others)
+            name = series[at].name
+            assert far_from(picture, name, [series[at]]) < far_from(picture, name, other_series)
     assert seen > 40
 
 

@@ -19,7 +19,7 @@ def test_each_curve_has_a_chart_with_the_axes_of_all():
     assert [chart.axes.title for chart in shown] == ["A eta = 0.1", "B eta = 0.2"]
     for chart, curve in zip(shown, (FIRST, SECOND), strict=True):
         assert chart.axes == replace(axes, title=chart.axes.title)
-        assert {one.name for one in chart.series if one.mark} == {curve.name}
+        assert {series.name for series in chart.series if series.mark} == {curve.name}
 
 
 def test_where_there_is_little_room_the_selected_learner_is_among_those_shown():

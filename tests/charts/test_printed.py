@@ -18,8 +18,8 @@ SERIES = [
 def test_no_marker_is_used_twice_while_there_are_others():
     lettered = [curve(np.full(9, 0.1), name=f"net {mark}", mark=mark) for mark in "ABCDEFGHIJ"]
     lines = [curve(np.full(9, 0.05 * at), name=f"line {at}") for at in range(10)]
-    every = [one for pair in zip(lettered, lines, strict=True) for one in pair]
-    assert len(set(_markers(every))) == len(every)
+    interleaved = [series for pair in zip(lettered, lines, strict=True) for series in pair]
+    assert len(set(_markers(interleaved))) == len(interleaved)
 
 
 def test_the_chart_has_the_size_asked_for():

@@ -43,7 +43,7 @@ def test_many_series_on_one_x_paint_what_they_paint_alone():
     rng = np.random.default_rng(2)
     x = np.sort(rng.uniform(0, 19, 50))
     series = [curve(rng.random(50), x if index % 2 else x + 0.1) for index in range(8)]
-    assert dots(painted(series)) == set.union(*(dots(painted([one])) for one in series))
+    assert dots(painted(series)) == set.union(*(dots(painted([one_series])) for one_series in series))
 
 
 def test_unsorted_x_is_drawn_in_the_order_of_x():
@@ -57,10 +57,10 @@ def test_decimation_keeps_the_extremes_of_every_column():
     y = np.random.default_rng(4).random(20_000) * 0.5
     y[12_345], y[3_000] = 1.0, 0.0
     x = np.linspace(0, 19, len(y))
-    found = dots(painted([curve(y, x)]))
-    assert {row for row, column in found if column == round(x[12_345])}.issuperset({0, 15})
-    assert (19, round(x[3_000])) in found
-    assert found == naive_dots(x, y, (0, 19), (0, 1), 2 * COLUMNS, 4 * ROWS)
+    positions = dots(painted([curve(y, x)]))
+    assert {row for row, column in positions if column == round(x[12_345])}.issuperset({0, 15})
+    assert (19, round(x[3_000])) in positions
+    assert positions == naive_dots(x, y, (0, 19), (0, 1), 2 * COLUMNS, 4 * ROWS)
 
 
 def test_a_single_point_of_a_curve_is_a_single_dot_in_every_style():
@@ -91,33 +91,33 @@ def test_values_without_a_logarithm_are_masked_and_counted():
 
 
 def test_a_segment_that_leaves_the_limits_is_cut_at_the_border():
-    found = dots(painted([curve([0.5, 2.0], [0, 15])]))
-    assert {column for _, column in found} == set(range(6))
-    assert min(row for row, _ in found) == 0
+    positions = dots(painted([curve([0.5, 2.0], [0, 15])]))
+    assert {column for _, column in positions} == set(range(6))
+    assert min(row for row, _ in positions) == 0
 
 
 def test_a_segment_between_two_points_outside_is_drawn_inside():
-    found = dots(painted([curve([-1, 2], [-19, 38])]))
-    assert (19, 0) in found
-    assert (0, 19) in found
-    assert {column for _, column in found} == set(range(20))
+    positions = dots(painted([curve([-1, 2], [-19, 38])]))
+    assert (19, 0) in positions
+    assert (0, 19) in positions
+    assert {column for _, column in positions} == set(range(20))
 
 
 def test_enormous_values_do_not_overflow():
-    found = dots(painted([curve([0.5, 1e308, -1e308, 0.5], [0, 5, 10, 15])]))
-    assert {column for _, column in found}.issuperset({0, 15})
+    positions = dots(painted([curve([0.5, 1e308, -1e308, 0.5], [0, 5, 10, 15])]))
+    assert {column for _, column in positions}.issuperset({0, 15})
 
 
 @pytest.mark.parametrize("style", ["dashed", "dotted"])
 def test_dashes_stand_still_while_data_grow(style):
     y = np.linspace(1, 0.2, 200)
     x = np.linspace(0, 19, 200)
-    whole = dots(painted([curve(y, x, style=style)]))
-    assert whole < dots(painted([curve(y, x)]))
+    dashes = dots(painted([curve(y, x, style=style)]))
+    assert dashes < dots(painted([curve(y, x)]))
     for points in range(40, 200, 7):
         done = math.floor(x[points - 1] + 0.5)  # the column still in progress may differ
         part = dots(painted([curve(y[:points], x[:points], style=style)]))
-        assert {dot for dot in part if dot[1] < done} == {dot for dot in whole if dot[1] < done}
+        assert {dot for dot in part if dot[1] < done} == {dot for dot in dashes if dot[1] < done}
 
 
 def test_later_series_own_the_cells_they_share():
@@ -210,9 +210,9 @@ def test_any_size_can_be_painted(size):
 
 
 def test_integer_arrays_are_accepted():
-    whole = np.arange(20)
-    assert dots(painted([type(curve([0]))("ints", whole, whole % 2, "red")])) == dots(
-        painted([curve(whole % 2)])
+    integers = np.arange(20)
+    assert dots(painted([type(curve([0]))("ints", integers, integers % 2, "red")])) == dots(
+        painted([curve(integers % 2)])
     )
 
 
@@ -231,10 +231,10 @@ def test_points_stand_alone_where_they_are_and_no_line_joins_them():
     """In the middle of cells: 10 columns of 0.1, 5 rows of 0.2 from the top."""
     x, y = np.array([0.05, 0.55, 0.95]), np.array([0.9, 0.1, 0.5])
     apart = np.column_stack((y, np.full(3, math.nan))).ravel()
-    found = painted([replace(curve(apart, x.repeat(2)), style="points")], axes((0, 1), (0, 1)))
-    there = {(row, column) for row, column in np.argwhere(found.glyphs != ord(" ")).tolist()}
-    assert there == {(0, 0), (4, 5), (2, 9)}
-    assert {chr(found.glyphs[place]) for place in there} == {"•"}
+    picture = painted([replace(curve(apart, x.repeat(2)), style="points")], axes((0, 1), (0, 1)))
+    places = {(row, column) for row, column in np.argwhere(picture.glyphs != ord(" ")).tolist()}
+    assert places == {(0, 0), (4, 5), (2, 9)}
+    assert {chr(picture.glyphs[place]) for place in places} == {"•"}
 
 
 def test_points_in_one_column_are_not_joined():

@@ -31,12 +31,13 @@ def test_a_thinned_stretch_has_the_extremes_of_the_stretch(noise, first, last):
 
 
 def test_a_thinned_curve_is_much_shorter_and_paints_the_same_picture(noise):
-    whole = curve(noise)
+    full_curve = curve(noise)
     picked = Thinning().pick(noise, 0, LONG)
     assert len(picked) < LONG / 20
     on = axes((0, LONG - 1), (float(noise.min()), float(noise.max())))
     seen, thin = (
-        dots(paint([one], on, 60, 20)) for one in (whole, curve(noise[picked], x=picked.astype(float)))
+        dots(paint([drawn_curve], on, 60, 20))
+        for drawn_curve in (full_curve, curve(noise[picked], x=picked.astype(float)))
     )
     # A block may lie across the border of two columns of dots, and then shows in one of them only.
     assert len(seen ^ thin) <= 0.1 * len(seen)
@@ -103,6 +104,6 @@ def test_a_running_mean_of_a_growing_curve_is_that_of_the_whole():
 
 def test_a_running_mean_leaves_out_what_is_no_number():
     y = np.array([np.nan, 1.0, 2.0, 6.0, np.nan])
-    found = Sums().mean(y, np.arange(5), 1)
-    assert found[1:4] == pytest.approx([1.5, 3.0, 4.0])
-    assert np.isnan(found[[0, 4]]).all()
+    means = Sums().mean(y, np.arange(5), 1)
+    assert means[1:4] == pytest.approx([1.5, 3.0, 4.0])
+    assert np.isnan(means[[0, 4]]).all()

@@ -7,15 +7,15 @@ from hadamard_tui.charts.series import Axes
 from hadamard_tui.charts.ticks import at_places, ticks, x_ticks
 
 
-def labels(limits, log=False, most=6):
-    return [label for _, label in ticks(limits, log, most)]
+def labels(limits, log=False, tick_limit=6):
+    return [label for _, label in ticks(limits, log, tick_limit)]
 
 
 def test_linear_ticks_are_round():
     assert labels((0, 1.05)) == ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
-    assert labels((0, 100), most=5) == ["0", "25", "50", "75", "100"]
-    assert labels((0, 1), most=5) == ["0.00", "0.25", "0.50", "0.75", "1.00"]
-    assert labels((-3, 3), most=7) == ["-3", "-2", "-1", "0", "1", "2", "3"]
+    assert labels((0, 100), tick_limit=5) == ["0", "25", "50", "75", "100"]
+    assert labels((0, 1), tick_limit=5) == ["0.00", "0.25", "0.50", "0.75", "1.00"]
+    assert labels((-3, 3), tick_limit=7) == ["-3", "-2", "-1", "0", "1", "2", "3"]
 
 
 def test_limits_that_rounding_alone_keeps_apart_have_increasing_ticks():
@@ -23,16 +23,18 @@ def test_limits_that_rounding_alone_keeps_apart_have_increasing_ticks():
         for units in (1, 2, 3, 4, 5, 8, 16, 100):
             limits = low, low + units * math.ulp(low)
             for log in (False, True)[: 1 + (low > 0)]:
-                for most in range(9):
-                    values = [value for value, _ in ticks(limits, log, most)]
-                    assert values == sorted(set(values))
+                for tick_limit in range(9):
+                    places = [place for place, _ in ticks(limits, log, tick_limit)]
+                    assert places == sorted(set(places))
 
 
 def test_ticks_of_what_is_counted_are_whole_numbers():
-    for most in range(2, 20):
-        assert all("." not in each for each in [label for _, label in ticks((0.9, 5.1), False, most, True)])
-    assert [label for _, label in ticks((0.9, 5.1), False, 9, whole=True)] == ["1", "2", "3", "4", "5"]
-    assert [label for _, label in ticks((2.9, 9.5), True, 4, whole=True)] == ["4", "6", "8"]
+    for tick_limit in range(2, 20):
+        assert all(
+            "." not in text for text in [label for _, label in ticks((0.9, 5.1), False, tick_limit, True)]
+        )
+    assert [label for _, label in ticks((0.9, 5.1), False, 9, is_whole=True)] == ["1", "2", "3", "4", "5"]
+    assert [label for _, label in ticks((2.9, 9.5), True, 4, is_whole=True)] == ["4", "6", "8"]
 
 
 def test_places_with_names_are_ticks_as_far_as_there_is_room():
@@ -48,53 +50,53 @@ def test_places_with_names_are_ticks_as_far_as_there_is_room():
 
 def test_powers_of_two_are_divided_in_halves():
     assert labels((0, 128)) == ["0", "32", "64", "96", "128"]
-    assert labels((1, 1024), most=4) == ["256", "512", "768", "1024"]
+    assert labels((1, 1024), tick_limit=4) == ["256", "512", "768", "1024"]
 
 
 def test_large_and_small_values_get_exponents():
-    assert labels((0, 3e6), most=4) == ["0", "1e6", "2e6", "3e6"]
-    assert labels((0, 3e-7), most=4) == ["0", "1e-7", "2e-7", "3e-7"]
+    assert labels((0, 3e6), tick_limit=4) == ["0", "1e6", "2e6", "3e6"]
+    assert labels((0, 3e-7), tick_limit=4) == ["0", "1e-7", "2e-7", "3e-7"]
 
 
 def test_log_ticks_are_decades():
     assert labels((1e-3, 10), log=True) == ["0.001", "0.01", "0.1", "1", "10"]
-    assert labels((1e-8, 1), log=True, most=5) == ["1e-8", "1e-6", "1e-4", "0.01", "1"]
+    assert labels((1e-8, 1), log=True, tick_limit=5) == ["1e-8", "1e-6", "1e-4", "0.01", "1"]
 
 
 def test_where_two_ticks_fit_in_they_are_decades_still():
-    assert labels((4, 7e5), log=True, most=2) == ["10", "10000"]
-    assert labels((1e-8, 1), log=True, most=2) == ["1e-5", "1"]
+    assert labels((4, 7e5), log=True, tick_limit=2) == ["10", "10000"]
+    assert labels((1e-8, 1), log=True, tick_limit=2) == ["1e-5", "1"]
     for low in range(-12, 9):
         for decades in range(2, 20):
             limits = 10.0**low, 10.0 ** (low + decades)
-            for most in range(2, 9):
-                found = [value for value, _ in ticks(limits, True, most)]
-                assert 2 <= len(found) <= most
-                assert all(math.isclose(math.log10(value), round(math.log10(value))) for value in found)
+            for tick_limit in range(2, 9):
+                places = [place for place, _ in ticks(limits, True, tick_limit)]
+                assert 2 <= len(places) <= tick_limit
+                assert all(math.isclose(math.log10(place), round(math.log10(place))) for place in places)
 
 
 def test_where_few_multiples_fit_in_they_are_some_of_them():
-    assert labels((0.38, 9), log=True, most=3) == ["0.5", "2"]
-    assert labels((0.38, 9), log=True, most=4) == ["0.5", "1", "2", "5"]
+    assert labels((0.38, 9), log=True, tick_limit=3) == ["0.5", "2"]
+    assert labels((0.38, 9), log=True, tick_limit=4) == ["0.5", "1", "2", "5"]
 
 
 def test_less_than_two_decades_are_divided():
     assert labels((0.3, 8), log=True) == ["0.5", "1", "2", "5"]
-    assert labels((2.1, 2.9), log=True, most=5) == ["2.2", "2.4", "2.6", "2.8"]
+    assert labels((2.1, 2.9), log=True, tick_limit=5) == ["2.2", "2.4", "2.6", "2.8"]
 
 
 @looped("log", [False, True])
 @looped("limits", [(1e-300, 1e300), (1, 1 + 1e-9), (5, 5.3), (1e-5, 3e-5), (7, 1e9), (1, 2), (16, 17)])
 def test_ticks_are_few_distinct_and_inside(limits, log):
-    for most in range(12):
-        found = ticks(limits, log, most)
-        values = [value for value, _ in found]
-        assert len(found) <= most
-        assert values == sorted(values)
-        assert len({label for _, label in found}) == len(found)
+    for tick_limit in range(12):
+        chosen = ticks(limits, log, tick_limit)
+        places = [place for place, _ in chosen]
+        assert len(chosen) <= tick_limit
+        assert places == sorted(places)
+        assert len({label for _, label in chosen}) == len(chosen)
         low, high = limits
         slack = 1e-9 * low if log else 1e-8 * (high - low) + 1e-12 * high
-        assert all(low - slack <= value <= high * (1 + 1e-9) for value in values)
+        assert all(low - slack <= place <= high * (1 + 1e-9) for place in places)
 
 
 def test_ticks_at_places_have_the_digits_that_these_have():

@@ -22,7 +22,7 @@ RATES = np.array([0.001, 0.01, 0.1, 1.0])
 
 
 def curve(name: str, y: np.ndarray, x: np.ndarray = K, **more: object) -> CurveView:
-    given: dict[str, object] = {
+    facts: dict[str, object] = {
         "learner": name,
         "stderr": np.full(len(y), 0.01),
         "replicas": 4,
@@ -33,7 +33,7 @@ def curve(name: str, y: np.ndarray, x: np.ndarray = K, **more: object) -> CurveV
         "complete": True,
         "planned": len(y),
     }
-    return curve_view(name=name, x=x, y=y, **(given | more))  # type: ignore[arg-type]
+    return curve_view(name=name, x=x, y=y, **(facts | more))  # type: ignore[arg-type]
 
 
 def played(name: str, y: np.ndarray, scale: float, point: int, number: int) -> CurveView:
@@ -49,8 +49,8 @@ def of_runs(*curves: CurveView, measure: str = "sharpness", **more: object) -> V
     def x_of(point: int, clock: float) -> float:
         return (0.1, 0.2)[point] * min(clock, RECORDS - 1)
 
-    whole = {"curves": [*curves], "places_of": lambda view: 0.2 * K, "x_of": x_of, "clock": "step"}
-    return view_of(picture, "eta*step", "sharpness", False, False, 1e-5, **(whole | more))  # type: ignore[arg-type]
+    facts = {"curves": [*curves], "places_of": lambda view: 0.2 * K, "x_of": x_of, "clock": "step"}
+    return view_of(picture, "eta*step", "sharpness", False, False, 1e-5, **(facts | more))  # type: ignore[arg-type]
 
 
 GROWING = np.sqrt(K)
@@ -61,10 +61,10 @@ TWO = of_runs(FIRST, SECOND)
 def along(*names: str, y: np.ndarray | None = None) -> View:
     """A picture along an axis, with lines of the theory."""
     picture = Picture(x="alpha", measure=catalogue.make("measures", "excess-risk"))
-    found = [
+    curves = [
         curve(name, (at + 1) * RATES if y is None else y, RATES, number=at) for at, name in enumerate(names)
     ]
-    return view_of(picture, "alpha", "excess risk", True, True, 1e-11, curves=found)
+    return view_of(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves)
 
 
 def test_a_name_that_all_curves_share_and_a_line_that_is_the_same_for_all_stand_once_in_the_legend():
@@ -82,7 +82,7 @@ def test_a_name_that_all_curves_share_and_a_line_that_is_the_same_for_all_stand_
             for s, height in zip((1, 2), heights, strict=True)
         ]  # fmt: skip
         view = view_of(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves, lines=lines)
-        return [one.name for one in plot(Look(view)).series if one.name]
+        return [series.name for series in plot(Look(view)).series if series.name]
 
     assert chart(3, 3) == ["limit", "s = 1", "s = 2"]
     assert chart(3, 4) == ["limit, s = 1", "limit, s = 2", "s = 1", "s = 2"]
@@ -94,21 +94,24 @@ def test_a_line_that_several_curves_have_as_their_own_is_drawn_once_and_not_said
     def names(height: float) -> list[str]:
         lines = [
             LineView(
-                name=f"lazy-flow of {one.name}", kind="lazy-flow", title="lazy flow", curve=one.name,
-                direction="asymptotic", formula="", applies_to=(one.name,), x=RATES, y=scale * RATES,
+                name=f"lazy-flow of {own_curve.name}", kind="lazy-flow", title="lazy flow",
+                curve=own_curve.name,
+                direction="asymptotic", formula="", applies_to=(own_curve.name,), x=RATES, y=scale * RATES,
             )
-            for one, scale in zip(curves, (1.0, height), strict=True)
+            for own_curve, scale in zip(curves, (1.0, height), strict=True)
         ]  # fmt: skip
         picture = Picture(x="alpha", measure=catalogue.make("measures", "excess-risk"))
         view = view_of(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves, lines=lines)
-        return [one.name for one in plot(Look(view)).series if one.name]
+        return [series.name for series in plot(Look(view)).series if series.name]
 
     assert names(1 + 1e-13) == ["lazy flow", "u", "v"]
     assert names(1.001) == ["lazy flow of u", "lazy flow of v", "u", "v"]
 
 
-@pytest.mark.parametrize(("others", "shown"), [([], ["limit, s = 2", "s = 1"]), (["tanh"], None)])
-def test_a_line_is_of_a_learner_by_name_where_another_has_curves_or_is_going_to(others: list[str], shown):
+@pytest.mark.parametrize(("other_learners", "shown"), [([], ["limit, s = 2", "s = 1"]), (["tanh"], None)])
+def test_a_line_is_of_a_learner_by_name_where_another_has_curves_or_is_going_to(
+    other_learners: list[str], shown
+):
     def own(learner: str, s: int) -> LineView:
         return LineView(
             name=f"limit of {learner}, s = {s}", values=f", s = {s}", kind="limit", curve=learner, apart=(s,),
@@ -117,22 +120,22 @@ def test_a_line_is_of_a_learner_by_name_where_another_has_curves_or_is_going_to(
         )  # fmt: skip
 
     picture = Picture(x="alpha", measure=catalogue.make("measures", "excess-risk"), curves="s")
-    lines = [own("net", 2), *(own(name, 3) for name in others)]
+    lines = [own("net", 2), *(own(name, 3) for name in other_learners)]
     curves = [curve("net, s = 1", RATES, RATES, learner="net", apart=(1,))]
     view = view_of(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves, lines=lines)
-    names = [one.name for one in plot(Look(view)).series if one.name]
+    names = [series.name for series in plot(Look(view)).series if series.name]
     assert names == (shown or [*(line.name for line in lines), "net, s = 1"])
 
 
 def named(series: list[Series] | tuple[Series, ...], name: str) -> Series:
-    return next(one for one in series if one.name == name)
+    return next(one_series for one_series in series if one_series.name == name)
 
 
 def test_any_picture_along_a_run_is_drawn_as_far_as_it_is_shown_and_faint_beyond_the_playhead():
     series, axes, _, playhead, _ = plot(Look(TWO, point=1, shown=20.0, place=10.0))
     now = named(series, "eta = 0.2")
     assert now.x.tolist() == (0.2 * K[:11]).tolist()
-    ahead = [(one.x[0], one.x[-1]) for one in series if one.faint]
+    ahead = [(part.x[0], part.x[-1]) for part in series if part.faint]
     assert (2.0, 4.0) in ahead
     assert playhead == 2.0
     other = named(series, "eta = 0.1")
@@ -149,8 +152,8 @@ def test_a_run_that_has_ended_is_whole_while_another_is_played():
 
 def test_bands_windows_and_smoothing_are_those_that_were_asked_for():
     look = Look(TWO, point=1)
-    assert all(one.band is not None for one in plot(look).series)
-    assert all(one.band is None for one in plot(replace(look, options=ChartOptions(band=False))).series)
+    assert all(part.band is not None for part in plot(look).series)
+    assert all(part.band is None for part in plot(replace(look, options=ChartOptions(band=False))).series)
     near = plot(replace(look, options=ChartOptions(window=(2.0, 4.0))))
     assert near.axes.x_limits == (2.0, 4.0)
     assert near.axes.y_limits[1] < 2 * np.sqrt(40)
@@ -158,7 +161,7 @@ def test_bands_windows_and_smoothing_are_those_that_were_asked_for():
     smooth = plot(replace(look, options=ChartOptions(smooth=True))).series
     expected = [2 * GROWING[0], *(2 * GROWING[i - 1 : i + 2].mean() for i in range(1, 40)), 2 * GROWING[-1]]
     assert named(smooth, "eta = 0.2").y == pytest.approx(expected)
-    assert sum(one.faint for one in smooth) == 2
+    assert sum(part.faint for part in smooth) == 2
 
 
 def test_what_lies_along_an_axis_is_not_smoothed_and_has_room_at_its_ends():
@@ -228,13 +231,15 @@ def test_marks_and_lines_are_drawn_under_the_curves_and_say_their_formula_where_
         picture=Picture(x="alpha", measure=picture.picture.measure),
         marks=[Marked("here", x=(0.1,))],
     )
-    assert [(one.name, one.formula) for one in plot(Look(marked)).series] == [
+    assert [(series.name, series.formula) for series in plot(Look(marked)).series] == [
         ("here", ""),
         ("ri", "1 − k/d"),
         ("D = 2", ""),
     ]
     read = replace(picture, as_measured=False)
-    assert [one.formula for one in plot(Look(read)).series] == ["from 1 − k/d", ""], "of what was made of it"
+    assert [series.formula for series in plot(Look(read)).series] == ["from 1 − k/d", ""], (
+        "of what was made of it"
+    )
 
 
 def test_the_place_that_is_looked_at_is_the_nearest_one_and_by_default_the_newest():
@@ -245,7 +250,7 @@ def test_the_place_that_is_looked_at_is_the_nearest_one_and_by_default_the_newes
     assert Look(view, cursor=0.4, options=ChartOptions(x_log=False)).x == 0.1
     assert Look(view, cursor=0.1).playhead == 0.1
     assert Look(view, cursor=1.0).playhead is None
-    assert [one.value for one in values(Look(view, cursor=0.01))] == [0.01, 0.02]
+    assert [reading.value for reading in values(Look(view, cursor=0.01))] == [0.01, 0.02]
     best = looked_at(Look(view, cursor=0.01), "D = 3")
     assert best is not None
     assert best.name == "D = 2", "of a risk the lowest"
@@ -254,15 +259,19 @@ def test_the_place_that_is_looked_at_is_the_nearest_one_and_by_default_the_newes
 def test_once_all_points_are_there_numbers_are_told_at_the_last_place_that_most_curves_have():
     view = replace(along("a", "b"), x_of=lambda point, clock: float(RATES[::-1][point]))
     a, b = view.curves
-    short = [replace(one, x=RATES[:2], y=one.y[:2], planned=2) for one in (a, b)]
+    short = [replace(view_curve, x=RATES[:2], y=view_curve.y[:2], planned=2) for view_curve in (a, b)]
     late = replace(a, name="c", x=RATES[2:], y=a.y[2:], planned=2)
     assert Look(view, point=2, whole=True).x == 1.0, "though the run at 0.01 came last"
     look = Look(replace(view, curves=[short[0], b]), point=2, whole=True)
     assert look.x == 0.01
     look = Look(replace(view, curves=[*short, late]), point=0, whole=True)
     assert (look.x, look.shown_at_in_words) == (0.01, "α = 0.01")
-    assert [one.state for one in values(look)][2] == "from 0.1"
-    assert [one.state for one in values(replace(look, cursor=1.0))] == ["to 0.01", "to 0.01", "learning"]
+    assert [reading.state for reading in values(look)][2] == "from 0.1"
+    assert [reading.state for reading in values(replace(look, cursor=1.0))] == [
+        "to 0.01",
+        "to 0.01",
+        "learning",
+    ]
 
 
 def bounded(end: float, moved: bool = False, place: float = np.inf) -> Look:
@@ -293,7 +302,9 @@ def test_values_with_signs_have_no_ratio_to_a_line():
     assert values(Look(view))[0].ratio == 1.0
     down, net = view.curves[0], view.curves[1]
     signed = replace(view, curves=[down, replace(net, y=net.y - 0.5)])
-    assert [(one.ratio, one.height is None) for one in values(Look(signed))] == 2 * [(None, False)]
+    assert [(reading.ratio, reading.height is None) for reading in values(Look(signed))] == 2 * [
+        (None, False)
+    ]
 
 
 @pytest.mark.parametrize("look", [bounded(0.0, moved=True), bounded(0.02)])
@@ -365,11 +376,11 @@ def test_values_are_those_at_the_same_x_for_all_runs_of_a_picture():
 
 
 def test_where_a_person_looks_back_every_learner_is_in_the_state_of_that_place():
-    both = of_runs(*(replace(one, ended=True) for one in (FIRST, SECOND)))
+    both = of_runs(*(replace(view_curve, ended=True) for view_curve in (FIRST, SECOND)))
     pinned = Look(both, point=1, shown=20.0, place=10.0, pinned=[Pinned("before", both)])
-    assert [one.state for one in values(pinned)] == 4 * ["learning"]
+    assert [reading.state for reading in values(pinned)] == 4 * ["learning"]
     assert values(replace(pinned, place=20.0))[0].state == "done", "its run ended before"
-    assert [one.state for one in values(Look(both, point=1))] == 2 * ["done"]
+    assert [reading.state for reading in values(Look(both, point=1))] == 2 * ["done"]
 
 
 def test_a_reference_that_is_the_same_at_every_value_of_an_axis_is_drawn_once_without_them():
@@ -382,18 +393,18 @@ def test_a_reference_that_is_the_same_at_every_value_of_an_axis_is_drawn_once_wi
     nets = [replace(FIRST, apart=(0,)), replace(SECOND, apart=(1,))]
 
     def names(*flows: CurveView) -> list[str]:
-        return [one.name for one in plot(Look(of_runs(*nets, *flows))).series if one.name]
+        return [series.name for series in plot(Look(of_runs(*nets, *flows))).series if series.name]
 
     assert names(reference(0, y), reference(1, y[:5])) == ["eta = 0.1", "eta = 0.2", "flow"]
     assert names(reference(0, y), reference(1, 2 * y))[2:] == ["flow, η = 0", "flow, η = 1"]
 
 
 def test_a_place_of_an_axis_is_done_once_its_run_has_ended_and_says_who_diverged_there():
-    some = curve("GD", RATES, RATES, lost=np.array([0, 0, 1, 4]), ended=True, complete=False)
+    partly_lost = curve("GD", RATES, RATES, lost=np.array([0, 0, 1, 4]), ended=True, complete=False)
     at_work = curve("net", K[:3], K[:3], ended=False, complete=False)
     rest = curve("late", RATES[2:], RATES[2:], ended=True, complete=False, planned=4)
-    view = replace(along("x"), curves=[some, at_work, rest])
-    states = [[one.state for one in values(Look(view, cursor=x))] for x in (0.001, 0.1, 1.0)]
+    view = replace(along("x"), curves=[partly_lost, at_work, rest])
+    states = [[reading.state for reading in values(Look(view, cursor=x))] for x in (0.001, 0.1, 1.0)]
     assert states == [
         ["done", "not here", "waiting"],
         ["diverged: 1/4", "not here", "done"],
@@ -404,7 +415,7 @@ def test_a_place_of_an_axis_is_done_once_its_run_has_ended_and_says_who_diverged
 def test_a_curve_is_compared_with_the_strongest_bound_else_with_the_line_that_says_most():
     def line(kind: str, direction: str, height: float, **more: object) -> LineView:
         y = np.full(len(RATES), height)
-        given = {
+        facts = {
             "name": kind,
             "kind": kind,
             "direction": direction,
@@ -413,7 +424,7 @@ def test_a_curve_is_compared_with_the_strongest_bound_else_with_the_line_that_sa
             "x": RATES,
             "y": y,
         }
-        return LineView(**(given | more))  # type: ignore[arg-type]
+        return LineView(**(facts | more))  # type: ignore[arg-type]
 
     exact, far = line("exact", "exact", 3.0), line("far", "asymptotic", 4.0)
     low, high = line("low", "lower", 1.0), line("high", "lower", 2.0)
@@ -432,17 +443,21 @@ def test_a_curve_is_compared_with_the_strongest_bound_else_with_the_line_that_sa
     assert values(Look(view, cursor=0.1))[0].line is None
     edges = [line("far", "reference", height, name=f"{height}") for height in (1.0, 2.0)]
     assert values(Look(replace(view, lines=edges), cursor=0.1))[0].line is None, "two edges of a band"
-    own = line("own", "asymptotic", 5.0, curve="GD", applies_to=("GD",))
-    [gd, free] = values(Look(replace(view, lines=[replace(far, applies_to=("GD", "free")), own]), cursor=0.1))
-    assert [one.line is not None and one.line.kind for one in (gd, free)] == ["own", "far"]
+    lazy_line = line("own", "asymptotic", 5.0, curve="GD", applies_to=("GD",))
+    [gd, free] = values(
+        Look(replace(view, lines=[replace(far, applies_to=("GD", "free")), lazy_line]), cursor=0.1)
+    )
+    assert [reading.line is not None and reading.line.kind for reading in (gd, free)] == ["own", "far"]
 
 
 def test_the_cell_that_is_looked_at_has_the_value_of_every_learner():
     heats = [HeatView(name, RATES, K[:3], np.outer(K[:3], RATES) + at, None) for at, name in enumerate("ab")]
     picture = Picture(x="alpha", y="cw", measure=catalogue.make("measures", "loss"))
     view = view_of(picture, "alpha", "loss", True, False, 1e-11, heats=heats, y_of=lambda point: float(point))
-    assert [one.value for one in values(Look(view, point=2, cursor=0.1))] == pytest.approx([0.2, 1.2])
-    assert [one.value for one in values(Look(view, cursor=0.1, height=1.4))] == pytest.approx([0.1, 1.1])
+    assert [reading.value for reading in values(Look(view, point=2, cursor=0.1))] == pytest.approx([0.2, 1.2])
+    assert [reading.value for reading in values(Look(view, cursor=0.1, height=1.4))] == pytest.approx(
+        [0.1, 1.1]
+    )
 
 
 def lower(kind: str, y: np.ndarray, *bound: str, direction: str = "lower") -> LineView:
@@ -451,13 +466,13 @@ def lower(kind: str, y: np.ndarray, *bound: str, direction: str = "lower") -> Li
 
 def region(view: View) -> np.ndarray | None:
     """The upper border of the region that is shaded, if one is."""
-    found = [one for one in plot(Look(view)).series if one.is_region]
-    assert all(one.faint and not one.name and np.isnan(one.y).all() for one in found)
-    if not found:
+    regions = [series for series in plot(Look(view)).series if series.is_region]
+    assert all(shaded.faint and not shaded.name and np.isnan(shaded.y).all() for shaded in regions)
+    if not regions:
         return None
-    assert found[0].band is not None
-    assert (found[0].band[0] == -np.inf).all(), "down to the foot of the axis"
-    return found[0].band[1]
+    assert regions[0].band is not None
+    assert (regions[0].band[0] == -np.inf).all(), "down to the foot of the axis"
+    return regions[0].band[1]
 
 
 def test_what_no_bound_learner_can_enter_is_shaded_and_conjectures_shade_nothing():
@@ -498,8 +513,8 @@ def test_46_learners_have_a_letter_each_that_a_pinned_run_has_small():
 def limits_of(*ys: np.ndarray, rounding: float = 1e-11) -> tuple[tuple[float, float], float]:
     view = replace(along("x"), rounding=rounding)
     curves = [curve(f"c{at}", y, K[: len(y)] + 1, number=at, stderr=None) for at, y in enumerate(ys)]
-    found = plot(Look(replace(view, curves=curves))).axes
-    return found.y_limits, found.y_rounding
+    chart_axes = plot(Look(replace(view, curves=curves))).axes
+    return chart_axes.y_limits, chart_axes.y_rounding
 
 
 def test_rounding_does_not_stretch_a_logarithmic_axis():
@@ -575,8 +590,8 @@ def ended(name: str, x: np.ndarray, y: np.ndarray, number: int, **more: object) 
 
 
 def test_curves_that_do_not_go_from_end_to_end_of_an_axis_are_said_to():
-    whole = ended("whole", RATES, RATES, 0)
-    view = replace(along("x"), places_of=lambda found: RATES)
+    complete = ended("whole", RATES, RATES, 0)
+    view = replace(along("x"), places_of=lambda any_view: RATES)
     few = [ended(name, RATES[:2], RATES[:2], at) for at, name in enumerate(("b", "c"), start=1)]
     late = ended("late", RATES[2:], RATES[2:], 3)
     lost = ended("lost", RATES, np.array([1, 1, 1, np.nan]), 4, lost=np.array([0, 0, 1, 4]))
@@ -585,13 +600,13 @@ def test_curves_that_do_not_go_from_end_to_end_of_an_axis_are_said_to():
     def note(*curves: CurveView) -> str:
         return plot(Look(replace(view, curves=[*curves]))).note
 
-    assert note(whole) == note(whole, at_work) == ""
-    assert note(whole, *few) == "B, C: not run beyond α = 0.01"
-    assert note(whole, ended("single", RATES[1:2], RATES[1:2], 1)) == "B: run at α = 0.01 alone"
-    assert note(whole, late, lost) == "D: not run below 0.1 · E: diverged at 1"
+    assert note(complete) == note(complete, at_work) == ""
+    assert note(complete, *few) == "B, C: not run beyond α = 0.01"
+    assert note(complete, ended("single", RATES[1:2], RATES[1:2], 1)) == "B: run at α = 0.01 alone"
+    assert note(complete, late, lost) == "D: not run below 0.1 · E: diverged at 1"
     later = ended("later", RATES[3:], RATES[3:], 6)
     later = replace(later, x=RATES[1:], y=RATES[1:], planned=3)
-    assert note(whole, late, later) == "D, G: not run below 0.1, 0.01"
+    assert note(complete, late, later) == "D, G: not run below 0.1, 0.01"
 
 
 def passing(name: str, x: np.ndarray, y: np.ndarray, **more: object) -> CurveView:
@@ -599,7 +614,7 @@ def passing(name: str, x: np.ndarray, y: np.ndarray, **more: object) -> CurveVie
 
 
 def of_margin(*curves: CurveView) -> View:
-    return of_runs(*curves, places_of=lambda found: found.known_places, x_of=lambda point, clock: None)
+    return of_runs(*curves, places_of=lambda view: view.known_places, x_of=lambda point, clock: None)
 
 
 def test_what_goes_back_on_a_measured_x_is_not_drawn():
@@ -631,7 +646,7 @@ def test_a_chart_says_what_the_line_at_the_place_of_the_table_is():
 
 def test_marks_at_the_same_places_are_one_and_others_are_of_their_curves():
     def names(*marks: Marked) -> list[str]:
-        return [one.name for one in plot(Look(replace(along("D = 2"), marks=marks))).series][:-1]
+        return [series.name for series in plot(Look(replace(along("D = 2"), marks=marks))).series][:-1]
 
     same = [Marked(f"2/(πd), labels = {label}", y=(0.1,)) for label in ("x₁", "sign x₁")]
     assert names(*same) == ["2/(πd)"]
@@ -646,20 +661,25 @@ def bound_at(height: float, *bound: str) -> View:
 
 def test_a_pinned_run_brings_its_bound_faint_and_without_a_name():
     look = Look(bound_at(0.5, "GD"), pinned=[Pinned("d = 128", bound_at(0.2, "GD"))])
-    bounds = [one for one in plot(look).series if not one.mark and not one.is_region and len(one.x)]
-    assert [(one.name, one.faint, one.y[0]) for one in bounds] == [("", True, 0.2), ("bound", False, 0.5)]
+    bounds = [
+        series for series in plot(look).series if not series.mark and not series.is_region and len(series.x)
+    ]
+    assert [(bound.name, bound.faint, bound.y[0]) for bound in bounds] == [
+        ("", True, 0.2),
+        ("bound", False, 0.5),
+    ]
     assert bounds[0].style == "dash-dot", "as its curves"
 
 
 def test_a_bound_that_both_runs_have_is_drawn_once():
     look = Look(bound_at(0.5, "GD"), pinned=[Pinned("seed = 0", bound_at(0.5, "GD"))])
-    assert [one.name for one in plot(look).series if not one.mark and len(one.x)] == ["", "bound"]
+    assert [series.name for series in plot(look).series if not series.mark and len(series.x)] == ["", "bound"]
 
 
 def test_with_a_pinned_run_the_region_is_below_the_bounds_of_both():
     for ours, pinned in ((0.5, 0.2), (0.2, 0.5)):
         look = Look(bound_at(ours, "GD"), pinned=[Pinned("d = 128", bound_at(pinned, "GD"))])
-        [shaded] = [one for one in plot(look).series if one.is_region]
+        [shaded] = [part for part in plot(look).series if part.is_region]
         assert shaded.band is not None
         assert shaded.band[1].tolist() == [0.2] * 4
 
@@ -667,6 +687,6 @@ def test_with_a_pinned_run_the_region_is_below_the_bounds_of_both():
 def test_nothing_is_shaded_if_a_learner_is_bound_in_one_run_only():
     for ours, pinned in ((bound_at(0.5, "GD"), along("GD")), (along("GD"), bound_at(0.5, "GD"))):
         look = Look(ours, pinned=[Pinned("matrix = gaussian", pinned)])
-        assert not any(one.is_region for one in plot(look).series)
+        assert not any(part.is_region for part in plot(look).series)
     other = Look(bound_at(0.5, "GD"), pinned=[Pinned("with EGU", along("EGU"))])
-    assert any(one.is_region for one in plot(other).series), "EGU is bound in no run"
+    assert any(part.is_region for part in plot(other).series), "EGU is bound in no run"
