@@ -62,8 +62,8 @@ class Conv(Architecture, frozen=True, tag="conv"):
 
     def _back(self, spectra: torch.Tensor, params: Params) -> torch.Tensor:
         """The vectors [..., d] with these Fourier coefficients."""
-        found: torch.Tensor = torch.fft.irfft(spectra, n=params[self.layers[0]].shape[-1])
-        return found
+        vectors: torch.Tensor = torch.fft.irfft(spectra, n=params[self.layers[0]].shape[-1])
+        return vectors
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
@@ -82,5 +82,5 @@ def _of_others(spectra: torch.Tensor) -> torch.Tensor:
     """The product of all spectra but one, for each of them [L, B, f]."""
     if len(spectra) == 2:
         return spectra.flip(0)
-    each = range(len(spectra))
-    return torch.stack([torch.cat((spectra[:one], spectra[one + 1 :])).prod(0) for one in each])
+    numbers = range(len(spectra))
+    return torch.stack([torch.cat((spectra[:number], spectra[number + 1 :])).prod(0) for number in numbers])

@@ -154,8 +154,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
                 if getattr(self, name) is not None:
                     raise BadField(name, "widths says this too; give widths, or depth and width")
         elif (self.depth is None) != (self.width is None):
-            missing, given = ("width", "depth") if self.width is None else ("depth", "width")
-            raise BadField(missing, f"missing; {given} needs it beside it")
+            missing, present = ("width", "depth") if self.width is None else ("depth", "width")
+            raise BadField(missing, f"missing; {present} needs it beside it")
         if self.balanced_signs and not self.output_signs:
             raise BadField("balanced_signs", "it says which signs output weights have; set output_signs too")
         if self.alternating_biases and not self.has_biases:
@@ -166,8 +166,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
         for name in ("cw", "cb"):
             value = getattr(self, name)
             if isinstance(value, tuple) and len(value) != count:
-                what = f"{len(value)} values for {count} layers, the output too; give one for all, or {count}"
-                raise BadField(name, what)
+                message = (
+                    f"{len(value)} values for {count} layers, the output too; give one for all, or {count}"
+                )
+                raise BadField(name, message)
         if self.parametrisation == "mean-field" and count > 2:
             raise BadField(
                 "parametrisation",
@@ -198,9 +200,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _is_relu_layer(self) -> bool:
-        one = len(self.hidden) == self.outputs == 1 and self.activation == "relu"
+        is_single = len(self.hidden) == self.outputs == 1 and self.activation == "relu"
         free = self.has_biases and self.output_bias and not self.l2_penalty
-        return one and free and self.parametrisation == "standard"
+        return is_single and free and self.parametrisation == "standard"
 
     @property
     def _biased(self) -> range:
@@ -313,8 +315,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
         """The weights [R, fan-out, fan-in] that a layer starts with in the standard parametrisation."""
         output = number == len(self._numbers)
         if self.init == "identity":
-            one = np.ones((fan_out, fan_in)) if output else np.eye(fan_out, fan_in)
-            return np.tile(size * one, (stream.replicas, 1, 1))
+            matrix = np.ones((fan_out, fan_in)) if output else np.eye(fan_out, fan_in)
+            return np.tile(size * matrix, (stream.replicas, 1, 1))
         if self.init == "diagonal" and not output:
             diagonal: NDArray[np.float64] = size * stream.normal(fan_out, 1) * np.eye(fan_out, fan_in)
             return diagonal
@@ -443,11 +445,11 @@ class Dense(Architecture, frozen=True, tag="dense"):
         names, rights = self.layers, [right]
         for name in names[:-1]:
             rights.append(rights[-1] @ params[name].mT)
-        left, gradients = None, {}
+        above, gradients = None, {}
         for name, right in zip(reversed(names), reversed(rights), strict=True):
-            gradients[name] = right if left is None else left.mT @ right
+            gradients[name] = right if above is None else above.mT @ right
             if name != names[0]:
-                left = params[name] if left is None else left @ params[name]
+                above = params[name] if above is None else above @ params[name]
         return {name: gradients[name] for name in names}
 
     def through(
@@ -457,13 +459,13 @@ class Dense(Architecture, frozen=True, tag="dense"):
         rows = instances.rows.mT.repeat_interleave(members, 0)
         layers = list(self._layers(params, instances))
         last = layers[-1][1]
-        found, biased = {}, self._biased
+        signals, biased = {}, self._biased
         for number, inputs, slopes in self._back(params, layers, sent(last.flatten(0, 1)).view_as(last)):
-            taken = rows if inputs is None else inputs
-            found[f"W{number}"] = LayerSignals(params.get(f"m{number}", 1.0) * taken, slopes)
+            layer_inputs = rows if inputs is None else inputs
+            signals[f"W{number}"] = LayerSignals(params.get(f"m{number}", 1.0) * layer_inputs, slopes)
             if number in biased:
-                found[f"b{number}"] = LayerSignals(torch.ones_like(taken[:, :1]), slopes)
-        return found
+                signals[f"b{number}"] = LayerSignals(torch.ones_like(layer_inputs[:, :1]), slopes)
+        return signals
 
     def weights(self, params: Params) -> torch.Tensor | None:
         return self._product(params).flatten(0, 1) if self.is_linear else None

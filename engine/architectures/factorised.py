@@ -81,12 +81,12 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         if self.init == "gaussian":
             return {name: self.scale * stream.normal(*shape) for name, shape in self.layout(d).shapes.items()}
         below = -self._sides(d)[0] if self.init == "orthogonal" else 0
-        found: Start = {}
+        tensors: Start = {}
         for name, shape in self.layout(d).shapes.items():
             units, inputs = shape
-            one = np.eye(units, inputs, below if name == self.layers[-1] else 0)
-            found[name] = np.tile(self.scale * one, (stream.replicas, 1, 1))
-        return found
+            matrix = np.eye(units, inputs, below if name == self.layers[-1] else 0)
+            tensors[name] = np.tile(self.scale * matrix, (stream.replicas, 1, 1))
+        return tensors
 
     def _sides(self, d: int) -> tuple[int, int]:
         """Rows and columns of W."""
@@ -100,16 +100,16 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
 
     def _factors(self, params: Params) -> list[torch.Tensor]:
         """The matrices of which W is the product, from the left."""
-        first, *others = (params[name] for name in self.layers)
-        return [first.mT, *others]
+        first, *rest = (params[name] for name in self.layers)
+        return [first.mT, *rest]
 
     def _before(self, params: Params) -> list[torch.Tensor]:
         """The products of the first 1, 2, … L of them."""
-        first, *others = self._factors(params)
-        found = [first]
-        for factor in others:
-            found.append(found[-1] @ factor)
-        return found
+        first, *rest = self._factors(params)
+        products = [first]
+        for factor in rest:
+            products.append(products[-1] @ factor)
+        return products
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
@@ -117,12 +117,12 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         before, factors = self._before(params), self._factors(params)
         w = before[-1]
         rest = instances.combine(slope(instances.products(w.flatten(1)))).view_as(w)  # ∂L/∂W, then times Qᵀ
-        found: Params = {}
+        gradients: Params = {}
         for number in range(self.depth - 1, 0, -1):
-            found[self.layers[number]] = before[number - 1].mT @ rest
+            gradients[self.layers[number]] = before[number - 1].mT @ rest
             rest = rest @ factors[number].mT
-        found["A1"] = rest.mT
-        return {name: found[name] for name in self.layers}
+        gradients["A1"] = rest.mT
+        return {name: gradients[name] for name in self.layers}
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         """The start for instances U x (V z)ᵀ, if `turn` makes U W Vᵀ of a matrix W as a vector."""
@@ -130,17 +130,17 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
             return params
         first, last = params["A1"], params[self.layers[-1]]
         (hidden, rows), columns = first.shape[1:], last.shape[2]
-        one = first.new_zeros(1, rows, columns)
-        one[:, 0, 0] = 1
-        left, _, right = torch.linalg.svd(turn(one.flatten(1)).view_as(one))
+        unit = first.new_zeros(1, rows, columns)
+        unit[:, 0, 0] = 1
+        left_vectors, _, right_vectors = torch.linalg.svd(turn(unit.flatten(1)).view_as(unit))
         beside = first.new_zeros(len(first), hidden, rows, columns)
         beside[:, :, :, 0] = first
         below = first.new_zeros(len(last), hidden, rows, columns)
         below[:, :, 0] = last
         return {
             **params,
-            "A1": turn(beside.flatten(2)).view_as(beside) @ right[0, 0],
-            self.layers[-1]: turn(below.flatten(2)).view_as(below).mT @ left[0, :, 0],
+            "A1": turn(beside.flatten(2)).view_as(beside) @ right_vectors[0, 0],
+            self.layers[-1]: turn(below.flatten(2)).view_as(below).mT @ left_vectors[0, :, 0],
         }
 
     def invariance(self, d: int) -> Verdict:

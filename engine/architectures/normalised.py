@@ -66,16 +66,16 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         rounding = CONSTANT * torch.finfo(rows.dtype).eps * rows.abs().amax(1, keepdim=True)
         spread = torch.where(deviation > rounding, deviation, 1.0)
         nets = len(params["W1"]) // len(mean)
-        found = {"centre": mean, "spread": spread}
-        return {**params, **{name: each.repeat_interleave(nets, 0) for name, each in found.items()}}
+        moments = {"centre": mean, "spread": spread}
+        return {**params, **{name: moment.repeat_interleave(nets, 0) for name, moment in moments.items()}}
 
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
         """Signals [B, h, n] of the first layer."""
         weights = params["W1"]
-        some = weights.shape[-1]
+        d = weights.shape[-1]
         if self.of == "features":
-            weights = weights / params["spread"][..., :some]
-            return instances.inner(weights) - weights @ params["centre"][..., :some].mT
+            weights = weights / params["spread"][..., :d]
+            return instances.inner(weights) - weights @ params["centre"][..., :d].mT
         mean, deviation = self._moments(params, instances)
         return (instances.inner(weights) - weights.sum(-1, keepdim=True) * mean) / deviation
 
@@ -88,13 +88,13 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         return mean.repeat_interleave(nets, 0)[:, None], deviation.repeat_interleave(nets, 0)[:, None]
 
     def _by_first(self, params: Params, back: torch.Tensor, instances: Instances) -> torch.Tensor:
-        some = instances.d
+        d = instances.d
         if self.of == "features":
             centred = (
                 super()._by_first(params, back, instances)
-                - back.sum(2, keepdim=True) * (params["centre"][..., :some])
+                - back.sum(2, keepdim=True) * (params["centre"][..., :d])
             )
-            return centred / params["spread"][..., :some]
+            return centred / params["spread"][..., :d]
         mean, deviation = self._moments(params, instances)
         back = back / deviation
         return super()._by_first(params, back, instances) - (back * mean).sum(2, keepdim=True)

@@ -68,11 +68,11 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
 
     def fitted(self, params: Params, instances: Instances) -> Params:
         """With the linear map that takes orthogonal rows of length √d to their features."""
-        some = min(instances.n, instances.d)
-        features = torch.from_numpy(self.features(instances.d)[:some]).to(instances.device, instances.dtype)
-        rows = instances.at(slice(0, some)).rows
-        found = features.T @ rows / instances.d
-        return {**params, "map": found.repeat_interleave(len(params["map"]) // len(found), 0)}
+        count = min(instances.n, instances.d)
+        features = torch.from_numpy(self.features(instances.d)[:count]).to(instances.device, instances.dtype)
+        rows = instances.at(slice(0, count)).rows
+        maps = features.T @ rows / instances.d
+        return {**params, "map": maps.repeat_interleave(len(params["map"]) // len(maps), 0)}
 
     def features(self, d: int) -> NDArray[np.float64]:
         """φ of the d rows in their order, [d, 2h]."""

@@ -100,14 +100,14 @@ def slope(name: str, signal: torch.Tensor) -> torch.Tensor:
 
 def with_slope(name: str, signal: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """σ and σ′ at every number of `signal`."""
-    values = transfer(name, signal)
-    return values, SLOPES[name](signal, values)
+    outputs = transfer(name, signal)
+    return outputs, SLOPES[name](signal, outputs)
 
 
-def sent_back(name: str, sent: torch.Tensor, signal: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+def sent_back(name: str, sent: torch.Tensor, signal: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
     """∂L/∂z of ∂L/∂a, `sent`, for a = σ(z): these times σ′(z)."""
     one_pass = SENT_BACK.get(name)
-    return sent * SLOPES[name](signal, values) if one_pass is None else one_pass(sent, signal, values)
+    return sent * SLOPES[name](signal, outputs) if one_pass is None else one_pass(sent, signal, outputs)
 
 
 def kinked(name: str) -> str:

@@ -35,13 +35,13 @@ def members(family: str) -> dict[str, type[Part]]:
     Raises: KeyError for a family that is not in FOLDERS; ValueError if two members claim the same kind.
     """
     package = importlib.import_module(FOLDERS[family])
-    found: dict[str, type[Part]] = {}
+    members_by_kind: dict[str, type[Part]] = {}
     for module_info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
         for kind, member in _members_in(importlib.import_module(module_info.name)):
-            if kind in found:
-                raise ValueError(f"two {family} are called {kind!r}: {found[kind]} and {member}")
-            found[kind] = member
-    return dict(sorted(found.items()))
+            if kind in members_by_kind:
+                raise ValueError(f"two {family} are called {kind!r}: {members_by_kind[kind]} and {member}")
+            members_by_kind[kind] = member
+    return dict(sorted(members_by_kind.items()))
 
 
 def _members_in(module: ModuleType) -> Iterator[tuple[str, type[Part]]]:
@@ -69,9 +69,9 @@ def find(family: str, kind: str) -> type[Part] | None:
 @cache
 def file_names(package: str) -> tuple[str, ...]:
     """What the files in a package are called, as presets say it, without importing any."""
-    found = importlib.util.find_spec(package)
-    assert found is not None, f"{package} is a package"
-    files = pkgutil.iter_modules(found.submodule_search_locations)
+    package_spec = importlib.util.find_spec(package)
+    assert package_spec is not None, f"{package} is a package"
+    files = pkgutil.iter_modules(package_spec.submodule_search_locations)
     return tuple(sorted(file.name.replace("_", "-") for file in files if not file.ispkg))
 
 

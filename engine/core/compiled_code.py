@@ -66,14 +66,14 @@ class CompiledCode(NamedTuple):
         if self in _started:
             _started[self].wait()
 
-    def note(self, *kept: Path) -> None:
+    def note(self, *cached: Path) -> None:
         """Write down that it is in these files, if they are there and a note can be kept."""
         if self in _noted:
             return
         _noted.add(self)
-        if not kept or not all(file.exists() for file in kept) or any(map(self._is_true, self._notes())):
+        if not cached or not all(file.exists() for file in cached) or any(map(self._is_true, self._notes())):
             return
-        content = json.dumps({"of": self._stamp(), "files": [*map(str, kept)]}).encode()
+        content = json.dumps({"of": self._stamp(), "files": [*map(str, cached)]}).encode()
         for note in self._notes():
             with suppress(OSError, BadInput):
                 note.parent.mkdir(parents=True, exist_ok=True)
@@ -90,8 +90,8 @@ class CompiledCode(NamedTuple):
     def _is_true(self, note: Path) -> bool:
         """Whether a note is there, and what it says still holds."""
         try:
-            found = json.loads(note.read_bytes())
-            return bool(found["of"] == self._stamp()) and all(map(os.path.exists, found["files"]))
+            content = json.loads(note.read_bytes())
+            return bool(content["of"] == self._stamp()) and all(map(os.path.exists, content["files"]))
         except (OSError, ValueError, KeyError, TypeError):
             return False
 

@@ -81,24 +81,24 @@ class Logarithm(Derived):
 
 
 class Clipped(Derived):
-    """A loss after predictions were cut to [0, `most`], in value and slope alike.
+    """A loss after predictions were cut to [0, `largest`], in value and slope alike.
 
     The slope is that of the loss at the clipped prediction, as in the algorithms of AW20; it is no derivative
     of the clipped loss, which is flat outside.
     """
 
-    def __init__(self, loss: Cost, most: float) -> None:
+    def __init__(self, loss: Cost, largest: float) -> None:
         super().__init__(loss)
-        self._most = most
+        self._largest = largest
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return self._loss.value(predictions.clamp(0.0, self._most), labels)
+        return self._loss.value(predictions.clamp(0.0, self._largest), labels)
 
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return self._loss.slope(predictions.clamp(0.0, self._most), labels)
+        return self._loss.slope(predictions.clamp(0.0, self._largest), labels)
 
     def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return self._loss.average(predictions.clamp(0.0, self._most), labels)
+        return self._loss.average(predictions.clamp(0.0, self._largest), labels)
 
 
 class Joint(Derived):
@@ -112,12 +112,12 @@ class Joint(Derived):
         self._targets = targets
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        found = self._loss.value(by_instance(predictions, self._targets), by_instance(labels, self._targets))
-        return found.flatten(-3, -2)
+        losses = self._loss.value(by_instance(predictions, self._targets), by_instance(labels, self._targets))
+        return losses.flatten(-3, -2)
 
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        found = self._loss.slope(by_instance(predictions, self._targets), by_instance(labels, self._targets))
-        return found.flatten(-3, -2)
+        slopes = self._loss.slope(by_instance(predictions, self._targets), by_instance(labels, self._targets))
+        return slopes.flatten(-3, -2)
 
     def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return self.value(predictions, labels).mean(-1, dtype=torch.float64)
@@ -142,20 +142,20 @@ def relative(slopes: torch.Tensor, averages: torch.Tensor) -> torch.Tensor:
     return slopes / averages[..., None].to(slopes.dtype)
 
 
-def by_instance(values: torch.Tensor, targets: int) -> torch.Tensor:
+def by_instance(tensor: torch.Tensor, targets: int) -> torch.Tensor:
     """Values […, B, n] as […, B/m, m, n] for m targets, which are next to one another in the batch."""
-    return values.reshape(*values.shape[:-2], -1, targets, values.shape[-1])
+    return tensor.reshape(*tensor.shape[:-2], -1, targets, tensor.shape[-1])
 
 
 def square_lengths(vectors: torch.Tensor) -> torch.Tensor:
     """‖v‖² of vectors […, d], in float64, from sums of their own dtype over a thousand entries at most."""
-    whole = vectors.shape[-1] // PIECE * PIECE
-    if not whole:
+    in_pieces = vectors.shape[-1] // PIECE * PIECE
+    if not in_pieces:
         return _squared(torch.linalg.vector_norm(vectors, dim=-1))
-    pieces = vectors[..., :whole].reshape(*vectors.shape[:-1], -1, PIECE)
+    pieces = vectors[..., :in_pieces].reshape(*vectors.shape[:-1], -1, PIECE)
     lengths = _squared(torch.linalg.vector_norm(pieces, dim=-1)).sum(-1)
-    if whole < vectors.shape[-1]:
-        lengths += _squared(torch.linalg.vector_norm(vectors[..., whole:], dim=-1))
+    if in_pieces < vectors.shape[-1]:
+        lengths += _squared(torch.linalg.vector_norm(vectors[..., in_pieces:], dim=-1))
     return lengths
 
 

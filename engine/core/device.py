@@ -14,12 +14,12 @@ def resolve(device: str) -> str:
 
     Raises: BadInput for a device that is not there, saying which are.
     """
-    there = ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
+    devices = ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
     if device == "auto":
-        return there[1] if len(there) > 1 else "cpu"
+        return devices[1] if len(devices) > 1 else "cpu"
     wanted = "cuda:0" if device == "cuda" else device
-    if wanted not in there:
-        raise BadInput("run.device", f"{device} is not there; this machine has {', '.join(there)}")
+    if wanted not in devices:
+        raise BadInput("run.device", f"{device} is not there; this machine has {', '.join(devices)}")
     return wanted
 
 

@@ -209,7 +209,7 @@ def names_in(text: str) -> set[str]:
 def with_name(text: str, name: str, other: str) -> str:
     """An expression or a condition with `other` wherever it says a name."""
     return _TOKEN.sub(
-        lambda found: found[0].replace(name, other) if found["name"] == name else found[0], text
+        lambda match: match[0].replace(name, other) if match["name"] == name else match[0], text
     )
 
 
@@ -226,8 +226,8 @@ def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -
         return arrays[text.strip()]
     evaluate(text, {**used, **dict.fromkeys(arrays, 2.0)})  # type: ignore[dict-item]
     with np.errstate(all="ignore"):
-        found: NDArray[np.float64] = _parsed(text, used, OF_ARRAYS)
-    return found
+        numbers: NDArray[np.float64] = _parsed(text, used, OF_ARRAYS)
+    return numbers
 
 
 def holds(condition: str, names: Mapping[str, float]) -> bool:
@@ -235,16 +235,16 @@ def holds(condition: str, names: Mapping[str, float]) -> bool:
 
     `and` binds more. All comparisons are looked at, whatever others say. Raises: BadExpression.
     """
-    ways = [re.split(r"\band\b", way) for way in re.split(r"\bor\b", condition)]
-    found = [[_compared(one, names) for one in way] for way in ways]
-    return any(map(all, found))
+    alternatives = [re.split(r"\band\b", joined) for joined in re.split(r"\bor\b", condition)]
+    truths = [[_compared(comparison, names) for comparison in comparisons] for comparisons in alternatives]
+    return any(map(all, truths))
 
 
 def _compared(comparison: str, names: Mapping[str, float]) -> bool:
-    left, sign, right = _COMPARISON.fullmatch(comparison.translate(_RELATIONS)).groups("")  # type: ignore[union-attr]
+    left_side, sign, right_side = _COMPARISON.fullmatch(comparison.translate(_RELATIONS)).groups("")  # type: ignore[union-attr]
     if not sign:
         raise BadExpression(f"{comparison.strip()!r} compares nothing; it needs <, <=, >, >=, = or !=")
-    return bool(_RELATION[sign](exact(left, names), exact(right, names)))
+    return bool(_RELATION[sign](exact(left_side, names), exact(right_side, names)))
 
 
 def names_in_condition(condition: str) -> set[str]:
@@ -255,14 +255,14 @@ def names_in_condition(condition: str) -> set[str]:
 
 def tokens(text: str) -> list[tuple[str, str]]:
     """Kind and text of every token; the last one is the end. Raises: BadExpression."""
-    found, place, text = [], 0, text.translate(_SIGNS).rstrip()
+    tokens_read, place, text = [], 0, text.translate(_SIGNS).rstrip()
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
             raise BadExpression(f"{text[place:].strip()[0]!r} does not belong in an expression")
-        found.append((str(match.lastgroup), match[str(match.lastgroup)]))
+        tokens_read.append((str(match.lastgroup), match[str(match.lastgroup)]))
         place = match.end()
-    return [*found, ("end", "")]
+    return [*tokens_read, ("end", "")]
 
 
 def _finite(value: Any) -> Any:
@@ -422,9 +422,11 @@ def symbol(name: str, words: Mapping[str, str]) -> str:
 
 def written(expression: str, words: Mapping[str, str]) -> str:
     """An expression with the words for its names, Greek letters, · and √. Raises: BadExpression."""
-    found = [(kind, symbol(token, words) if kind == "name" else token) for kind, token in tokens(expression)]
+    symbols = [
+        (kind, symbol(token, words) if kind == "name" else token) for kind, token in tokens(expression)
+    ]
     text, before = "", ("sign", "(")
-    for kind, token in found:
+    for kind, token in symbols:
         starts = before[0] == "sign" and before[1] != ")"
         text += "−" if token == "-" and starts else _PRINTED_SIGNS.get(token, token)
         before = kind, token
@@ -433,15 +435,15 @@ def written(expression: str, words: Mapping[str, str]) -> str:
 
 def values_written(text: str, words: Mapping[str, str]) -> str:
     """The values of axes, as in "eta = 0.05, fresh = False", in symbols and words: "η = 0.05, not fresh"."""
-    return ", ".join(_value_written(one, words) for one in text.split(", "))
+    return ", ".join(_value_written(assignment, words) for assignment in text.split(", "))
 
 
 def _value_written(text: str, words: Mapping[str, str]) -> str:
     name, equals, value = text.partition(" = ")
     if not equals:
         return text
-    said = symbol(name, words)
-    return {"True": said, "False": f"not {said}"}.get(value, f"{said} = {value}")
+    in_words = symbol(name, words)
+    return {"True": in_words, "False": f"not {in_words}"}.get(value, f"{in_words} = {value}")
 
 
 FILLED_DIGITS = 6

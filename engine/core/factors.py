@@ -26,8 +26,8 @@ Several = Annotated[
 def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int | None) -> None:
     """Raises: BadField if sizes are said twice, or by halves."""
     if factors is not None:
-        for name, given in (("side", side), ("count", count)):
-            if given is not None:
+        for name, size in (("side", side), ("count", count)):
+            if size is not None:
                 raise BadField(name, "factors says this too; give factors, or side and count")
     elif (side is None) != (count is None):
         missing, given_name = ("count", "side") if count is None else ("side", "count")

@@ -16,7 +16,7 @@ UNFINISHED = ".hadamard-tui-unfinished"
 
 
 @contextmanager
-def faults(where: str, what: str = "cannot be read") -> Iterator[None]:
+def faults(where: str, summary: str = "cannot be read") -> Iterator[None]:
     """Turn the faults of a path inside the block into BadInput at `where`.
 
     Besides OSError these are ValueError (a NUL, or letters that no file name has here) and RuntimeError (an
@@ -27,7 +27,7 @@ def faults(where: str, what: str = "cannot be read") -> Iterator[None]:
     except BadInput:
         raise
     except (OSError, ValueError, RuntimeError) as error:
-        raise BadInput(where, f"{what}: {reason(error)}") from error
+        raise BadInput(where, f"{summary}: {reason(error)}") from error
 
 
 def reason(error: Exception) -> str:
@@ -35,25 +35,25 @@ def reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-def read(path: Path, most: int) -> bytes:
+def read(path: Path, limit: int) -> bytes:
     """The content of a regular file.
 
     Raises: BadInput without a place for anything else, which might be endless or never begin, and for more
-    than `most` bytes; OSError and the other faults of a path.
+    than `limit` bytes; OSError and the other faults of a path.
     """
     # O_NONBLOCK: the opening of a pipe would wait for a writer, before anything could be seen of it.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         kind = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(kind):
-            what = "a folder" if stat.S_ISDIR(kind) else "a pipe or a device"
-            raise BadInput("", f"{what}, not a regular file")
+            kind_in_words = "a folder" if stat.S_ISDIR(kind) else "a pipe or a device"
+            raise BadInput("", f"{kind_in_words}, not a regular file")
         with open(descriptor, "rb", closefd=False) as file:
-            content = file.read(most + 1)
+            content = file.read(limit + 1)
     finally:
         os.close(descriptor)
-    if len(content) > most:
-        raise BadInput("", f"too large; at most {most / 1024:g} KiB are read")
+    if len(content) > limit:
+        raise BadInput("", f"too large; at most {limit / 1024:g} KiB are read")
     return content
 
 
@@ -65,10 +65,10 @@ def check(path: Path, option: str = "--out") -> None:
         if not folder.is_dir():
             raise BadInput(where, f"there is no folder {folder}; make it first")
         with suppress(FileNotFoundError):
-            there = path.stat().st_mode
-            if stat.S_ISDIR(there):
+            mode = path.stat().st_mode
+            if stat.S_ISDIR(mode):
                 raise BadInput(where, "this is a folder; name a file in it")
-            if not stat.S_ISREG(there):
+            if not stat.S_ISREG(mode):
                 raise BadInput(where, "this is not a regular file; name one")
         if not os.access(folder, os.W_OK | os.X_OK):
             raise BadInput(where, f"the folder {folder} is not writable; name another")

@@ -68,8 +68,8 @@ def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     """
     if _by_onednn() and _is_large(several, rows):
         parts = zip(several.contiguous(), rows, strict=True)
-        made = [torch.ops.mkldnn._linear_pointwise(a, x, None, "none", [], "") for a, x in parts]
-        return made[0][None] if len(made) == 1 else torch.stack(made)
+        products = [torch.ops.mkldnn._linear_pointwise(a, x, None, "none", [], "") for a, x in parts]
+        return products[0][None] if len(products) == 1 else torch.stack(products)
     return several @ rows.mT
 
 
@@ -119,9 +119,9 @@ def singular_values(weights: torch.Tensor) -> torch.Tensor:
     rounding = max(weights.shape[1:]) * torch.finfo(weights.dtype).eps
     finite = weights.isfinite().all((1, 2))
     matrices = torch.where(finite[:, None, None], weights, 0.0).double()
-    values = torch.linalg.svdvals(matrices)
-    values = torch.where(values > rounding * values[:, :1], values, 0.0)
-    return torch.where(finite[:, None], values, torch.nan)
+    sigmas = torch.linalg.svdvals(matrices)
+    sigmas = torch.where(sigmas > rounding * sigmas[:, :1], sigmas, 0.0)
+    return torch.where(finite[:, None], sigmas, torch.nan)
 
 
 Exponent = Literal["1", "2", "max", "2/3", "fourier", "fourier-2/3"]
@@ -141,8 +141,8 @@ LENGTHS = "Σ|w_i|, the Euclidean length, max|w_i|, (Σ|w_i|^⅔)^1½, or Σ|c_f
 
 def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
     """The length [B] of vectors [B, d], in float64."""
-    found: torch.Tensor = torch.linalg.vector_norm(coefficients(w, exponent), POWERS[exponent], 1)
-    return found
+    lengths: torch.Tensor = torch.linalg.vector_norm(coefficients(w, exponent), POWERS[exponent], 1)
+    return lengths
 
 
 def coefficients(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:

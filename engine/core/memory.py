@@ -100,8 +100,8 @@ def _left_to_process() -> Iterator[int]:
             continue
         import psutil
 
-        taken = psutil.Process().memory_info()
-        yield limit - int(getattr(taken, used, taken.rss))
+        memory = psutil.Process().memory_info()
+        yield limit - int(getattr(memory, used, memory.rss))
 
 
 def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
@@ -120,10 +120,10 @@ def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
             folder, limit, use, cache = CGROUPS[controller]
             mounted = root / "sys/fs/cgroup" / folder
             group = mounted / place.lstrip("/")
-            for one in (group, *group.parents):
-                if (most := _number(one / limit)) is not None and most < UNLIMITED:
-                    yield most - (_number(one / use) or 0) + _listed(one / "memory.stat", cache)
-                if one == mounted:
+            for ancestor in (group, *group.parents):
+                if (size := _number(ancestor / limit)) is not None and size < UNLIMITED:
+                    yield size - (_number(ancestor / use) or 0) + _listed(ancestor / "memory.stat", cache)
+                if ancestor == mounted:
                     break
 
 

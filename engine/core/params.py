@@ -15,14 +15,14 @@ def flat(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
     return torch.cat([tensor.flatten(1) for tensor in tensors], 1)
 
 
-def unflat(whole: torch.Tensor, like: Mapping[str, torch.Tensor]) -> Params:
-    """The tensors of which `whole` [B, P] is made, under the names and in the shapes of others."""
-    pieces = torch.split(whole, [tensor[0].numel() for tensor in like.values()], 1)
+def unflat(vector: torch.Tensor, like: Mapping[str, torch.Tensor]) -> Params:
+    """The tensors of which `vector` [B, P] is made, under the names and in the shapes of others."""
+    pieces = torch.split(vector, [tensor[0].numel() for tensor in like.values()], 1)
     return {
         name: piece.reshape(tensor.shape) for (name, tensor), piece in zip(like.items(), pieces, strict=True)
     }
 
 
-def per_member(values: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+def per_member(numbers: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """A number of every member of the batch [B], shaped [B, 1, …] to go with a tensor."""
-    return values.view(-1, *[1] * (like.dim() - 1))
+    return numbers.view(-1, *[1] * (like.dim() - 1))

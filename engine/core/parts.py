@@ -107,18 +107,18 @@ class BadInput(ValueError):
     Both parts may quote input as it came: they are escaped and cut here, and can be printed anywhere.
     """
 
-    def __init__(self, where: str, what: str) -> None:
-        self.where, self.what = message(where), message(what)
+    def __init__(self, where: str, fault: str) -> None:
+        self.where, self.what = message(where), message(fault)
         super().__init__(f"{self.where}: {self.what}" if where else self.what)
 
 
 class BadField(ValueError):
     """A field of a part holds a value that its type alone cannot exclude."""
 
-    def __init__(self, field: str, what: str) -> None:
-        super().__init__(what)
+    def __init__(self, field: str, fault: str) -> None:
+        super().__init__(fault)
         self.field = field
-        self.what = what
+        self.what = fault
 
 
 class Finding(NamedTuple):
@@ -147,8 +147,8 @@ class Verdict(NamedTuple):
     @property
     def sentence(self) -> str:
         """The verdict and its reason, and what changes nothing if rotations do."""
-        kept = "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} change nothing"
-        return f"{self.word}: {self.reason}{kept}"
+        addition = "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} change nothing"
+        return f"{self.word}: {self.reason}{addition}"
 
     @property
     def answer(self) -> str:
@@ -202,11 +202,11 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            for one in value if isinstance(value, tuple) else (value,):
-                if isinstance(one, float) and not math.isfinite(one):
-                    raise BadField(name, f"{one} is not a finite number")
-                if isinstance(one, float) and abs(one) > LARGEST:
-                    raise BadField(name, f"{one} is too large; take at most {LARGEST}")
+            for number in value if isinstance(value, tuple) else (value,):
+                if isinstance(number, float) and not math.isfinite(number):
+                    raise BadField(name, f"{number} is not a finite number")
+                if isinstance(number, float) and abs(number) > LARGEST:
+                    raise BadField(name, f"{number} is too large; take at most {LARGEST}")
 
     @property
     def kind(self) -> str:

@@ -57,12 +57,12 @@ class Stream:
 
     def _filled(self, shape: tuple[int, ...], draw: Callable[..., Floats]) -> Floats:
         """Numbers that every generator draws one after the other, [replicas, *shape]."""
-        found = np.empty((self.replicas, math.prod(shape)))
-        for generator, row in zip(self._generators, found, strict=True):
+        numbers = np.empty((self.replicas, math.prod(shape)))
+        for generator, row in zip(self._generators, numbers, strict=True):
             for first in range(0, len(row), LONG_PIECE):
                 go_on()
                 draw(generator, out=row[first : first + LONG_PIECE])
-        return found.reshape(self.replicas, *shape)
+        return numbers.reshape(self.replicas, *shape)
 
     def signs(self, *shape: int) -> NDArray[np.int8]:
         """Independent fair ±1 [replicas, *shape]."""

@@ -27,11 +27,11 @@ def fault(text: str, allowed: str = "") -> str:
     """What is wrong with the characters of a text, and the remedy; nothing if it may be printed."""
     if text.isprintable() and text.isascii():
         return ""
-    found = next((letter for letter in text if letter not in allowed and _refused(letter)), None)
-    if found is None:
+    refused = next((letter for letter in text if letter not in allowed and _refused(letter)), None)
+    if refused is None:
         return ""
-    remedy = "take emoji that are not joined" if found == "\u200d" else "leave it out"
-    return f"holds {_named(found)}, which terminals do not show as text; {remedy}"
+    remedy = "take emoji that are not joined" if refused == "\u200d" else "leave it out"
+    return f"holds {_named(refused)}, which terminals do not show as text; {remedy}"
 
 
 def printable(text: str) -> str:
@@ -70,17 +70,17 @@ def quoted(value: object) -> str:
 def nearest(word: str, choices: list[str]) -> str:
     """What might have been meant by an unknown word, and all that there is."""
     guess = difflib.get_close_matches(word, choices, n=1)
-    known = f"the choices are {listed(choices)}" if choices else "nothing is known here"
-    return f"did you mean {guess[0]}? {known}" if guess else known
+    available = f"the choices are {listed(choices)}" if choices else "nothing is known here"
+    return f"did you mean {guess[0]}? {available}" if guess else available
 
 
 def listed(choices: Iterable[str]) -> str:
     """Choices as a message lists them: all of them, or of a long list its ends and how many there are."""
-    every = [cut(choice, LONGEST_QUOTE) for choice in choices]
-    whole = ", ".join(every)
-    if len(whole) <= LONGEST_LIST or len(every) <= FIRST + 1:
-        return whole
-    return f"{', '.join(every[:FIRST])}, … {every[-1]} ({len(every)} in all)"
+    cut_choices = [cut(choice, LONGEST_QUOTE) for choice in choices]
+    text = ", ".join(cut_choices)
+    if len(text) <= LONGEST_LIST or len(cut_choices) <= FIRST + 1:
+        return text
+    return f"{', '.join(cut_choices[:FIRST])}, … {cut_choices[-1]} ({len(cut_choices)} in all)"
 
 
 def _refused(letter: str) -> bool:

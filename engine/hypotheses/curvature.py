@@ -89,7 +89,7 @@ class Curvature:
             return self._of_rows()
         basis = torch.eye(self.size, dtype=self._labels.dtype, device=self._labels.device)
         columns = basis[:, None].expand(-1, self._nets, -1)
-        pieces = [self._products_of_each(some) for some in torch.split(columns, TOGETHER)]
+        pieces = [self._products_of_each(piece) for piece in torch.split(columns, TOGETHER)]
         return torch.cat(pieces).movedim(0, 2)
 
     def _of_rows(self) -> torch.Tensor:
@@ -117,7 +117,7 @@ class Curvature:
         if not pairs:  # a linear function whose loss has no curvature
             return penalty
         single = len(several) == 1
-        found = torch.autograd.grad(
+        derivatives = torch.autograd.grad(
             [gradient for gradient, _ in pairs],
             leaves,
             [part[0] if single else part for _, part in pairs],
@@ -126,8 +126,8 @@ class Curvature:
             is_grads_batched=not single,
         )
         shape = *several.shape[:2], -1
-        each = zip(found, parts, strict=True)
-        images = [(torch.zeros_like(p) if f is None else f).reshape(shape) for f, p in each]
+        by_leaf = zip(derivatives, parts, strict=True)
+        images = [(torch.zeros_like(p) if f is None else f).reshape(shape) for f, p in by_leaf]
         return torch.cat(images, 2) + penalty
 
     @cached_property
@@ -174,9 +174,9 @@ def _operator(curvature: Curvature) -> LinearOperator:
     leaf = curvature.gradient
 
     def product(vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        given = torch.from_numpy(vector.reshape(1, -1)).to(leaf)
-        found: NDArray[np.float64] = curvature.products(given)[0].double().cpu().numpy()
-        return found
+        direction = torch.from_numpy(vector.reshape(1, -1)).to(leaf)
+        image: NDArray[np.float64] = curvature.products(direction)[0].double().cpu().numpy()
+        return image
 
     size = curvature.size
     return LinearOperator((size, size), matvec=product, rmatvec=product, dtype=np.float64)
@@ -192,15 +192,18 @@ def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tenso
         return _of_matrices(curvature.matrices().double())
     finite = curvature.gradient.isfinite().all(1).tolist()
     pairs = zip(curvature.operators(), finite, strict=True)
-    tops = [_of_operator(operator, tolerance or TOLERANCE) if known else np.nan for operator, known in pairs]
+    tops = [
+        _of_operator(operator, tolerance or TOLERANCE) if is_finite else np.nan
+        for operator, is_finite in pairs
+    ]
     return torch.tensor(tops, dtype=torch.float64)
 
 
 def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:
     """The largest eigenvalue of symmetric matrices [B, P, P]; NaN where an entry is not finite."""
     finite = matrices.isfinite().all((1, 2))
-    known = torch.where(finite[:, None, None], matrices, 0.0)
-    return torch.where(finite, torch.linalg.eigvalsh((known + known.mT) / 2)[:, -1], torch.nan)
+    filled = torch.where(finite[:, None, None], matrices, 0.0)
+    return torch.where(finite, torch.linalg.eigvalsh((filled + filled.mT) / 2)[:, -1], torch.nan)
 
 
 def _of_operator(operator: LinearOperator, tolerance: float) -> float:
@@ -212,9 +215,9 @@ def _of_operator(operator: LinearOperator, tolerance: float) -> float:
     if not np.isfinite(image := operator @ start).all() or not image.any():
         return float(image.sum())
     try:
-        (found,) = eigsh(
+        (eigenvalue,) = eigsh(
             operator, 1, which="LA", v0=start, ncv=KRYLOV, tol=tolerance, return_eigenvectors=False
         )
     except ArpackError:  # which says that it did not converge, too
         return float("nan")
-    return float(found)
+    return float(eigenvalue)

@@ -27,12 +27,12 @@ def tangent_kernels(
     outputs = architecture.outputs
     trained = {name: speed for name, speed in speeds.items() if speed}
     assert trained, "some layer is trained"
-    each = [_slopes_of(architecture, tensors, instances, output) for output in range(outputs)]
+    of_outputs = [_slopes_of(architecture, tensors, instances, output) for output in range(outputs)]
     for net in range(len(tensors[architecture.layers[0]])):
         kernel = None
         for name, speed in trained.items():
-            a = each[0][name].inputs[net].double()  # [i, n]
-            back = torch.cat([of_output[name].back[net] for of_output in each], 1).double()  # [o, K n]
+            a = of_outputs[0][name].inputs[net].double()  # [i, n]
+            back = torch.cat([of_output[name].back[net] for of_output in of_outputs], 1).double()  # [o, K n]
             part, n = back.T @ back, a.shape[1]
             part.view(outputs, n, outputs, n).mul_(speed * (a.T @ a)[None, :, None])
             kernel = part if kernel is None else kernel.add_(part)
@@ -59,12 +59,12 @@ def largest_eigenpairs(kernel: torch.Tensor, count: int) -> tuple[torch.Tensor, 
     if not kernel.sum().isfinite():
         return kernel.new_full((count,), torch.nan), kernel.new_full((size, count), torch.nan)
     if size <= FEW or 4 * count > size:
-        values, vectors = torch.linalg.eigh(kernel)
+        eigenvalues, vectors = torch.linalg.eigh(kernel)
     else:
         from scipy.sparse.linalg import eigsh  # type: ignore[import-untyped]
 
         begin = np.random.default_rng(0).standard_normal(size)  # the same always: runs can be repeated
         with one_thread():
-            found = eigsh(kernel.cpu().numpy(), count, which="LA", v0=begin)
-        values, vectors = (torch.from_numpy(one).to(kernel.device) for one in found)
-    return values.flip(0)[:count].clamp(min=0), vectors.flip(1)[:, :count]
+            pairs = eigsh(kernel.cpu().numpy(), count, which="LA", v0=begin)
+        eigenvalues, vectors = (torch.from_numpy(array).to(kernel.device) for array in pairs)
+    return eigenvalues.flip(0)[:count].clamp(min=0), vectors.flip(1)[:, :count]

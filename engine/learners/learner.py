@@ -169,14 +169,14 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             for name in ("decay", "noise"):
                 added = getattr(self, name)
                 if added is not None and getattr(added, "on", "weights") == "weights":
-                    what = f"{self.update.kind} computes its weights anew from its state at every step"
-                    raise BadField(name, f"{what}, so nothing can be done to them; leave it out")
+                    fault = f"{self.update.kind} computes its weights anew from its state at every step"
+                    raise BadField(name, f"{fault}, so nothing can be done to them; leave it out")
         if self.rate_unit != "one" and self.rate_choice in (None, "best"):
             raise BadField("rate_unit", "this is for update rules with given rates")
         unlayered = self.architecture is not None and not self.architecture.structure().layered
         if self.rate_unit == "start-jacobian" and self.architecture is not None and unlayered:
-            what = f"{self.architecture.kind} is not a net of layers, whose Jacobian it takes"
-            raise BadField("rate_unit", f"{what}; take start-sharpness")
+            fault = f"{self.architecture.kind} is not a net of layers, whose Jacobian it takes"
+            raise BadField("rate_unit", f"{fault}; take start-sharpness")
         if self.tends_to is not None and self.update is None and self.solver is None:
             raise BadField("tends_to", "this is for learners with an update rule or a solver; leave it out")
         if self.solver is not None:
@@ -193,8 +193,8 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 "architecture", "missing; a learner has an architecture and an update, or a solver"
             )
         elif unknown := self.layer_rates.keys() - set(self.architecture.layers):
-            known = listed(self.architecture.layers)
-            raise BadField("layer_rates", f"there is no layer {min(unknown)}; the layers are {known}")
+            names = listed(self.architecture.layers)
+            raise BadField("layer_rates", f"there is no layer {min(unknown)}; the layers are {names}")
         elif all(self.layer_rates.get(layer) == 0 for layer in self.architecture.layers):
             raise BadField("layer_rates", "with every layer at 0 nothing would be learned; take another rate")
         elif self.update is not None and (reason := self.update.refuses(self.architecture)):

@@ -46,7 +46,7 @@ def _numbers(seen: torch.Tensor) -> torch.Tensor:
     An example that is given again changes no solution that fits, nor a margin.
     """
     by_replica = [row.nonzero()[:, 0] for row in seen]
-    most = max(len(numbers) for numbers in by_replica)
+    count = max(len(numbers) for numbers in by_replica)
     return torch.stack(
-        [torch.cat((numbers, numbers[:1].expand(most - len(numbers)))) for numbers in by_replica]
+        [torch.cat((numbers, numbers[:1].expand(count - len(numbers)))) for numbers in by_replica]
     )

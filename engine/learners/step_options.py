@@ -35,11 +35,11 @@ class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 def drawn(stream: Stream, like: Params) -> Params:
     """N(0, 1) noise shaped like parameters [B, …], the same for all of the batch that belong to a replica."""
-    found = {}
+    noise_by_name = {}
     for name, w in like.items():
         noise = torch.from_numpy(stream.normal(*w.shape[1:])).to(w)
-        found[name] = noise.repeat_interleave(len(w) // stream.replicas, 0)
-    return found
+        noise_by_name[name] = noise.repeat_interleave(len(w) // stream.replicas, 0)
+    return noise_by_name
 
 
 class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -62,8 +62,8 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         if self.value is not None:
             return {name: g.clamp(-self.value, self.value) for name, g in gradients.items()}
         assert self.norm is not None, "__post_init__ sees to it"
-        whole = flat(gradients.values())
-        lengths = torch.linalg.vector_norm(whole, dim=1)
+        gradient = flat(gradients.values())
+        lengths = torch.linalg.vector_norm(gradient, dim=1)
         factors = torch.where(lengths > self.norm, self.norm / lengths, 1.0)
         return {name: g * per_member(factors, g) for name, g in gradients.items()}
 

@@ -70,8 +70,8 @@ class Loss(Part, frozen=True):
         """
         leaf = predictions.detach().requires_grad_()
         with torch.enable_grad():
-            whole = self.value(leaf, labels).sum()
-        (slopes,) = torch.autograd.grad(whole, leaf)
+            total = self.value(leaf, labels).sum()
+        (slopes,) = torch.autograd.grad(total, leaf)
         return slopes / leaf.shape[-2] if self.joint else slopes
 
     def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from functools import cache, cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
@@ -74,8 +75,8 @@ class Probe:
     @property
     def known_predictions(self) -> torch.Tensor | None:
         """These, if somebody has needed them."""
-        found: torch.Tensor | None = self.__dict__.get("predictions")
-        return found
+        predictions: torch.Tensor | None = self.__dict__.get("predictions")
+        return predictions
 
     def predict(self, rows: torch.Tensor) -> torch.Tensor:
         """The predictions [B, k] of other instances [R, k, d], or [1, k, d] for all replicas."""
@@ -172,10 +173,10 @@ class Probe:
     @property
     def weight_gradient(self) -> torch.Tensor:
         """A positive multiple of ∂L/∂w [B, d], L the mean loss over the rows seen, as `drawn_weights`."""
-        some = self._seen
-        loss, labels = Logarithm(self.loss), self.data.labels[:, some]
-        slopes = loss.slope(self.predictions[:, some], labels) * self.counts[:, some].to(labels.dtype)
-        return self.data.instances.turn_back(self.data.instances.at(some).combine(slopes))
+        seen = self._seen
+        loss, labels = Logarithm(self.loss), self.data.labels[:, seen]
+        slopes = loss.slope(self.predictions[:, seen], labels) * self.counts[:, seen].to(labels.dtype)
+        return self.data.instances.turn_back(self.data.instances.at(seen).combine(slopes))
 
     @cached_property
     def curvature(self) -> Curvature:
@@ -183,10 +184,10 @@ class Probe:
         return self._curvature(self.loss)
 
     def _curvature(self, loss: Cost) -> Curvature:
-        some = self._seen
-        shares = self.counts[:, some] / self.counts[:, some].sum(1, keepdim=True)
-        labels = self.data.labels[:, some]
-        instances = self.data.instances.at(some)
+        seen = self._seen
+        shares = self.counts[:, seen] / self.counts[:, seen].sum(1, keepdim=True)
+        labels = self.data.labels[:, seen]
+        instances = self.data.instances.at(seen)
         shares = shares.to(labels.dtype)
         return Curvature(self.architecture, self.tensors, instances, labels, shares, loss)
 
@@ -300,11 +301,11 @@ class Measure(Part, frozen=True):
     def name(self) -> str:
         """What claims, files and traces call it: its kind, and what of it is set."""
         defaults = dict(zip(self.__struct_fields__[::-1], self.__struct_defaults__[::-1], strict=False))
-        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        settings = {name: getattr(self, name) for name in self.__struct_fields__}
         set_here = (
-            pair for pair in values.items() if pair[0] not in defaults or pair[1] != defaults[pair[0]]
+            pair for pair in settings.items() if pair[0] not in defaults or pair[1] != defaults[pair[0]]
         )
-        choices = ", ".join(f"{name} = {value}" for name, value in set_here)
+        choices = ", ".join(f"{name} = {setting}" for name, setting in set_here)
         return f"{self.kind} ({choices})" if choices else self.kind
 
     def label_with(self, loss: str) -> str:
@@ -402,11 +403,11 @@ class OfRows(Measure, frozen=True):
 def named() -> dict[str, Measure]:
     """Every measure by its name. Raises: ValueError if two have the same."""
     members = catalogue.members("measures").values()
-    found: dict[str, Measure] = {}
-    for measure in (one for member in members for one in cast("type[Measure]", member).every()):
-        if (other := found.setdefault(measure.name, measure)) is not measure:
+    measures_by_name: dict[str, Measure] = {}
+    for measure in chain.from_iterable(cast("type[Measure]", member).every() for member in members):
+        if (other := measures_by_name.setdefault(measure.name, measure)) is not measure:
             raise ValueError(f"two measures are called {measure.name!r}: {type(other)} and {type(measure)}")
-    return found
+    return measures_by_name
 
 
 @cache

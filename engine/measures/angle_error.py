@@ -36,7 +36,7 @@ class AngleError(Measure, frozen=True, tag="angle-error"):
     def value(self, probe: Probe) -> torch.Tensor:
         data, weights = probe.data, probe.drawn_weights.double()
         star = -data.from_teacher(torch.zeros_like(weights))
-        units, unit_stars = (torch.nn.functional.normalize(each, dim=1) for each in (weights, star))
+        units, unit_stars = (torch.nn.functional.normalize(vectors, dim=1) for vectors in (weights, star))
         # The angle of two unit vectors by both of their diagonals: arccos loses half of the digits near 0.
         apart, along = (units - unit_stars).norm(dim=1), (units + unit_stars).norm(dim=1)
         errors = 2 * torch.atan2(apart, along) / torch.pi

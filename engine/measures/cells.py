@@ -60,8 +60,8 @@ class Cells(Measure, frozen=True, tag="cells"):
     def value(self, probe: Probe) -> torch.Tensor:
         places = torch.from_numpy(self._places)
         rows = [self._along(probe, torch.stack((place.expand_as(places), places))) for place in places]
-        found = probe.data.over_targets(torch.cat(rows, 1).mT)  # [points², R, V]
-        return found.movedim(0, -1).reshape(*found.shape[1:], self.points, self.points)
+        grid = probe.data.over_targets(torch.cat(rows, 1).mT)  # [points², R, V]
+        return grid.movedim(0, -1).reshape(*grid.shape[1:], self.points, self.points)
 
     @staticmethod
     def _along(probe: Probe, inputs: torch.Tensor) -> torch.Tensor:

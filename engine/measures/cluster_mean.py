@@ -38,8 +38,8 @@ class ClusterMean(OfRows, frozen=True, tag="cluster-mean"):
         clusters = torch.from_numpy(data.clusters).to(predictions.device)
         members = len(predictions) // len(clusters)
         sizes = []
-        for one in range(int(clusters.max()) + 1):
-            inside = (clusters == one).double().repeat_interleave(members, 0)  # [B, n]
+        for cluster in range(int(clusters.max()) + 1):
+            inside = (clusters == cluster).double().repeat_interleave(members, 0)  # [B, n]
             share = self.mean_over_rows(inside, probe)
             sizes.append((self.mean_over_rows(predictions * inside, probe) / share).abs())
         return data.over_targets(torch.stack(sizes).nanmean(0)[None])[0]

@@ -41,6 +41,6 @@ class Distance(Measure, frozen=True, tag="distance"):
         assert weights is not None, "a measure of weights needs weights"
         weights = weights.double()
         if probe.solver_of_limit.structure().of_margins:
-            weights, limit = (torch.nn.functional.normalize(one, eps=0.0) for one in (weights, limit))
+            weights, limit = (torch.nn.functional.normalize(vector, eps=0.0) for vector in (weights, limit))
         away = torch.linalg.vector_norm(weights - limit, dim=1)
         return probe.data.over_targets((away / torch.linalg.vector_norm(limit, dim=1))[None])[0]

@@ -47,8 +47,8 @@ class Error(OfRows, frozen=True, tag="error"):
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
-        given = cls(), cls(rows="train"), cls(rows="test")
-        return (*given, *(replace_fields(one, labels="true") for one in given))
+        measures = cls(), cls(rows="train"), cls(rows="test")
+        return (*measures, *(replace_fields(measure, labels="true") for measure in measures))
 
     names: ClassVar[Mapping[str, str]] = {"all": "error", "train": "train-error", "test": "test-error"}
 
@@ -96,8 +96,8 @@ def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss:
 
 def _largest_is_right(predictions: torch.Tensor, labels: torch.Tensor, targets: int) -> torch.Tensor:
     """2p − 1 in float64, p = 1/t if the class of a row has one of its t largest predictions, or else 0."""
-    each, classes = by_instance(predictions, targets), by_instance(labels, targets)
+    scores, classes = by_instance(predictions, targets), by_instance(labels, targets)
     tie = torch.finfo(predictions.dtype).eps ** 0.5
-    largest = (each >= each.amax(-2, keepdim=True) - tie).double()
-    found: torch.Tensor = (largest * (classes > 0)).sum(-2, keepdim=True) / largest.sum(-2, keepdim=True)
-    return (2 * found - 1).expand_as(each).reshape(predictions.shape)
+    largest = (scores >= scores.amax(-2, keepdim=True) - tie).double()
+    share: torch.Tensor = (largest * (classes > 0)).sum(-2, keepdim=True) / largest.sum(-2, keepdim=True)
+    return (2 * share - 1).expand_as(scores).reshape(predictions.shape)

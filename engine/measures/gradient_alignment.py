@@ -38,10 +38,10 @@ class GradientAlignment(Measure, frozen=True, tag="gradient-alignment"):
         n = data.instances.n
         labels = data.labels / data.labels.double().square().mean(1, keepdim=True).sqrt().to(data.labels)
         seen = _squares(net.gradient(tensors, data.instances, lambda _: labels / n))
-        whole = torch.zeros_like(seen)
+        total = torch.zeros_like(seen)
         for row in range(n):
-            whole += _squares(net.gradient(tensors, data.instances.at(slice(row, row + 1)), torch.ones_like))
-        return data.over_targets((n * seen / whole)[None])[0]
+            total += _squares(net.gradient(tensors, data.instances.at(slice(row, row + 1)), torch.ones_like))
+        return data.over_targets((n * seen / total)[None])[0]
 
 
 def _squares(gradients: Params) -> torch.Tensor:

@@ -34,8 +34,8 @@ class GradientRank(Measure, frozen=True, tag="gradient-rank"):
         return batch * (5 * parameters + 3 * signals)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        found = []
+        ranks = []
         for gradient in unflat(probe.gradient, probe.layers).values():
             lengths = torch.linalg.vector_norm(gradient.flatten(1).double(), dim=1)
-            found.append(lengths / spectral_norm(gradient.nan_to_num()))  # 0/0 is NaN
-        return probe.data.over_targets(torch.stack(found)).movedim(0, -1)
+            ranks.append(lengths / spectral_norm(gradient.nan_to_num()))  # 0/0 is NaN
+        return probe.data.over_targets(torch.stack(ranks)).movedim(0, -1)

@@ -36,21 +36,21 @@ class JacobianGap(Measure, frozen=True, tag="jacobian-gap"):
         return self._spectrum.schedule()
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        (values,) = self._spectrum.index(learner, problem)
-        return (Index("j", np.arange(1.0, len(values.values))),)
+        (spectrum_index,) = self._spectrum.index(learner, problem)
+        return (Index("j", np.arange(1.0, len(spectrum_index.values))),)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if lack := self._spectrum.refuses(learner, problem):
             return lack
-        (values,) = self._spectrum.index(learner, problem)
-        return None if len(values.values) > 1 else "there are two singular values at least"
+        (spectrum_index,) = self._spectrum.index(learner, problem)
+        return None if len(spectrum_index.values) > 1 else "there are two singular values at least"
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return self._spectrum.numbers(parameters, signals, batch)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        values = probe.value(self._spectrum)
-        return values[..., :-1] / values[..., 1:]
+        singular_values = probe.value(self._spectrum)
+        return singular_values[..., :-1] / singular_values[..., 1:]
 
     @property
     def _spectrum(self) -> JacobianSpectrum:

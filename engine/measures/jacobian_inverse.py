@@ -24,8 +24,8 @@ class JacobianInverse(OfJacobian, frozen=True, tag="jacobian-inverse"):
         return super().schedule()._replace(ends_only=True)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        found, labels = probe.value(LeftSingular(self.directions)), probe.value(Labels())
-        values, vectors = found[:, 0], found[:, 1:]
+        singular, labels = probe.value(LeftSingular(self.directions)), probe.value(Labels())
+        singular_values, vectors = singular[:, 0], singular[:, 1:]
         along = (vectors.mT @ labels[..., None])[..., 0]
-        parts = torch.where(values > 0, along / values, 0.0)
+        parts = torch.where(singular_values > 0, along / singular_values, 0.0)
         return self.over_nets(parts.norm(dim=1) / labels.norm(dim=1), probe)

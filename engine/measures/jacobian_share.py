@@ -27,15 +27,15 @@ class LeftSingular(Measure, frozen=True):
     directions: int
 
     def value(self, probe: Probe) -> torch.Tensor:
-        found = []
+        of_nets = []
         predictions = probe.architecture.outputs * probe.data.instances.n
-        for some, kernel in kernels_of_seen(probe):
-            values, vectors = largest_eigenpairs(kernel, self.directions)
-            whole = kernel.new_zeros(1 + predictions, self.directions)
-            whole[0, : len(values)] = values.sqrt()
-            whole[1 + some, : len(values)] = vectors
-            found.append(whole)
-        return torch.stack(found)
+        for numbers, kernel in kernels_of_seen(probe):
+            eigenvalues, vectors = largest_eigenpairs(kernel, self.directions)
+            packed = kernel.new_zeros(1 + predictions, self.directions)
+            packed[0, : len(eigenvalues)] = eigenvalues.sqrt()
+            packed[1 + numbers, : len(eigenvalues)] = vectors
+            of_nets.append(packed)
+        return torch.stack(of_nets)
 
 
 class OfJacobian(Measure, frozen=True):
@@ -64,10 +64,10 @@ class OfJacobian(Measure, frozen=True):
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return 3 * batch * signals
 
-    def over_nets(self, values: torch.Tensor, probe: Probe) -> torch.Tensor:
+    def over_nets(self, of_nets: torch.Tensor, probe: Probe) -> torch.Tensor:
         """Values [nets] as [R, V]."""
         data = probe.data
-        return values.view(data.replicas, data.variants, -1).mean(2)
+        return of_nets.view(data.replicas, data.variants, -1).mean(2)
 
 
 class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
@@ -102,14 +102,14 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
 
     def value(self, probe: Probe) -> torch.Tensor:
         singular = LeftSingular(self.directions)
-        found = probe.value(singular) if self.jacobian == "now" else probe.value_at_start(singular)
-        vectors = found[:, 1:]
+        packed = probe.value(singular) if self.jacobian == "now" else probe.value_at_start(singular)
+        vectors = packed[:, 1:]
         of = Labels() if self.of == "labels" else Residuals()
         vector = probe.value(of) if self.of != "start-residual" else probe.value_at_start(of)
-        whole = vector if self.of == "labels" else probe.value_at_start(of)
+        reference = vector if self.of == "labels" else probe.value_at_start(of)
         inside = vectors @ (vectors.mT @ vector[..., None])
         part = inside if self.space == "information" else vector[..., None] - inside
-        return self.over_nets(part[..., 0].norm(dim=1) / whole.norm(dim=1), probe)
+        return self.over_nets(part[..., 0].norm(dim=1) / reference.norm(dim=1), probe)
 
 
 class Labels(Measure, frozen=True):

@@ -68,9 +68,11 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
             kernels = (kernel for _, kernel in kernels_of_seen(probe))
         else:
             kernels = tangent_kernels(probe.architecture, probe.tensors, probe.data.instances, FIRST_LAYER)
-        found = [torch.linalg.eigvalsh(kernel).flip(0)[: self.most].clamp(min=0).sqrt() for kernel in kernels]
+        spectra = [
+            torch.linalg.eigvalsh(kernel).flip(0)[: self.most].clamp(min=0).sqrt() for kernel in kernels
+        ]
         count = min(self.most, probe.architecture.outputs * probe.data.instances.n)
-        padded = [torch.nn.functional.pad(values, (0, count - len(values))) for values in found]
+        padded = [torch.nn.functional.pad(spectrum, (0, count - len(spectrum))) for spectrum in spectra]
         return probe.data.over_targets(torch.stack(padded, 1)).movedim(0, -1)
 
 
@@ -81,10 +83,12 @@ def kernels_of_seen(probe: Probe) -> Iterator[tuple[torch.Tensor, torch.Tensor]]
     for net, seen in enumerate(nets):
         rows = seen.any(0).nonzero()[:, 0]
         tensors = {name: tensor[net : net + 1] for name, tensor in probe.tensors.items()}
-        some = instances.of_replica(net // members).pick(rows[None])
-        (kernel,) = tangent_kernels(probe.architecture, tensors, some, FIRST_LAYER)
-        kept = seen[:, rows].flatten().nonzero()[:, 0]
-        yield seen.flatten().nonzero()[:, 0], kernel[kept][:, kept] if len(kept) < len(kernel) else kernel
+        instances_seen = instances.of_replica(net // members).pick(rows[None])
+        (kernel,) = tangent_kernels(probe.architecture, tensors, instances_seen, FIRST_LAYER)
+        places = seen[:, rows].flatten().nonzero()[:, 0]
+        if len(places) < len(kernel):
+            kernel = kernel[places][:, places]
+        yield seen.flatten().nonzero()[:, 0], kernel
 
 
 def seen_by_net(probe: Probe) -> torch.Tensor:

@@ -27,8 +27,8 @@ class KKTAngle(Measure, frozen=True, tag="kkt-angle"):
         return batch * (3 * parameters + 3 * signals)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        whole = flat(probe.layers.values()).double()
+        parameters = flat(probe.layers.values()).double()
         against = -probe.gradient_of_logarithm.double()
-        lengths = torch.linalg.vector_norm(whole, dim=1) * torch.linalg.vector_norm(against, dim=1)
-        cosine = (whole * against).sum(1) / lengths
+        lengths = torch.linalg.vector_norm(parameters, dim=1) * torch.linalg.vector_norm(against, dim=1)
+        cosine = (parameters * against).sum(1) / lengths
         return probe.data.over_targets(torch.where(lengths > 0, 1 - cosine, torch.nan)[None])[0]

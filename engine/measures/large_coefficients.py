@@ -31,8 +31,8 @@ class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
         return MeasureNeeds(weights=True)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        found = large(coefficients(probe.drawn_weights, self.of)).sum(1).double()
-        return probe.data.over_targets(found[None])[0]
+        counts = large(coefficients(probe.drawn_weights, self.of)).sum(1).double()
+        return probe.data.over_targets(counts[None])[0]
 
 
 def large(values: torch.Tensor) -> torch.Tensor:

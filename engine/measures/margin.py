@@ -46,5 +46,5 @@ class Margin(Measure, frozen=True, tag="margin"):
         margins = probe.predictions.double() * probe.data.labels
         least = torch.where(probe.counts > 0, margins, torch.inf).amin(1)
         lengths = length(probe.drawn_weights, self.q)
-        known = least.isfinite() & (lengths > 0)
-        return probe.data.over_targets(torch.where(known, least / lengths, torch.nan)[None])[0]
+        is_defined = least.isfinite() & (lengths > 0)
+        return probe.data.over_targets(torch.where(is_defined, least / lengths, torch.nan)[None])[0]

@@ -41,7 +41,7 @@ class MatrixSpectrum(Measure, frozen=True, tag="matrix-spectrum"):
 
     def value(self, probe: Probe) -> torch.Tensor:
         weights = probe.drawn_weights
-        values = singular_values(
+        spectrum = singular_values(
             weights.view(len(weights), *pair_of(self.factors, weights.shape[1]))
         )  # [B, j]
-        return probe.data.over_targets((values / values[:, :1]).mT).movedim(0, -1)
+        return probe.data.over_targets((spectrum / spectrum[:, :1]).mT).movedim(0, -1)

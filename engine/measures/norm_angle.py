@@ -39,10 +39,10 @@ class NormAngle(Measure, frozen=True, tag="norm-angle"):
         return None if problem.label_values == "signs" else "labels are +1 and −1"
 
     def value(self, probe: Probe) -> torch.Tensor:
-        own = coefficients(probe.drawn_weights, self.q)
+        of_weights = coefficients(probe.drawn_weights, self.q)
         against = coefficients(-probe.weight_gradient, self.q)
-        counted = large(own)
-        slopes = torch.where(counted, own * own.abs() ** (POWERS[self.q] - 2), 0.0)
+        counted = large(of_weights)
+        slopes = torch.where(counted, of_weights * of_weights.abs() ** (POWERS[self.q] - 2), 0.0)
         against = torch.where(counted, against, 0.0)
         lengths = torch.linalg.vector_norm(slopes, dim=1) * torch.linalg.vector_norm(against, dim=1)
         cosine = (slopes.conj() * against).real.sum(1) / lengths

@@ -41,9 +41,9 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
         weights, solver = probe.weights, probe.solver_of_limit
         assert weights is not None, "a measure of weights needs weights"
         from_start = probe.start_weights if solver.structure().from_start else 0.0
-        own, least = solver.norm(weights - from_start), solver.norm(probe.limit - from_start)
+        norm, least = solver.norm(weights - from_start), solver.norm(probe.limit - from_start)
         if solver.structure().of_margins:
             margins = probe.predictions.double() * probe.data.labels
             smallest = torch.where(probe.counts > 0, margins, torch.inf).amin(1)
-            own = torch.where(smallest > 0, own / smallest, torch.nan)
-        return probe.data.over_targets((own / least)[None])[0]
+            norm = torch.where(smallest > 0, norm / smallest, torch.nan)
+        return probe.data.over_targets((norm / least)[None])[0]

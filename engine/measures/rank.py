@@ -34,5 +34,5 @@ class Rank(Measure, frozen=True, tag="rank"):
         return SingularValues().refuses(learner, problem)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        values = probe.value(SingularValues())
-        return torch.where(values.isnan().any(-1), torch.nan, (values > 0).sum(-1).double())
+        singular_values = probe.value(SingularValues())
+        return torch.where(singular_values.isnan().any(-1), torch.nan, (singular_values > 0).sum(-1).double())

@@ -36,5 +36,5 @@ def relative_length(
     measure: OfRows, values: torch.Tensor, labels: torch.Tensor, probe: Probe
 ) -> torch.Tensor:
     """‖values‖/‖labels‖ over the rows of a measure, averaged over targets, for [B, n] each."""
-    own, of_labels = (measure.mean_over_rows(each.square(), probe) for each in (values, labels))
-    return probe.data.over_targets((own / of_labels).sqrt()[None])[0]
+    of_values, of_labels = (measure.mean_over_rows(vector.square(), probe) for vector in (values, labels))
+    return probe.data.over_targets((of_values / of_labels).sqrt()[None])[0]

@@ -67,17 +67,17 @@ def _kernel_diagonal(architecture: Architecture, tensors: Params, rows: torch.Te
     replicas, _, d = rows.shape
     nets = len(next(iter(tensors.values())))
     parameters = sum(tensors[name][0].numel() for name in architecture.layers)
-    found = []
-    for some in torch.split(rows, max(1, TOGETHER // (nets * parameters)), 1):
-        count = some.shape[1]
+    lengths = []
+    for piece in torch.split(rows, max(1, TOGETHER // (nets * parameters)), 1):
+        count = piece.shape[1]
         copies = {
             name: w.view(replicas, 1, -1, *w.shape[1:])
             .expand(-1, count, -1, *w.shape[1:])
             .reshape(-1, *w.shape[1:])
             for name, w in tensors.items()
         }
-        alone = Dense(some.reshape(-1, 1, d))
+        alone = Dense(piece.reshape(-1, 1, d))
         slopes = architecture.gradient(copies, alone, torch.ones_like)
         squares = torch.stack([slope.double().flatten(1).square().sum(1) for slope in slopes.values()]).sum(0)
-        found.append(squares.view(replicas, count, -1).mT.reshape(nets, count))
-    return torch.cat(found, 1)
+        lengths.append(squares.view(replicas, count, -1).mT.reshape(nets, count))
+    return torch.cat(lengths, 1)

@@ -37,5 +37,5 @@ class Sharpness(Measure, frozen=True, tag="sharpness"):
         return batch * (2 * parameters + 3 * signals) + (KRYLOV + 10) * parameters + GRAPH * signals
 
     def value(self, probe: Probe) -> torch.Tensor:
-        found = largest(probe.curvature).to(probe.data.labels.device)
-        return probe.data.over_targets(found[None])[0]
+        sharpness = largest(probe.curvature).to(probe.data.labels.device)
+        return probe.data.over_targets(sharpness[None])[0]

@@ -31,5 +31,5 @@ class SignAlignment(Measure, frozen=True, tag="sign-alignment"):
         least = ROUNDING * torch.finfo(data.labels.dtype).eps * sums.abs().amax(1, keepdim=True)
         signs = torch.where(sums.abs() > least, sums.sign(), 0.0)
         lengths = weights.norm(dim=1) * signs.norm(dim=1)
-        found = (weights * signs).sum(1) / lengths  # 0/0 is NaN
-        return data.over_targets(found[None])[0]
+        cosines = (weights * signs).sum(1) / lengths  # 0/0 is NaN
+        return data.over_targets(cosines[None])[0]

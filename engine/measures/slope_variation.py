@@ -30,9 +30,9 @@ class SlopeVariation(Measure, frozen=True, tag="slope-variation"):
         return needs_fixed_points(problem)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        x, values = function(probe)
+        x, y = function(probe)
         apart = x.diff() > SAME * (x[-1] - x[0])
         different = torch.cat((apart.new_ones(1), apart))
-        x, values = x[different], values[different].double()
-        slopes = values.diff(dim=0) / x.diff()[:, None, None]
+        x, y = x[different], y[different].double()
+        slopes = y.diff(dim=0) / x.diff()[:, None, None]
         return slopes.diff(dim=0).abs().sum(0)

@@ -55,15 +55,15 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
             return torch.full((data.replicas, data.variants), same, dtype=torch.float64)
         rows = data.instances.rows.double().cpu().numpy()
         labels = data.labels.view(data.replicas, data.variants, -1)[:, 0].double().cpu().numpy()
-        found = [FORMULAS[self.group](*pair) for pair in zip(rows, labels, strict=True)]
-        return torch.tensor(found, dtype=torch.float64)[:, None].expand(-1, data.variants)
+        alignments = [FORMULAS[self.group](*pair) for pair in zip(rows, labels, strict=True)]
+        return torch.tensor(alignments, dtype=torch.float64)[:, None].expand(-1, data.variants)
 
 
 def _off_sphere(problem: Problem) -> str | None:
     """Why the alignment under rotations is not known, in one sentence; None if it is."""
     target, matrix = problem.target, problem.matrix
-    made = target.structure(matrix).has_w_star and target.columns(matrix) == 1 and problem.noise == 0
+    is_linear = target.structure(matrix).has_w_star and target.columns(matrix) == 1 and problem.noise == 0
     high_sphere = matrix.structure().on_sphere and matrix.shape()[1] >= 3
-    if high_sphere and made and problem.labels != "bernoulli":
+    if high_sphere and is_linear and problem.labels != "bernoulli":
         return None
     return "under rotations it is known of labels xᵀw* and their signs, on a sphere in d ≥ 3 dimensions"

@@ -27,5 +27,5 @@ class WeightsDotGradient(Measure, frozen=True, tag="weights-dot-gradient"):
         return batch * (3 * parameters + 3 * signals)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        whole = flat(probe.layers.values()).double()
-        return probe.data.over_targets((whole * probe.gradient.double()).sum(1)[None])[0]
+        parameters = flat(probe.layers.values()).double()
+        return probe.data.over_targets((parameters * probe.gradient.double()).sum(1)[None])[0]

@@ -75,8 +75,8 @@ def _classes_in(column: NDArray[np.float64]) -> Classes | None:
 
 
 def _classes(column: NDArray[np.float64] | NDArray[np.str_]) -> Classes:
-    values, numbers = np.unique(column, return_inverse=True)
-    names = [value if isinstance(value, str) else number(float(value)) for value in values.tolist()]
+    labels, numbers = np.unique(column, return_inverse=True)
+    names = [label if isinstance(label, str) else number(float(label)) for label in labels.tolist()]
     if len(names) == 2:
         return Classes((names[1], names[0]), 1 - numbers.astype(np.int64))
     return Classes(tuple(names), numbers.astype(np.int64))

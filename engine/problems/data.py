@@ -65,8 +65,8 @@ class Data:
         """The same data for `count` times as many variants; the new ones are the slower index."""
 
         def copies(labels: torch.Tensor) -> torch.Tensor:
-            each = labels.view(self.replicas, 1, -1, self.instances.n)
-            return each.expand(-1, count, -1, -1).reshape(-1, self.instances.n)
+            grouped = labels.view(self.replicas, 1, -1, self.instances.n)
+            return grouped.expand(-1, count, -1, -1).reshape(-1, self.instances.n)
 
         true = None if self.true_labels is None else copies(self.true_labels)
         return replace(self, labels=copies(self.labels), true_labels=true, variants=self.variants * count)
@@ -158,7 +158,7 @@ def _arranged(
         number = getattr(torch, dtype)
         placed = order.to(device), signs.to(device, number)
         return Sylvester(
-            Walsh(d, number, device), d, *placed, arrangement.shifted, whole=not arrangement.shifted
+            Walsh(d, number, device), d, *placed, arrangement.shifted, balanced=not arrangement.shifted
         )
 
     features = instances("float32", "cpu")  # their entries are −1, 0 and 1, and exact in any dtype

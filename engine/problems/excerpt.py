@@ -54,8 +54,8 @@ def _of_sylvester(order: Whole, signs: Whole, columns: Whole, shifted: bool) -> 
 
 @lru_cache(maxsize=2)
 def _arrangement(matrix: Matrix, seed: int) -> Arrangement:
-    found = matrix.arrangement(Streams([seed]))
-    return found if matrix.repeat is None else found.repeated(matrix.repeat)
+    arrangement = matrix.arrangement(Streams([seed]))
+    return arrangement if matrix.repeat is None else arrangement.repeated(matrix.repeat)
 
 
 @lru_cache(maxsize=2)

@@ -111,11 +111,11 @@ def _prime_power(q: int) -> tuple[int, int] | None:
 def _differences(p: int, k: int) -> NDArray[np.int64]:
     """a − b for all pairs of elements of GF(p^k), [q, q]."""
     elements = np.arange(p**k)
-    found = np.zeros((p**k, p**k), np.int64)
+    differences = np.zeros((p**k, p**k), np.int64)
     for place in range(k):
         digit = elements // p**place % p
-        found += (digit[:, None] - digit) % p * p**place
-    return found
+        differences += (digit[:, None] - digit) % p * p**place
+    return differences
 
 
 def _character(p: int, k: int) -> Signs:

@@ -72,9 +72,9 @@ class Instances:
     def chosen(self, plus: torch.Tensor, minus: torch.Tensor) -> torch.Tensor:
         """One of two numbers [B, 1] for every entry of a single instance, by its sign: [B, d]."""
         entries = self.rows[:, 0]  # [R, d]
-        grouped, others = (numbers.view(self.replicas, -1, 1) for numbers in (plus, minus))
-        picked = grouped * (entries > 0).to(plus.dtype)[:, None]
-        return picked.addcmul_(others, (entries < 0).to(plus.dtype)[:, None]).view(-1, self.d)
+        of_plus, of_minus = (numbers.view(self.replicas, -1, 1) for numbers in (plus, minus))
+        picked = of_plus * (entries > 0).to(plus.dtype)[:, None]
+        return picked.addcmul_(of_minus, (entries < 0).to(plus.dtype)[:, None]).view(-1, self.d)
 
     @property
     def has_moment(self) -> bool:
@@ -152,28 +152,28 @@ class Dense(Instances):
     def products_with(self, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         grouped = labels.view(self.replicas, -1, self.n)
         products = grouped.new_zeros(*grouped.shape[:2], self.d, dtype=torch.float64)
-        for some, part in zip(self._pieces(self._rows, 1), self._pieces(grouped, 2), strict=True):
-            products.baddbmm_(part.double(), some.double())
+        for rows, part in zip(self._pieces(self._rows, 1), self._pieces(grouped, 2), strict=True):
+            products.baddbmm_(part.double(), rows.double())
         return products.flatten(0, 1) / self.n, labels.double().square().mean(1)
 
     @cached_property
     def _moment(self) -> torch.Tensor:
         """XᵀX/n, [R, d, d], in float64: where columns have means far from 0, sums with it cancel."""
         total = self._rows.new_zeros(self.replicas, self.d, self.d, dtype=torch.float64)
-        for some in self._pieces(self._rows, 1):
-            total += moment(some.double())
+        for rows in self._pieces(self._rows, 1):
+            total += moment(rows.double())
         return total / self.n
 
-    def _pieces(self, values: torch.Tensor, dimension: int) -> tuple[torch.Tensor, ...]:
+    def _pieces(self, tensor: torch.Tensor, dimension: int) -> tuple[torch.Tensor, ...]:
         """Values with a dimension of n, for as many rows at a time as have PIECE bytes."""
-        return torch.split(values, max(1, PIECE * self.n // self._rows.nbytes), dimension)
+        return torch.split(tensor, max(1, PIECE * self.n // self._rows.nbytes), dimension)
 
     def _by_replica(self, several: torch.Tensor) -> torch.Tensor:
         """Vectors [S, B, …] of S records as [R, S·B/R, …]."""
         grouped = several.view(len(several), self.replicas, -1, several.shape[-1])
         return grouped.transpose(0, 1).reshape(self.replicas, -1, several.shape[-1])
 
-    def _by_record(self, values: torch.Tensor, records: int) -> torch.Tensor:
+    def _by_record(self, tensor: torch.Tensor, records: int) -> torch.Tensor:
         """What was made of them [R, S·B/R, …] as [S, B, …]."""
-        grouped = values.view(self.replicas, records, -1, values.shape[-1])
-        return grouped.transpose(0, 1).reshape(records, -1, values.shape[-1])
+        grouped = tensor.view(self.replicas, records, -1, tensor.shape[-1])
+        return grouped.transpose(0, 1).reshape(records, -1, tensor.shape[-1])

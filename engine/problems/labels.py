@@ -36,7 +36,7 @@ class Labels:
     @cached_property
     def _tails(self) -> Floats:
         """The same for ranks 0 … min(m, n), averaged over replicas."""
-        squares = np.stack([_squared_singular_values(one) for one in self._values])  # [R, min(m, n)]
+        squares = np.stack([_squared_singular_values(labels) for labels in self._values])  # [R, min(m, n)]
         tails = np.zeros((len(squares), squares.shape[1] + 1))
         tails[:, :-1] = np.cumsum(squares[:, ::-1], axis=1)[:, ::-1]
         mean: Floats = tails.mean(0) / (self.n * self.m)
@@ -57,8 +57,8 @@ def _squared_singular_values(labels: Rows) -> Floats:
     with one_thread(len(wide)):
         if np.array_equal(wide, np.rint(wide)):
             short = np.square(wide, dtype=np.float64).sum(1).max() <= EXACT
-            whole: Rows = wide.astype(np.float32 if short else np.float64)
-            inner = (whole @ whole.T).astype(np.float64)
+            integers: Rows = wide.astype(np.float32 if short else np.float64)
+            inner = (integers @ integers.T).astype(np.float64)
             squares: Floats = np.maximum(np.linalg.eigvalsh(inner)[::-1], 0.0)
             return squares
         return np.square(np.linalg.svd(wide.astype(np.float64), compute_uv=False))
@@ -73,10 +73,10 @@ def _lengths_if_orthogonal(labels: Rows) -> Floats | None:
     probes = np.random.default_rng(0).integers(0, 1 << 20, (len(labels), PROBES)).astype(np.float64)
     images, lengths = np.zeros((labels.shape[1], PROBES)), np.empty(len(labels))
     pieces = [slice(first, first + PIECE) for first in range(0, len(labels), PIECE)]
-    for some in pieces:
-        rows = labels[some].astype(np.float64)
-        images += rows.T @ probes[some]
-        lengths[some] = np.einsum("mn,mn->m", rows, rows)
+    for piece in pieces:
+        rows = labels[piece].astype(np.float64)
+        images += rows.T @ probes[piece]
+        lengths[piece] = np.einsum("mn,mn->m", rows, rows)
     expected = lengths[:, None] * probes
-    same = (np.array_equal(labels[some].astype(np.float64) @ images, expected[some]) for some in pieces)
+    same = (np.array_equal(labels[piece].astype(np.float64) @ images, expected[piece]) for piece in pieces)
     return lengths if all(same) else None

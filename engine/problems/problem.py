@@ -87,36 +87,36 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The same in one line; empty if nothing comes from files."""
         return "; ".join(report.sentence for report in self.data_reports)
 
-    def bytes_drawn(self, replicas: int, item: int, as_matrix: bool) -> int:
-        """Bytes that instances and labels take while they are drawn, with `item` bytes a number.
+    def bytes_drawn(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
+        """Bytes that instances and labels take while they are drawn, with `itemsize` bytes a number.
 
         Args:
             as_matrix: whether somebody needs instances as a matrix, where they can do without one.
         """
         n, _ = self.matrix.shape()
-        labels = self.target.columns(self.matrix) * n * (8 + item)
-        return replicas * (_bytes_drawn(self.matrix, item, as_matrix) + GENERATORS + labels)
+        labels = self.target.columns(self.matrix) * n * (8 + itemsize)
+        return replicas * (_bytes_drawn(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
-    def bytes_kept(self, replicas: int, item: int, as_matrix: bool) -> int:
+    def bytes_kept(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
         """Bytes that they take once they are drawn."""
         n, _ = self.matrix.shape()
-        labels = self.target.columns(self.matrix) * n * item
-        return replicas * (_bytes_kept(self.matrix, item, as_matrix) + GENERATORS + labels)
+        labels = self.target.columns(self.matrix) * n * itemsize
+        return replicas * (_bytes_kept(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
 
-def _bytes_drawn(matrix: AnyMatrix, item: int, as_matrix: bool) -> int:
-    """Bytes of the instances of a replica while they are drawn, with `item` bytes a number."""
+def _bytes_drawn(matrix: AnyMatrix, itemsize: int, as_matrix: bool) -> int:
+    """Bytes of the instances of a replica while they are drawn, with `itemsize` bytes a number."""
     (n, d), structure = matrix.shape(), matrix.structure()
     if structure.is_sylvester:
-        drawn = n * 8 * VECTORS + (n * 3 * d * item if as_matrix else 0)
+        drawn = n * 8 * VECTORS + (n * 3 * d * itemsize if as_matrix else 0)
     else:
-        drawn = n * (d * (8 + item) + 8 * structure.features_made)
+        drawn = n * (d * (8 + itemsize) + 8 * structure.features_made)
     return drawn + (8 * d * (ROTATED * d + n) if structure.rotated else 0)
 
 
-def _bytes_kept(matrix: AnyMatrix, item: int, as_matrix: bool) -> int:
+def _bytes_kept(matrix: AnyMatrix, itemsize: int, as_matrix: bool) -> int:
     """Bytes of the instances of a replica once they are drawn."""
     n, d = matrix.shape()
     if matrix.structure().is_sylvester and not as_matrix:
-        return n * (8 + item)
-    return n * d * item
+        return n * (8 + itemsize)
+    return n * d * itemsize

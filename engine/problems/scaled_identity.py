@@ -53,8 +53,8 @@ class ScaledIdentity(Instances):
         return few
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
-        some = weights if self.n == self.d else weights[:, :, self._first : self._end]
-        return some * self._length
+        selected = weights if self.n == self.d else weights[:, :, self._first : self._end]
+        return selected * self._length
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
         if self.n == self.d:

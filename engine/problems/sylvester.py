@@ -24,7 +24,7 @@ class Sylvester(Instances):
     """Instances x_k = s_k h of Sylvester's matrix, h its row number `order` [R, n], s_k = `signs` [R, n].
 
     When `shifted` they are ½(s_k h + 1), with entries 0 and 1. Inner products with all of them are one
-    Walsh–Hadamard transform. `whole` says that every row of the matrix comes equally often; then
+    Walsh–Hadamard transform. `balanced` says that every row of the matrix comes equally often; then
     XᵀX/n = I, and by Parseval the mean of (xᵀe)² is ‖e‖².
     """
 
@@ -35,10 +35,10 @@ class Sylvester(Instances):
         order: torch.Tensor,
         signs: torch.Tensor,
         shifted: bool = False,
-        whole: bool = False,
+        balanced: bool = False,
     ) -> None:
         self._walsh, self.order, self.row_signs = walsh, order, signs
-        self._shifted, self._whole = shifted, whole
+        self._shifted, self._balanced = shifted, balanced
         self.signs = not shifted
         self.d, (self.replicas, self.n) = d, order.shape
         self.dtype, self.device = signs.dtype, signs.device
@@ -56,19 +56,19 @@ class Sylvester(Instances):
 
         For vectors w [R, m] with weights `sizes` at `places`, [R, m, r] each, and 0 elsewhere.
         """
-        first, *others = zip(places.unbind(2), sizes.to(self.dtype).unbind(2), strict=True)
+        first, *rest = zip(places.unbind(2), sizes.to(self.dtype).unbind(2), strict=True)
         products = self._walsh.rows(*first)
-        for each in others:
-            products += self._walsh.rows(*each)
+        for term in rest:
+            products += self._walsh.rows(*term)
         return products
 
     def at(self, numbers: slice) -> Instances:
-        some = self._some(self.order[:, numbers], self.row_signs[:, numbers])
-        return Dense(some.rows, self.signs) if some.n <= MOST_ROWS else some
+        selected = self._some(self.order[:, numbers], self.row_signs[:, numbers])
+        return Dense(selected.rows, self.signs) if selected.n <= MOST_ROWS else selected
 
     def of_replica(self, replica: int) -> Instances:
-        one = slice(replica, replica + 1)
-        return self._some(self.order[one], self.row_signs[one])
+        at = slice(replica, replica + 1)
+        return self._some(self.order[at], self.row_signs[at])
 
     def pick(self, numbers: torch.Tensor) -> Instances:
         return self._some(self.order.gather(1, numbers), self.row_signs.gather(1, numbers))
@@ -94,14 +94,14 @@ class Sylvester(Instances):
         return combined.view(-1, self.d)
 
     def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
-        if not self._whole or self._shifted:
+        if not self._balanced or self._shifted:
             return None
         return square_lengths(errors)
 
     def _take(self, by_row: torch.Tensor) -> torch.Tensor:
         """Values of the d rows of Sylvester's matrix [R, m, d], for the instances [R, m, n]."""
-        taken = by_row.gather(2, self.order[:, None].expand(-1, by_row.shape[1], -1))
-        return taken.mul_(self.row_signs[:, None])
+        picked = by_row.gather(2, self.order[:, None].expand(-1, by_row.shape[1], -1))
+        return picked.mul_(self.row_signs[:, None])
 
     def _placed(self, signs: torch.Tensor) -> torch.Tensor:
         """Entries ±1 as the entries of instances."""
@@ -121,15 +121,15 @@ class Walsh:
         small = {
             part: torch.from_numpy(sylvester(1 << part)).to(device, dtype) for part in {*parts[0], *parts[1]}
         }
-        self._of_rows, self._of_transforms = ([small[part] for part in some] for some in parts)
+        self._of_rows, self._of_transforms = ([small[part] for part in sizes] for sizes in parts)
 
     def rows(self, numbers: torch.Tensor, times: torch.Tensor | None = None) -> torch.Tensor:
         """The rows of these numbers […], which are the columns too, times one number each: […, d]."""
-        *others, last = self._of_rows
+        *rest, last = self._of_rows
         rows = last[numbers % len(last)]
         if times is not None:
             rows = rows * times[..., None]
-        for table in reversed(others):
+        for table in reversed(rest):
             numbers = numbers // len(last)
             part, last = table[numbers % len(table)], table
             rows = (part[..., :, None] * rows[..., None, :]).flatten(-2)
@@ -140,16 +140,16 @@ class Walsh:
 
         Source: Good 1958.
         """
-        *others, last = self._of_transforms
+        *rest, last = self._of_transforms
         width = len(last)
-        result = vectors.reshape(-1, width) @ last
-        for factor in reversed(others):
-            result = factor @ result.view(-1, len(factor), width)
+        product = vectors.reshape(-1, width) @ last
+        for factor in reversed(rest):
+            product = factor @ product.view(-1, len(factor), width)
             width *= len(factor)
-        return result.view(vectors.shape)
+        return product.view(vectors.shape)
 
 
-def _split(bits: int, most: int) -> list[int]:
-    """`bits` as a sum of as few numbers up to `most` as possible, nearly equal ones."""
-    count = max(1, -(-bits // most))
+def _split(bits: int, limit: int) -> list[int]:
+    """`bits` as a sum of as few numbers up to `limit` as possible, nearly equal ones."""
+    count = max(1, -(-bits // limit))
     return [(bits + part) // count for part in range(count)]

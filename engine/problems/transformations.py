@@ -21,11 +21,11 @@ def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matri
     """
     if group.factors is not None:
         sizes = group.factors or (d,)
-        first, *others = (haar(stream.normal(size, size)[0]) for size in sizes)
+        first, *rest = (haar(stream.normal(size, size)[0]) for size in sizes)
         if np.sign(np.linalg.det(first)) != determinant:
             first[:, 0] *= -1
         product: Matrix = first
-        for other in others:
+        for other in rest:
             product = np.asarray(np.kron(product, other), np.float64)
         return product
     moved = np.eye(d)

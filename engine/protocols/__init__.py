@@ -80,9 +80,9 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def in_words(self, loss: str) -> str:
         """When it is passed where wrong predictions cost this loss, as in "0/1 error on seen rows < 0.01"."""
-        sign, value = ("<", self.below) if self.below is not None else (">", self.above)
-        what = self.clock if self.measure is None else named()[self.measure].label_with(loss)
-        return f"{what} {sign} {value:g}"
+        sign, threshold = ("<", self.below) if self.below is not None else (">", self.above)
+        quantity = self.clock if self.measure is None else named()[self.measure].label_with(loss)
+        return f"{quantity} {sign} {threshold:g}"
 
     def passed(self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats]) -> NDArray[np.bool_]:
         """At which records a value was passed, in every replica [S, R] or in all at once [S, 1].
@@ -92,16 +92,16 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             measures: by name, [S, R]; NaN passes nothing.
         """
         if self.clock is not None:
-            values = clocks.get(self.clock)
-            values = values[:, None] if values is not None and values.ndim == 1 else values
+            series = clocks.get(self.clock)
+            series = series[:, None] if series is not None and series.ndim == 1 else series
         else:
-            values = measures.get(self.measure or "")
-        if values is None:
+            series = measures.get(self.measure or "")
+        if series is None:
             return np.zeros((len(next(iter(clocks.values()))), 1), bool)
         if self.below is not None:
-            return np.asarray(values < self.below)
+            return np.asarray(series < self.below)
         assert self.above is not None, "__post_init__ sees to it"
-        return np.asarray(values > self.above)
+        return np.asarray(series > self.above)
 
 
 class OnlineLearner(Interface):
@@ -138,7 +138,7 @@ class ModelGroup(Interface):
     def training(self) -> bool:
         """Whether one of them is not trained to the end."""
 
-    def steps(self, most: int, tolerance: float, drawn: NDArray[np.int64] | None = None) -> int:
+    def steps(self, limit: int, tolerance: float, drawn: NDArray[np.int64] | None = None) -> int:
         """Updates of every model whose training loss was above the tolerance before its last one; how many.
 
         Along the gradients of these rows [R, K, batch], or of all that the models train on.

@@ -89,16 +89,16 @@ class Passes(InPieces):
                 for first in range(0, self._rows, self._batch):
                     if first > 0:
                         yield
-                    some = slice(first, min(first + self._batch, self._rows))
-                    yield from learning(self.hypothesis, *self._examples(some, order))
+                    batch = slice(first, min(first + self._batch, self._rows))
+                    yield from learning(self.hypothesis, *self._examples(batch, order))
             self._recorder.take({"epoch": epoch, "k": self._rows if epoch else 0}, self._rows)
             yield
 
-    def _examples(self, some: slice, order: NDArray[np.int64] | None) -> tuple[Instances, torch.Tensor]:
+    def _examples(self, selected: slice, order: NDArray[np.int64] | None) -> tuple[Instances, torch.Tensor]:
         """Some of the training rows and their labels, by places in an order [R, rows] if there is one."""
         if order is None:
-            return self._data.instances.at(some), self._data.labels[:, some]
-        numbers = torch.from_numpy(np.ascontiguousarray(order[:, some]))
+            return self._data.instances.at(selected), self._data.labels[:, selected]
+        numbers = torch.from_numpy(np.ascontiguousarray(order[:, selected]))
         return self._data.examples(numbers.to(self._data.labels.device))
 
     def block(self) -> Block:

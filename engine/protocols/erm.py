@@ -98,9 +98,9 @@ class FreshModels(InPieces):
     def _on_all_rows(self) -> Iterator[None]:
         """Train one group after the other, which then stays in the cache."""
         for group in self._groups:
-            left = self._protocol.steps
-            while group.training and left > 0:
-                left -= group.steps(left, self._protocol.tolerance)
+            remaining = self._protocol.steps
+            while group.training and remaining > 0:
+                remaining -= group.steps(remaining, self._protocol.tolerance)
                 yield
 
     def _on_batches(self, batch: int) -> Iterator[None]:
@@ -115,8 +115,8 @@ class FreshModels(InPieces):
                     yield
 
     def block(self) -> Block:
-        whole, self._whole = self._whole, None
-        return whole or Block({}, nothing_measured(self._data), {}, {})
+        block, self._whole = self._whole, None
+        return block or Block({}, nothing_measured(self._data), {}, {})
 
     def _drawn(self, batch: int) -> Drawn:
         """A mini-batch from the first k rows for every k, [R, K, batch].
@@ -172,7 +172,7 @@ class Group:
         self._seen, self._active = k, self.hypothesis.of_nets(k[:, 0]) > 0
         self.training = bool(self._active.any())
 
-    def steps(self, most: int, tolerance: float, drawn: Drawn | None = None) -> int:
+    def steps(self, limit: int, tolerance: float, drawn: Drawn | None = None) -> int:
         """Updates of every model whose training loss was above the tolerance before its last one; how many.
 
         Along the gradients of these rows [R, K, batch], or of all that the models train on.
@@ -196,19 +196,19 @@ class Group:
         if self._narrow:
             self.hypothesis.widen()
         self._recorder.take({}, self._seen)
-        whole = self._recorder.block()
+        block = self._recorder.block()
         k, variants = len(self._grid), self._one.variants
 
         weights = {}
-        if whole.weights:
-            weights = dict(enumerate(whole.weights[0].reshape(k, variants, -1)))
+        if block.weights:
+            weights = dict(enumerate(block.weights[0].reshape(k, variants, -1)))
         return Block(
             {"k": self._grid},
-            {name: np.moveaxis(_apart(values[0], k), 1, 0) for name, values in whole.measures.items()},
+            {name: np.moveaxis(_apart(values[0], k), 1, 0) for name, values in block.measures.items()},
             weights,
             {
-                name: dict(enumerate(np.moveaxis(_apart(taken[0], k), 1, 0)))
-                for name, taken in whole.arrays.items()
+                name: dict(enumerate(np.moveaxis(_apart(array[0], k), 1, 0)))
+                for name, array in block.arrays.items()
             },
         )
 
@@ -220,8 +220,8 @@ def _apart(values: Floats, k: int) -> Floats:
 
 def _joined(blocks: list[Block]) -> Block:
     """The blocks of all groups as one, with the weights of those records that a curve keeps."""
-    weights = [each for block in blocks for each in block.weights.values()]
-    kept = kept_records(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else ()
+    weights = [vector for block in blocks for vector in block.weights.values()]
+    records = kept_records(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else ()
     arrays = {
         name: dict(enumerate(values for block in blocks for values in block.arrays[name].values()))
         for name in blocks[0].arrays
@@ -229,7 +229,7 @@ def _joined(blocks: list[Block]) -> Block:
     return Block(
         {"k": np.concatenate([block.clocks["k"] for block in blocks])},
         {name: np.concatenate([block.measures[name] for block in blocks]) for name in blocks[0].measures},
-        {record: each for record, each in enumerate(weights) if record in kept},
+        {record: vector for record, vector in enumerate(weights) if record in records},
         arrays,
     )
 
@@ -244,11 +244,11 @@ class Fits(InPieces):
         self._recorder = Recorder(inputs, self.hypothesis, len(self._grid))
 
     def pieces(self) -> Iterator[None]:
-        given = 0
+        seen = 0
         for k in self._grid.astype(int).tolist():
-            new = slice(given, k)
+            new = slice(seen, k)
             yield from learning(self.hypothesis, self._data.instances.at(new), self._data.labels[:, new])
-            given = k
+            seen = k
             self._recorder.take({"k": k}, k)
             yield
 

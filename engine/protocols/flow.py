@@ -103,8 +103,8 @@ class Flow(Protocol, frozen=True, tag="flow"):
         if learner.update is None:
             return None
         if learner.update.mirror is None:
-            what = f"{learner.update.kind} follows no gradient flow, however small its rate"
-            return f"{what}; take gd, sgd or a mirror descent such as egu, or protocol steps"
+            reason = f"{learner.update.kind} follows no gradient flow, however small its rate"
+            return f"{reason}; take gd, sgd or a mirror descent such as egu, or protocol steps"
         if not learner.plain_steps:
             return "a flow has no steps: no schedule, and no noise, clipping or decay; leave them out"
         if len(rates_of(learner)) > 1:
@@ -116,8 +116,8 @@ class Flow(Protocol, frozen=True, tag="flow"):
     def check(self, n: int, labels: Values) -> None:
         loss: Loss = make("losses", self.loss)
         if not loss.continuous_slope:
-            what = f"the slope of {loss.kind} loss jumps, where a flow may stop and no solver goes on"
-            raise BadInput("protocol.loss", f"{what}; take square or logistic, or protocol steps")
+            reason = f"the slope of {loss.kind} loss jumps, where a flow may stop and no solver goes on"
+            raise BadInput("protocol.loss", f"{reason}; take square or logistic, or protocol steps")
         if self.train is not None and self.train > n:
             raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")
 
@@ -165,10 +165,10 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return Flowing(self, inputs)
 
 
-def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rounded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     """Numbers from 0 on to 12 digits."""
-    scale = 10.0 ** (11 - np.floor(np.log10(np.where(values > 0, values, 1.0))))
-    return np.asarray(np.rint(values * scale) / scale)
+    scale = 10.0 ** (11 - np.floor(np.log10(np.where(numbers > 0, numbers, 1.0))))
+    return np.asarray(np.rint(numbers * scale) / scale)
 
 
 class Flowing(InPieces):
@@ -180,8 +180,8 @@ class Flowing(InPieces):
         self._protocol, self._learner, self._data, self._loss = protocol, inputs.learner, data, inputs.loss
         n = data.instances.n
         self._times, self._rows = places(protocol, n).tolist(), protocol.rows(n)
-        some = slice(0, self._rows)
-        self._instances, self._labels = data.instances.at(some), data.labels[:, some]
+        rows = slice(0, self._rows)
+        self._instances, self._labels = data.instances.at(rows), data.labels[:, rows]
         architecture = inputs.learner.architecture
         outputs = 1 if architecture is None else architecture.outputs
         self._together = protocol.together(data.targets, outputs)
@@ -229,14 +229,14 @@ class Flowing(InPieces):
         speeds = speeds_of(self._learner, self._data.instances.d)
         count, size = len(next(iter(dual.values()))), self._together
         for first in range(0, count, size):
-            some = slice(first, first + size)
+            nets = slice(first, first + size)
             outputs = len(self._labels) // count
             yield GradientField(
                 descent.architecture,
                 update.mirror,
                 speeds,
-                {name: tensor[some] for name, tensor in dual.items()},
-                {name: tensor[some] for name, tensor in fixed.items()},
+                {name: tensor[nets] for name, tensor in dual.items()},
+                {name: tensor[nets] for name, tensor in fixed.items()},
                 self._instances.of_replica(first * self._data.replicas // count),
                 self._labels[first * outputs : (first + size) * outputs],
                 self._loss,
@@ -245,9 +245,11 @@ class Flowing(InPieces):
     def _too_few(self, time: float) -> BadInput:
         """What to say where the evaluations allowed suffice to a time only."""
         protocol, name = self._protocol, self._learner.name
-        what = f"{name} has come to time {time:.3g} of {protocol.time:g} with so many"
+        progress = f"{name} has come to time {time:.3g} of {protocol.time:g} with so many"
         stiff = "" if protocol.method in ("bdf", "radau") else ", or method = bdf if the flow is stiff"
-        return BadInput("protocol.evaluations", f"{what}; take more, an earlier end, a larger rtol{stiff}")
+        return BadInput(
+            "protocol.evaluations", f"{progress}; take more, an earlier end, a larger rtol{stiff}"
+        )
 
     def _take(self, time: float, evaluations: int) -> None:
         rows = self._rows if time > 0 else 0

@@ -79,13 +79,13 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         return f"updates wait for {self.batch} examples here" if self.batch > 1 else None
 
     def check(self, n: int, labels: Values) -> None:
-        most = self._last(n)
-        if self.batch > most:
-            what = f"an update needs {self.batch} examples, and there are {most}; take at most {most}"
-            raise BadInput("protocol.batch", what)
+        rows = self._last(n)
+        if self.batch > rows:
+            message = f"an update needs {self.batch} examples, and there are {rows}; take at most {rows}"
+            raise BadInput("protocol.batch", message)
         if self.clip is not None and labels == "signs":
-            what = "predictions cut to 0 … Y are for labels there, and these are +1 and −1; leave it out"
-            raise BadInput("protocol.clip", what)
+            message = "predictions cut to 0 … Y are for labels there, and these are +1 and −1; leave it out"
+            raise BadInput("protocol.clip", message)
 
     def extent(self, n: int) -> Extent:
         last = self._last(n)

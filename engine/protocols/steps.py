@@ -118,8 +118,8 @@ class Steps(Protocol, frozen=True, tag="steps"):
         if self.train is not None and self.train > n:
             raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")
         if self.batch is not None and self.batch > (rows := self.rows(n)):
-            what = f"a step needs {self.batch} rows, and there are {rows} to train on; take at most {rows}"
-            raise BadInput("protocol.batch", what)
+            message = f"a step needs {self.batch} rows, and there are {rows} to train on; take at most {rows}"
+            raise BadInput("protocol.batch", message)
 
     def rows(self, n: int) -> int:
         """The number of training rows among n."""
@@ -202,8 +202,8 @@ class Stepping(InPieces):
         learner, data = inputs.learner, inputs.data
         n = data.instances.n
         self._places, self._rows = places(protocol, n), protocol.rows(n)
-        some = slice(0, self._rows)
-        self._instances, self._labels = data.instances.at(some), data.labels[:, some]
+        rows = slice(0, self._rows)
+        self._instances, self._labels = data.instances.at(rows), data.labels[:, rows]
         self._solves, self._batch = learner.solver is not None, protocol.batch or self._rows
         full = self._solves or not protocol.drawn_rows(n)
         draws = inputs.streams(f"batches of {learner.name}" if protocol.own_batches else "batches")
@@ -244,11 +244,11 @@ class Stepping(InPieces):
 
     def _factor(self) -> float | Floats:
         """What multiplied the rates in the last step: one number, or of every replica and variant [R, V]."""
-        found = self.hypothesis.factor if isinstance(self.hypothesis, Descent) else 1.0
-        if isinstance(found, float):
-            return found
-        each: Floats = found.double().view(self._by_net).mean(2).cpu().numpy()
-        return each
+        factor = self.hypothesis.factor if isinstance(self.hypothesis, Descent) else 1.0
+        if isinstance(factor, float):
+            return factor
+        factors: Floats = factor.double().view(self._by_net).mean(2).cpu().numpy()
+        return factors
 
     def _make(self, step: int) -> Iterator[None]:
         if self._batches is not None:

@@ -84,7 +84,7 @@ class Solver(Part, frozen=True):
         """The norm [B] of weights [B, d], in float64, that its solutions have least of."""
         raise NotImplementedError
 
-    def values(self, rows: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+    def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
         """K of every row of [R, n, d] with every row of [R, k, d], [R, n, k], where it is one of a kernel."""
         raise NotImplementedError
 
@@ -161,12 +161,12 @@ class Refit(Solved):
     """Keeps the examples and solves anew for the weights of every replica and target when they are needed.
 
     `solve` turns instances X [k, d] and labels y [k] into weights [d]; it is not called before there are any.
-    With `kept`, for a `solve` without hyperparameters, the weights for all rows of the data stay with these,
-    for other points of axes that have the same data.
+    If `memoised`, the weights for all rows of the data are stored with the data, for other runs of a sweep
+    that have the same data. This is for a `solve` without hyperparameters.
     """
 
-    def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats], kept: bool = False) -> None:
-        self._solve, self._data = solve, data if kept else None
+    def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats], memoised: bool = False) -> None:
+        self._solve, self._data = solve, data if memoised else None
         self._rows = [data.instances.rows[:, :0]]
         self._labels = [data.labels[:, :0]]
         self._w = data.labels.new_zeros(len(data.labels), data.instances.d)

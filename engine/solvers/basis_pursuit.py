@@ -31,7 +31,7 @@ class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
         return length(weights, "1")
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        return Refit(data, shortest, kept=True)
+        return Refit(data, shortest, memoised=True)
 
     def size(self, n: int, d: int) -> int:
         return 8 * n * d

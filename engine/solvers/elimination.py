@@ -82,9 +82,9 @@ class Equations:
         self._waiting = np.concatenate((self._waiting, added), 1)
         if not (steps := self._waiting.shape[1] // self._batch):
             return
-        taken = self._waiting[:, : steps * self._batch]
+        full_batches = self._waiting[:, : steps * self._batch]
         self._waiting = self._waiting[:, steps * self._batch :]
-        means = taken.reshape(len(taken), steps, self._batch, self._d + 1).mean(2)
+        means = full_batches.reshape(len(full_batches), steps, self._batch, self._d + 1).mean(2)
         if self._population:
             means = np.zeros_like(means)
         for rows, coins, solved in zip(means, self._coins, self._solved, strict=True):
@@ -99,8 +99,8 @@ class Equations:
         odd = (negative @ chosen[:, :, None].astype(float))[:, :, 0] % 2
         signs: Floats = 1.0 - 2.0 * odd
         if self._abstain:
-            known = [solved.settles(x > 0) for solved, x in zip(self._solved, negative, strict=True)]
-            signs *= np.stack(known)
+            settled = [solved.settles(x > 0) for solved, x in zip(self._solved, negative, strict=True)]
+            signs *= np.stack(settled)
         return torch.from_numpy(signs).to(instances.device, instances.dtype)
 
     def weights(self) -> None:
@@ -116,20 +116,20 @@ class Solved:
         self.chosen: Bits = np.zeros(d, bool)
         """The solution in which unknowns without a pivot are 0."""
 
-    def settles(self, left: Bits) -> Bits:
+    def settles(self, left_sides: Bits) -> Bits:
         """Of which left sides [n, d] the right one follows from the equations, [n]."""
-        follows = left[:, self._pivots].astype(float) @ self._rows[:, :-1] % 2
-        settled: Bits = (follows == left).all(1)
+        follows = left_sides[:, self._pivots].astype(float) @ self._rows[:, :-1] % 2
+        settled: Bits = (follows == left_sides).all(1)
         return settled
 
     def see(self, equation: Bits) -> None:
         """Take in the coefficients of an equation and its right side, [d + 1]."""
-        left = equation ^ np.logical_xor.reduce(self._rows[equation[self._pivots]], axis=0)
-        if not left[:-1].any():
+        reduced = equation ^ np.logical_xor.reduce(self._rows[equation[self._pivots]], axis=0)
+        if not reduced[:-1].any():
             return
-        pivot = int(left[:-1].argmax())
-        self._rows[self._rows[:, pivot]] ^= left
-        self._rows = np.concatenate((self._rows, left[None]))
+        pivot = int(reduced[:-1].argmax())
+        self._rows[self._rows[:, pivot]] ^= reduced
+        self._rows = np.concatenate((self._rows, reduced[None]))
         self._pivots = np.append(self._pivots, pivot)
         self.chosen[:] = False
         self.chosen[self._pivots] = self._rows[:, -1]

@@ -108,34 +108,35 @@ class Kernel(Solver, frozen=True, tag="kernel"):
         of = {"rbf": "distances", "ntk": "lengths and angles"}.get(self.kernel, "inner products")
         return Verdict(True, f"the {self.kernel} kernel depends on {of} of instances only")
 
-    def values(self, rows: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+    def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
         if self.kernel == "xor-product":
-            products = [(1 + rows * other[:, None]).prod(2) for other in others.unbind(1)]
+            products = [(1 + rows * other[:, None]).prod(2) for other in other_rows.unbind(1)]
             return torch.stack(products, 2)
         if self.kernel == "ntk":
-            return _ntk(rows, others)
-        inner = rows @ others.mT
+            return _ntk(rows, other_rows)
+        inner = rows @ other_rows.mT
         if self.kernel == "polynomial":
             return (self.offset + inner) ** self.degree
         if self.kernel == "rbf":
-            lengths, other_lengths = (torch.linalg.vector_norm(x, dim=2) for x in (rows, others))
+            lengths, other_lengths = (torch.linalg.vector_norm(x, dim=2) for x in (rows, other_rows))
             squares = lengths.square()[:, :, None] + other_lengths.square()[:, None]
             width = self.width or math.sqrt(rows.shape[2])
             return inner.mul_(2).sub_(squares).clamp_(max=0).div_(2 * width**2).exp_()
         return inner
 
 
-def _ntk(rows: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
-    lengths, other_lengths = (x.norm(dim=2, keepdim=True) for x in (rows, others))
+def _ntk(rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
+    lengths, other_lengths = (x.norm(dim=2, keepdim=True) for x in (rows, other_rows))
     units, other_units = (
-        x / torch.where(length > 0, length, 1.0) for x, length in ((rows, lengths), (others, other_lengths))
+        x / torch.where(length > 0, length, 1.0)
+        for x, length in ((rows, lengths), (other_rows, other_lengths))
     )
     cosine = units @ other_units.mT
     cosine = torch.where(cosine.abs() > 1 - ALIGNED, cosine.sign(), cosine)
     rest = torch.pi - torch.arccos(cosine)
     sine = (1 - cosine.square()).sqrt()
-    values: torch.Tensor = lengths * other_lengths.mT * (2 * cosine * rest + sine) / torch.pi
-    return values
+    kernels: torch.Tensor = lengths * other_lengths.mT * (2 * cosine * rest + sine) / torch.pi
+    return kernels
 
 
 class Step(NamedTuple):
@@ -165,9 +166,9 @@ class Fit:
     examples are the rows in their order it is made for several of them together.
     """
 
-    def __init__(self, data: Data, values: OfTwo, lam: float, weighs: bool = False) -> None:
-        """`values` is K of rows [R, n, d] with rows [R, k, d]; there are weights w if that `weighs`: xᵀx̃."""
-        self._values, self._lam, self._weighs = values, lam, weighs
+    def __init__(self, data: Data, kernel: OfTwo, lam: float, weighs: bool = False) -> None:
+        """`kernel` is K of rows [R, n, d] with rows [R, k, d]; there are weights w if that `weighs`: xᵀx̃."""
+        self._values, self._lam, self._weighs = kernel, lam, weighs
         self._given = data.instances.rows
         self._rows = self._given.double()  # [R, n, d]
         replicas, n, d = self._rows.shape
@@ -191,10 +192,10 @@ class Fit:
     def _look_ahead(self, x: torch.Tensor) -> None:
         """Make the step of an instance [R, 1, d], and those of the rows after it if it is the next row."""
         self._z.narrow(self._k)
-        some = slice(self._k, self._k + AHEAD)
-        instances = self._rows[:, some]
+        ahead = slice(self._k, self._k + AHEAD)
+        instances = self._rows[:, ahead]
         if instances.shape[1] and torch.equal(instances[:, :1], x):
-            z = self._z.columns(some)  # [R, k, b]
+            z = self._z.columns(ahead)  # [R, k, b]
         else:
             instances, z = x, self._coordinates(x)
         factor, new = self._factored(self._values(instances, instances), z)
@@ -203,9 +204,9 @@ class Fit:
         self._z.append(across.mT.mul_(new))  # row by row in memory, as the solution from the right is made
         self._to_come.clear()
         for number in range(instances.shape[1]):
-            one = slice(number, number + 1)
-            whole = torch.cat((z[:, :, one], factor[:, one, :number].mT), 1)
-            self._to_come.append(Step(instances[:, one], whole, new[:, one], factor[:, one, one]))
+            at = slice(number, number + 1)
+            coordinates = torch.cat((z[:, :, at], factor[:, at, :number].mT), 1)
+            self._to_come.append(Step(instances[:, at], coordinates, new[:, at], factor[:, at, at]))
 
     def _factored(self, kernels: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The next rows of L, and which are new [R, b, 1], of instances by their kernels [R, b, b] and z.
@@ -213,73 +214,73 @@ class Fit:
         Of L those columns [R, b, b] that are theirs. That of an instance that is not new is a unit vector.
         """
         least = (DEPENDENT if self._lam == 0 else 0.0) * kernels.diagonal(dim1=1, dim2=2)
-        left = kernels - z.mT @ z
-        factor, new = torch.zeros_like(left), torch.zeros_like(left[:, :, :1])
-        for number in range(left.shape[1]):
-            one, rest = slice(number, number + 1), slice(number + 1, None)
-            pivot = left[:, one, one].clamp(min=0) + self._lam
-            is_new = pivot > least[:, one, None]
+        remaining = kernels - z.mT @ z
+        factor, new = torch.zeros_like(remaining), torch.zeros_like(remaining[:, :, :1])
+        for number in range(remaining.shape[1]):
+            at, rest = slice(number, number + 1), slice(number + 1, None)
+            pivot = remaining[:, at, at].clamp(min=0) + self._lam
+            is_new = pivot > least[:, at, None]
             root = torch.where(is_new, pivot, 1.0).sqrt()
-            column = torch.where(is_new, left[:, rest, one] / root, 0.0)
-            left[:, rest, rest] -= column * column.mT
-            factor[:, one, one], factor[:, rest, one], new[:, one] = root, column, is_new.double()
+            column = torch.where(is_new, remaining[:, rest, at] / root, 0.0)
+            remaining[:, rest, rest] -= column * column.mT
+            factor[:, at, at], factor[:, rest, at], new[:, at] = root, column, is_new.double()
         return factor, new
 
     def _add(self, step: Step, y: torch.Tensor) -> None:
         """Take in one example: its step, and its labels y [R, m, 1]."""
-        k, known, here = self._k, slice(self._k), slice(self._k, self._k + 1)
+        k, seen, added = self._k, slice(self._k), slice(self._k, self._k + 1)
         self._make_room()
         z, new, root = step.z, step.new > 0, step.root
-        error = y - self._c[:, :, known] @ z  # [R, m, 1]
+        error = y - self._c[:, :, seen] @ z  # [R, m, 1]
         if self._lam == 0 and (self._inverse is not None or not new.all()):
             if self._inverse is None:
                 self._inverse = self._made_inverse()
             self._follow(self._inverse, step, error)
-        self._c[:, :, here] = torch.where(new, error / root, 0.0)
-        self._predictions += self._c[:, :, here] * self._z.row(k)
-        self._factor[:, here, known] = torch.where(new, z.mT, 0.0)
-        self._factor[:, here, here] = root
-        self._real[:, here] = step.new
-        self._seen[:, here] = step.x
+        self._c[:, :, added] = torch.where(new, error / root, 0.0)
+        self._predictions += self._c[:, :, added] * self._z.row(k)
+        self._factor[:, added, seen] = torch.where(new, z.mT, 0.0)
+        self._factor[:, added, added] = root
+        self._real[:, added] = step.new
+        self._seen[:, added] = step.x
         self._k += 1
 
     def _make_room(self) -> None:
         """Have room for one more example, or for twice as many as there are."""
-        self._seen, self._real = (roomy(values, self._k, (1,)) for values in (self._seen, self._real))
+        self._seen, self._real = (roomy(tensor, self._k, (1,)) for tensor in (self._seen, self._real))
         self._c, self._factor = roomy(self._c, self._k, (2,)), roomy(self._factor, self._k, (1, 2))
         if self._inverse is not None:
             self._inverse = roomy(self._inverse, self._k, (1, 2))
 
     def _made_inverse(self) -> torch.Tensor:
         """P of the examples so far, all of which have rows of their own, with as much room as L has."""
-        known = slice(self._k)
+        seen = slice(self._k)
         eye = torch.eye(self._k, dtype=self._factor.dtype, device=self._factor.device)
-        inverse = torch.linalg.solve_triangular(self._factor[:, known, known], eye, upper=False)
-        made = torch.zeros_like(self._factor)
-        made[:, known, known] = inverse @ inverse.mT
-        return made
+        inverse = torch.linalg.solve_triangular(self._factor[:, seen, seen], eye, upper=False)
+        padded = torch.zeros_like(self._factor)
+        padded[:, seen, seen] = inverse @ inverse.mT
+        return padded
 
     def _follow(self, inverse: torch.Tensor, step: Step, error: torch.Tensor) -> None:
         """Take an example into P, and c to the least-squares solution where it is not new."""
-        known, here, new = slice(self._k), slice(self._k, self._k + 1), step.new > 0
-        image = inverse[:, known, known] @ step.z  # P z
+        seen, added, new = slice(self._k), slice(self._k, self._k + 1), step.new > 0
+        image = inverse[:, seen, seen] @ step.z  # P z
         stretch = 1 + (step.z * image).sum(1, keepdim=True)
         gain = torch.where(new, 0.0, image / stretch)
-        self._c[:, :, known] += error * gain.mT
+        self._c[:, :, seen] += error * gain.mT
         self._predictions += error * self._z.combined(gain.mT)
-        inverse[:, known, known] -= gain * image.mT
+        inverse[:, seen, seen] -= gain * image.mT
         beside = torch.where(new, -image / step.root, 0.0)
-        inverse[:, known, here] = beside
-        inverse[:, here, known] = beside.mT
-        inverse[:, here, here] = torch.where(new, stretch / step.root.square(), 0.0)
+        inverse[:, seen, added] = beside
+        inverse[:, added, seen] = beside.mT
+        inverse[:, added, added] = torch.where(new, stretch / step.root.square(), 0.0)
 
     def _coordinates(self, rows: torch.Tensor) -> torch.Tensor:
         """z of rows [R, n, d], [R, k, n]."""
         if not self._k:
             return rows.new_zeros(len(rows), 0, rows.shape[1])
-        known = slice(self._k)
-        values = self._values(rows, self._seen[:, known]).mT * self._real[:, known]
-        z: torch.Tensor = torch.linalg.solve_triangular(self._factor[:, known, known], values, upper=False)
+        seen = slice(self._k)
+        kernels = self._values(rows, self._seen[:, seen]).mT * self._real[:, seen]
+        z: torch.Tensor = torch.linalg.solve_triangular(self._factor[:, seen, seen], kernels, upper=False)
         return z
 
     def predict(self, instances: Instances) -> torch.Tensor:
@@ -303,10 +304,10 @@ class Fit:
 
     def _dual(self) -> torch.Tensor:
         """a = L⁻ᵀc of every replica and target, [R, k, m]."""
-        known = slice(self._k)
-        factor, c = self._factor[:, known, known], self._c[:, :, known]
-        found: torch.Tensor = torch.linalg.solve_triangular(factor.mT, c.mT, upper=True) if self._k else c.mT
-        return found
+        seen = slice(self._k)
+        factor, c = self._factor[:, seen, seen], self._c[:, :, seen]
+        dual: torch.Tensor = torch.linalg.solve_triangular(factor.mT, c.mT, upper=True) if self._k else c.mT
+        return dual
 
 
 def bytes_of_fit(sizes: Sizes, squares: int) -> int:
@@ -359,38 +360,40 @@ class GrowingRows:
         place = number % CHUNK
         return self._chunks[number // CHUNK][:, place : place + 1]
 
-    def columns(self, some: slice) -> torch.Tensor:
+    def columns(self, selected: slice) -> torch.Tensor:
         """Some of their columns, [R, k, b]."""
-        return torch.cat([self._nothing[:, :, some], *(part[:, :, some] for _, part in self._parts())], 1)
+        return torch.cat(
+            [self._nothing[:, :, selected], *(part[:, :, selected] for _, part in self._parts())], 1
+        )
 
-    def subtracted(self, values: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
+    def subtracted(self, minuend: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
         """Values [R, b, n] in their place less combinations of the rows, coefficients [R, k, b]."""
-        for some, part in self._parts():
-            values.baddbmm_(coefficients[:, some].mT, part, alpha=-1)
-        return values
+        for rows, part in self._parts():
+            minuend.baddbmm_(coefficients[:, rows].mT, part, alpha=-1)
+        return minuend
 
     def combined(self, coefficients: torch.Tensor) -> torch.Tensor:
         """Combinations [R, b, n] of the first k rows, coefficients [R, b, k]."""
-        found = self._nothing.new_zeros(*coefficients.shape[:2], self._nothing.shape[2])
-        for some, part in self._parts():
-            these = coefficients[:, :, some]
-            found.baddbmm_(these, part[:, : these.shape[2]])
-        return found
+        combinations = self._nothing.new_zeros(*coefficients.shape[:2], self._nothing.shape[2])
+        for rows, part in self._parts():
+            of_chunk = coefficients[:, :, rows]
+            combinations.baddbmm_(of_chunk, part[:, : of_chunk.shape[2]])
+        return combinations
 
     def _parts(self) -> Iterator[tuple[slice, torch.Tensor]]:
         """The rows of every chunk, and which they are."""
         for number, chunk in enumerate(self._chunks):
-            some = slice(number * CHUNK, min(self._count, (number + 1) * CHUNK))
-            yield some, chunk[:, : some.stop - some.start]
+            rows = slice(number * CHUNK, min(self._count, (number + 1) * CHUNK))
+            yield rows, chunk[:, : rows.stop - rows.start]
 
 
-def roomy(values: torch.Tensor, count: int, dimensions: tuple[int, ...]) -> torch.Tensor:
+def roomy(tensor: torch.Tensor, count: int, dimensions: tuple[int, ...]) -> torch.Tensor:
     """The same values with room for more than `count` along these dimensions, zeros where there are none."""
-    if count < values.shape[dimensions[0]]:
-        return values
-    shape = list(values.shape)
+    if count < tensor.shape[dimensions[0]]:
+        return tensor
+    shape = list(tensor.shape)
     for dimension in dimensions:
         shape[dimension] = max(LEAST, 2 * count)
-    larger = values.new_zeros(shape)
-    larger[tuple(map(slice, values.shape))] = values
+    larger = tensor.new_zeros(shape)
+    larger[tuple(map(slice, tensor.shape))] = tensor
     return larger

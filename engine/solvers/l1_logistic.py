@@ -66,7 +66,7 @@ def fitted(Z: Floats, C: float) -> Floats:
         return np.zeros(Z.shape[1])
     w = logistic(Z, C=C, l1_ratio=1.0, solver="liblinear", tol=1e-7, max_iter=ITERATIONS, random_state=0)
     slope = C * slopes(Z, w)
-    left = np.where(w == 0, abs(slope) - 1, abs(slope - np.sign(w))).max()
-    if left > TOLERANCE * max(1.0, steepest):
-        raise ArithmeticError(f"l1-logistic, C = {C:g}, {len(Z)} examples: a slope of {left:.1e} is left")
+    excess = np.where(w == 0, abs(slope) - 1, abs(slope - np.sign(w))).max()
+    if excess > TOLERANCE * max(1.0, steepest):
+        raise ArithmeticError(f"l1-logistic, C = {C:g}, {len(Z)} examples: a slope of {excess:.1e} is left")
     return w

@@ -75,16 +75,16 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
         return w
 
 
-def check_range(least: float, most: float) -> None:
+def check_range(least: float, largest: float) -> None:
     """Raises: BadField if there is no strength from the least to the most."""
-    if least > most:
-        raise BadField("least", f"{least:g} is more than the most, {most:g}; take at most {most:g}")
+    if least > largest:
+        raise BadField("least", f"{least:g} is more than the most, {largest:g}; take at most {largest:g}")
 
 
-def strengths(least: float, most: float, leading: tuple[int, ...]) -> list[float]:
+def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[float]:
     """The numbers a·10^i with a leading digit a, from the least to the most; the least if there are none."""
     powers = (float(f"{digit}e{exponent}") for exponent in range(-6, 7) for digit in leading)
-    return [strength for strength in powers if least <= strength <= most] or [least]
+    return [strength for strength in powers if least <= strength <= largest] or [least]
 
 
 def chosen(
@@ -117,9 +117,9 @@ def _mistakes(Z: Floats, w: Floats) -> float:
 def fitted(Z: Floats, C: float) -> Floats:
     """The w of least C Σ_j ln(1 + e^(−z_jᵀw)) + ½‖w‖₂² for rows z_j = y_j x_j."""
     w = logistic(Z, C=C, l1_ratio=0.0, solver="newton-cholesky", tol=1e-10, max_iter=1000)
-    left = abs(C * slopes(Z, w) - w).max()
-    if left > TOLERANCE * C * abs(Z).sum(0).max(initial=0.0) / 2:
-        raise ArithmeticError(f"l2-logistic, C = {C:g}, {len(Z)} examples: a slope of {left:.1e} is left")
+    slope = abs(C * slopes(Z, w) - w).max()
+    if slope > TOLERANCE * C * abs(Z).sum(0).max(initial=0.0) / 2:
+        raise ArithmeticError(f"l2-logistic, C = {C:g}, {len(Z)} examples: a slope of {slope:.1e} is left")
     return w
 
 
@@ -127,8 +127,8 @@ def slopes(Z: Floats, w: Floats) -> Floats:
     """−∇_w Σ_j ln(1 + e^(−z_jᵀw)) = Σ_j σ(−z_jᵀw) z_j for rows z_j = y_j x_j."""
     from scipy.special import expit  # type: ignore[import-untyped]
 
-    found: Floats = expit(-(Z @ w)) @ Z
-    return found
+    descent: Floats = expit(-(Z @ w)) @ Z
+    return descent
 
 
 def logistic(Z: Floats, **settings: object) -> Floats:

@@ -79,8 +79,8 @@ class Gram:
             self._instances = larger
         self._instances[self._count : count] = instances
         self._count = count
-        some = torch.from_numpy(instances[:, self._features])
-        torch.from_numpy(self._rows).addmm_(some.T, torch.from_numpy(instances))  # without a temporary
+        columns = torch.from_numpy(instances[:, self._features])
+        torch.from_numpy(self._rows).addmm_(columns.T, torch.from_numpy(instances))  # without a temporary
 
     def among(self, features: Numbers) -> Floats:
         """The products [a, a] of these features."""
@@ -97,9 +97,9 @@ class Gram:
         new = features[self._place[features] < 0]
         if len(new):
             if len(self._features) + len(new) > max(self._count, len(features)):
-                kept = np.isin(self._features, features)
-                self._place[self._features[~kept]] = -1
-                self._features, self._rows = self._features[kept], self._rows[kept]
+                in_use = np.isin(self._features, features)
+                self._place[self._features[~in_use]] = -1
+                self._features, self._rows = self._features[in_use], self._rows[in_use]
             seen = self._instances[: self._count]
             self._features = np.concatenate((self._features, new))
             self._rows = np.concatenate((self._rows, seen[:, new].T @ seen))
@@ -122,21 +122,21 @@ class Minimiser:
 
     def minimise(self, gram: Gram, b: Floats, penalty: float) -> None:
         """Go on from the w so far to the least. Raises: Stopped."""
-        most = penalty + ROUNDING * np.abs(b).max()
-        left: list[int] = []  # features that left as they entered, by rounding
+        bound = penalty + ROUNDING * np.abs(b).max()
+        rejected: list[int] = []  # features that left as they entered, by rounding
         self._settle(gram, b, penalty)
         while True:
             go_on()
             slopes = b - gram.combined(self._active, self._w)
             sizes = np.abs(slopes)
-            sizes[self._active] = sizes[left] = 0.0
+            sizes[self._active] = sizes[rejected] = 0.0
             steepest = int(sizes.argmax())
-            if sizes[steepest] <= most:
+            if sizes[steepest] <= bound:
                 return
             self._active = np.append(self._active, steepest)
             self._w, self._signs = np.append(self._w, 0.0), np.append(self._signs, np.sign(slopes[steepest]))
             self._settle(gram, b, penalty)
-            left = [] if steepest in self._active else [*left, steepest]
+            rejected = [] if steepest in self._active else [*rejected, steepest]
 
     def _settle(self, gram: Gram, b: Floats, penalty: float) -> None:
         """Minimise over the weights of the active features, of which those leave that come to 0."""
@@ -193,8 +193,8 @@ class Fit(Solved):
         rows, y = (numbers.double().cpu().numpy() for numbers in (instances.rows, labels))
         for replica, (gram, new) in enumerate(zip(self._grams, rows, strict=True)):
             gram.add(new)
-            some = slice(replica * self._targets, (replica + 1) * self._targets)
-            self._products[some] += y[some] @ new
+            members = slice(replica * self._targets, (replica + 1) * self._targets)
+            self._products[members] += y[members] @ new
         self._seen += instances.n
         self._w = None
 

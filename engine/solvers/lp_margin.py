@@ -87,8 +87,8 @@ def shortest(X: Floats, y: Floats, norm: str) -> Floats:
 def _least_sum(Z: Floats) -> Floats | None:
     """w = w₊ − w₋ of least Σ(w₊ + w₋)."""
     d = Z.shape[1]
-    found = _program(np.ones(2 * d), np.hstack((-Z, Z)), np.full(len(Z), -1.0), (0, None))
-    return None if found is None else found[:d] - found[d:]
+    solution = _program(np.ones(2 * d), np.hstack((-Z, Z)), np.full(len(Z), -1.0), (0, None))
+    return None if solution is None else solution[:d] - solution[d:]
 
 
 def _least_maximum(Z: Floats) -> Floats | None:
@@ -96,8 +96,8 @@ def _least_maximum(Z: Floats) -> Floats | None:
     n, d = Z.shape
     identity, above = np.eye(d), np.full((d, 1), -1.0)
     bounded = np.block([[identity, above], [-identity, above], [-Z, np.zeros((n, 1))]])
-    found = _program(np.append(np.zeros(d), 1.0), bounded, np.append(np.zeros(2 * d), np.full(n, -1.0)))
-    return None if found is None else found[:d]
+    solution = _program(np.append(np.zeros(d), 1.0), bounded, np.append(np.zeros(2 * d), np.full(n, -1.0)))
+    return None if solution is None else solution[:d]
 
 
 def _least_spectrum(Z: Floats) -> Floats | None:
@@ -119,10 +119,10 @@ def _least_spectrum(Z: Floats) -> Floats | None:
         go_on()
         rows = np.vstack((_cuts(transform, which, angles), margins))
         sides = np.append(np.zeros(len(which)), np.full(n, -1.0))
-        found = _program(cost, rows, sides)
-        if found is None:
+        solution = _program(cost, rows, sides)
+        if solution is None:
             return None
-        w, least = found[:d], found[d:]
+        w, least = solution[:d], solution[d:]
         coefficients = transform @ w
         sizes = np.abs(coefficients)
         bound, reached = float(times @ least), float(times @ sizes)

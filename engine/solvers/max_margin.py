@@ -35,7 +35,7 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
         return length(weights, "2")
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        return Refit(data, widest, kept=True)
+        return Refit(data, widest, memoised=True)
 
     def size(self, n: int, d: int) -> int:
         return 3 * n * (min(n, d) + 1) + n * d
@@ -59,8 +59,8 @@ def widest(X: Floats, y: Floats) -> Floats:
     Z = X * y[:, None] / (unit or 1.0)
     turned = np.linalg.qr(Z.T, mode="r")  # [min(k, d), k], with the same inner products
     stacked = np.vstack((turned, np.ones(len(Z))))
-    a, left = nnls(stacked, np.append(np.zeros(len(turned)), 1.0), maxiter=100 + 30 * len(Z))
-    if left <= NONE:
+    a, residual = nnls(stacked, np.append(np.zeros(len(turned)), 1.0), maxiter=100 + 30 * len(Z))
+    if residual <= NONE:
         return np.full(X.shape[1], np.nan)
     support = Z[a > 0]
     w: Floats = np.linalg.pinv(support).sum(1)

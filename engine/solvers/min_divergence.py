@@ -59,8 +59,8 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         power = self.p or max(2.0, 2 * math.log(weights.shape[1]))
-        found: torch.Tensor = torch.linalg.vector_norm(weights.double(), power / (power - 1), 1)
-        return found
+        norms: torch.Tensor = torch.linalg.vector_norm(weights.double(), power / (power - 1), 1)
+        return norms
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         d = data.instances.d
@@ -133,9 +133,9 @@ def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
     """
     from scipy.optimize import minimize, nnls  # type: ignore[import-untyped]
 
-    left, sizes, right = np.linalg.svd(X, full_matrices=False)
+    left_vectors, sizes, right_vectors = np.linalg.svd(X, full_matrices=False)
     rank = int((sizes > DEPENDENT * sizes[:1]).sum())
-    A, b = right[:rank], left[:, :rank].T @ y / sizes[:rank]
+    A, b = right_vectors[:rank], left_vectors[:, :rank].T @ y / sizes[:rank]
     if isinstance(dual, Entropy):
         b = A @ nnls(A, b, maxiter=30 * A.shape[1])[0]
     elif not b.any():

@@ -30,7 +30,7 @@ class MinInfinity(Solver, frozen=True, tag="min-infinity"):
         return length(weights, "max")
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        return Refit(data, flattest, kept=True)
+        return Refit(data, flattest, memoised=True)
 
     def size(self, n: int, d: int) -> int:
         return 2 * n * d + 4 * d * d  # constraints, w and −w up to the maximum

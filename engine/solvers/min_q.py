@@ -65,7 +65,7 @@ class MinQ(Solver, frozen=True, tag="min-q"):
         paths: list[Path] = data.memo.setdefault((self.kind, self.depth), [])
 
         def solve(X: Floats, y: Floats) -> Floats:
-            path = next((one for one in paths if one.is_of(X, y)), None) or Path(X, y, self.depth)
+            path = next((old for old in paths if old.is_of(X, y)), None) or Path(X, y, self.depth)
             if len(X) == data.instances.n and path not in paths:
                 paths.append(path)
             return path.at(self.alpha)
@@ -90,10 +90,10 @@ class Path:
     def __init__(self, X: Floats, y: Floats, depth: int) -> None:
         """Instances X [k, d], labels y [k], and the depth D ≥ 2 of the net."""
         self._examples, self._depth = (X, y), depth
-        left, sizes, right = np.linalg.svd(X, full_matrices=False)
+        left_vectors, sizes, right_vectors = np.linalg.svd(X, full_matrices=False)
         rank = int((sizes > DEPENDENT * sizes[:1]).sum())
-        self._rows = right[:rank]  # orthonormal, and rows · w = labels says what Xw = XX⁺y says
-        self._labels = left[:, :rank].T @ y / sizes[:rank]
+        self._rows = right_vectors[:rank]  # orthonormal, and rows · w = labels says what Xw = XX⁺y says
+        self._labels = left_vectors[:, :rank].T @ y / sizes[:rank]
         self._shortest: Floats = self._labels @ self._rows
         self._unit = float(abs(self._shortest).max(initial=0.0))
         self._is_only = self._unit == 0 or rank == X.shape[1]
@@ -102,8 +102,8 @@ class Path:
 
     def is_of(self, X: Floats, y: Floats) -> bool:
         """Whether it is that of these examples."""
-        own, labels = self._examples
-        return np.array_equal(own, X) and np.array_equal(labels, y)
+        instances, labels = self._examples
+        return np.array_equal(instances, X) and np.array_equal(labels, y)
 
     def at(self, alpha: float) -> Floats:
         """The minimiser w [d] at α. Raises: ArithmeticError if Newton's method does not find it."""
@@ -115,7 +115,7 @@ class Path:
             search.solve()
         else:
             self._pass_to(scale, search)
-            search.go_to(*next(one for one in reversed(self._passed) if one[0] >= scale))
+            search.go_to(*next(passed for passed in reversed(self._passed) if passed[0] >= scale))
             if search.scale > scale:
                 search.move(scale)
                 search.solve()

@@ -64,7 +64,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
             go_on()
             return outputs(net, X) - y
 
-        draws, found = np.random.default_rng(0), []
+        draws, fits = np.random.default_rng(0), []
         tolerances = dict.fromkeys(("ftol", "xtol", "gtol"), TOLERANCE)
         for _ in range(self.starts):
             start = self.scale * draws.standard_normal(self.units * (X.shape[1] + 1))
@@ -77,12 +77,12 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
                     **tolerances,
                 )
             except ValueError as error:
-                what = f"net-least-squares on {len(y)} examples with {self.units} units: {error}"
-                raise ArithmeticError(what) from error
-            found.append(solved)
+                message = f"net-least-squares on {len(y)} examples with {self.units} units: {error}"
+                raise ArithmeticError(message) from error
+            fits.append(solved)
             if 2 * solved.cost <= FITTED * (y @ y):
                 break
-        best: Floats = min(found, key=lambda one: one.cost).x
+        best: Floats = min(fits, key=lambda fit: fit.cost).x
         return best
 
 
@@ -105,10 +105,10 @@ class Fits:
         """Predictions [B, n]; 0 before the first example."""
         rows, nets = instances.rows.double().cpu().numpy(), self._nets.weights().double().cpu().numpy()
         members = len(nets) // len(rows)
-        found = np.zeros((len(nets), instances.n))
+        predictions = np.zeros((len(nets), instances.n))
         if self._seen:
-            found = np.stack([outputs(net, rows[member // members]) for member, net in enumerate(nets)])
-        return torch.from_numpy(found).to(instances.device, instances.dtype)
+            predictions = np.stack([outputs(net, rows[member // members]) for member, net in enumerate(nets)])
+        return torch.from_numpy(predictions).to(instances.device, instances.dtype)
 
     def weights(self) -> None:
         """None: predictions are not linear in x."""
@@ -118,8 +118,8 @@ class Fits:
 def outputs(net: Floats, X: Floats) -> Floats:
     """Σ_j v_j ln(1 + e^(w_j·x)) [n] of a net (v_1, w_1, v_2, w_2, …) for instances X [n, d]."""
     units = net.reshape(-1, X.shape[1] + 1)
-    found: Floats = np.logaddexp(0.0, X @ units[:, 1:].T) @ units[:, 0]
-    return found
+    predictions: Floats = np.logaddexp(0.0, X @ units[:, 1:].T) @ units[:, 0]
+    return predictions
 
 
 def jacobian(net: Floats, X: Floats) -> Floats:

@@ -49,8 +49,8 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         rows, columns = pair_of(self.factors, weights.shape[1])
-        values: torch.Tensor = torch.linalg.svdvals(weights.double().view(-1, rows, columns)).sum(1)
-        return values
+        norms: torch.Tensor = torch.linalg.svdvals(weights.double().view(-1, rows, columns)).sum(1)
+        return norms
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         shape = pair_of(self.factors, data.instances.d)
@@ -78,8 +78,8 @@ def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
 
     def fitted(w: Floats) -> Floats:
         """The w that fits and is nearest to another."""
-        found: Floats = w - basis.T @ (basis @ w) + shortest
-        return found
+        nearest: Floats = w - basis.T @ (basis @ w) + shortest
+        return nearest
 
     state, gap = shortest, math.inf
     for iteration in range(1, ITERATIONS + 1):
@@ -99,16 +99,16 @@ def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
 
 def _row_space(X: Floats) -> Floats:
     """Orthonormal rows with the span of those of X."""
-    _, values, right = np.linalg.svd(X, full_matrices=False)
-    kept: Floats = right[values > max(X.shape) * np.finfo(float).eps * values[0]]
-    return kept
+    _, singular_values, right_vectors = np.linalg.svd(X, full_matrices=False)
+    basis: Floats = right_vectors[singular_values > max(X.shape) * np.finfo(float).eps * singular_values[0]]
+    return basis
 
 
 def _shrunk(w: Floats, by: float, shape: tuple[int, int]) -> Floats:
     """w with the singular values of its matrix less a number, those below it 0."""
-    left, values, right = np.linalg.svd(w.reshape(shape), full_matrices=False)
-    found: Floats = ((left * np.maximum(values - by, 0)) @ right).ravel()
-    return found
+    left_vectors, singular_values, right_vectors = np.linalg.svd(w.reshape(shape), full_matrices=False)
+    shrunk: Floats = ((left_vectors * np.maximum(singular_values - by, 0)) @ right_vectors).ravel()
+    return shrunk
 
 
 def _gap(w: Floats, dual: Floats, basis: Floats, shape: tuple[int, int]) -> float:

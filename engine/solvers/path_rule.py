@@ -83,55 +83,58 @@ class Paths:
         views = self._seen(data.instances)
         self._same = SAME[data.instances.dtype.itemsize]
         directions = [
-            [_directions(of_replica[:, :, at], self._same) for at in range(len(factors))]
+            [_directions_of(of_replica[:, :, at], self._same) for at in range(len(factors))]
             for of_replica in views[0]
         ]
-        self._known = [[one for _, one in of_replica] for of_replica in directions]
+        self._directions = [[projectors for _, projectors in of_replica] for of_replica in directions]
         self._numbers = np.array([[numbers for numbers, _ in of_replica] for of_replica in directions])
         self._flipped = views[1] < 0
-        sizes = [[len(one) for one in of_replica] for of_replica in self._known]
+        sizes = [[len(projectors) for projectors in of_replica] for of_replica in self._directions]
         self._products = [SignProducts(of_replica, self._count) for of_replica in sizes]
 
     def _seen(self, instances: Instances) -> tuple[Floats, Floats]:
         """The views of every factor [R, n, VIEWS, r], up to a number, and one of the whole [R, n]."""
         weights = torch.from_numpy(self._weights).to(instances.device, instances.dtype)
         if instances.n <= MOST_ROWS:
-            taken = instances.rows @ weights[0].T
+            products = instances.rows @ weights[0].T
         else:
-            taken = instances.inner(weights.expand(instances.replicas, -1, -1)).mT
-        found = taken.double().cpu().numpy()
-        views, whole = found[:, :, :-1], found[:, :, -1]
-        return views.reshape(*views.shape[:2], VIEWS, -1), whole
+            products = instances.inner(weights.expand(instances.replicas, -1, -1)).mT
+        views = products.double().cpu().numpy()
+        of_factors, of_row = views[:, :, :-1], views[:, :, -1]
+        return of_factors.reshape(*of_factors.shape[:2], VIEWS, -1), of_row
 
     def _read(self, instances: Instances) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The number of the direction of every factor [R, r, n], −1 for a new one, and the sign [R, n]."""
         if instances is self._given:
             return self._numbers, self._flipped
-        views, whole = self._seen(instances)
+        of_factors, of_row = self._seen(instances)
         numbers = [
-            [_nearest(_projector(views[:, :, at]), one, self._same) for at, one in enumerate(known)]
-            for views, known in zip(views, self._known, strict=True)
+            [
+                _nearest(_projector(views[:, :, at]), projectors, self._same)
+                for at, projectors in enumerate(of_replica)
+            ]
+            for views, of_replica in zip(of_factors, self._directions, strict=True)
         ]
-        return np.array(numbers), whole < 0
+        return np.array(numbers), of_row < 0
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples: instances [R, n, d] and their labels [B, n]."""
         numbers, flipped = self._read(instances)
         negative = (labels < 0).cpu().numpy().reshape(len(numbers), self._count, -1) ^ flipped[:, None]
         for products, of_replica, minus in zip(self._products, numbers, negative, strict=True):
-            for one, signs in zip(of_replica.T, minus.T, strict=True):
-                if (one >= 0).all():
-                    products.see(one, signs)
+            for row, signs in zip(of_replica.T, minus.T, strict=True):
+                if (row >= 0).all():
+                    products.see(row, signs)
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
         numbers, flipped = self._read(instances)
-        found = np.empty((len(numbers), self._count, instances.n))
+        predictions = np.empty((len(numbers), self._count, instances.n))
         for place, products in enumerate(self._products):
-            known, negative = products.known(numbers[place].T)
-            known &= (numbers[place] >= 0).all(0)
-            found[place] = known * np.where(negative.T ^ flipped[place], -1.0, 1.0)
-        return torch.from_numpy(found).to(instances.device, instances.dtype).flatten(0, 1)
+            is_known, negative = products.known(numbers[place].T)
+            is_known &= (numbers[place] >= 0).all(0)
+            predictions[place] = is_known * np.where(negative.T ^ flipped[place], -1.0, 1.0)
+        return torch.from_numpy(predictions).to(instances.device, instances.dtype).flatten(0, 1)
 
     def weights(self) -> None:
         """None: predictions are not linear in x."""
@@ -142,17 +145,17 @@ def _views(factors: tuple[int, ...]) -> Floats:
     """Weights of which each sees one factor from one side, [VIEWS r + 1, D]; the last sees all from one."""
     draws = np.random.default_rng(0)
     sides = [draws.standard_normal((VIEWS + 1, size)) for size in factors]
-    found = []
+    views = []
     for side in range(VIEWS):
         for seen in range(len(factors)):
             weights = np.ones(1)
             for factor, of_factor in enumerate(sides):
                 weights = np.kron(weights, of_factor[side if factor == seen else VIEWS])
-            found.append(weights)
-    whole = np.ones(1)
+            views.append(weights)
+    of_row = np.ones(1)
     for of_factor in sides:
-        whole = np.kron(whole, of_factor[VIEWS])
-    return np.stack([*found, whole])[None]
+        of_row = np.kron(of_row, of_factor[VIEWS])
+    return np.stack([*views, of_row])[None]
 
 
 def _projector(views: Floats) -> Floats:
@@ -162,7 +165,7 @@ def _projector(views: Floats) -> Floats:
     return (units[:, :, None] * units[:, None]).reshape(len(views), -1)
 
 
-def _directions(views: Floats, same: float) -> tuple[NDArray[np.int64], Floats]:
+def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Floats]:
     """The number of the direction of every view [n], and one projector of each direction."""
     projectors = _projector(views)
     numbers = np.zeros(len(projectors), np.int64)
@@ -175,8 +178,8 @@ def _directions(views: Floats, same: float) -> tuple[NDArray[np.int64], Floats]:
     return numbers, projectors[firsts]
 
 
-def _nearest(projectors: Floats, known: Floats, same: float) -> NDArray[np.int64]:
+def _nearest(projectors: Floats, directions: Floats, same: float) -> NDArray[np.int64]:
     """The number of the known direction of every projector [n, P], −1 where there is none."""
-    gaps = np.abs(projectors[:, None] - known).max(2)
-    found = gaps.argmin(1)
-    return np.where(gaps[np.arange(len(found)), found] < same, found, -1)
+    gaps = np.abs(projectors[:, None] - directions).max(2)
+    nearest = gaps.argmin(1)
+    return np.where(gaps[np.arange(len(nearest)), nearest] < same, nearest, -1)

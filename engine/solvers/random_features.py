@@ -63,9 +63,9 @@ class Features(Fit):
         self._frequencies = torch.from_numpy(frequencies).to(data.labels.device)  # ω [R, D, d]
         self._phases = torch.from_numpy(2 * math.pi * phases).to(data.labels.device)  # b [R, 1, D]
 
-    def values(self, rows: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+    def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
         """φᵀφ̃ of every row of [R, n, d] with every row of [R, k, d], [R, n, k]."""
-        return self._of(rows) @ (self._of_all if others is self._rows else self._of(others)).mT
+        return self._of(rows) @ (self._of_all if other_rows is self._rows else self._of(other_rows)).mT
 
     @cached_property
     def _of_all(self) -> torch.Tensor:

@@ -53,9 +53,9 @@ class TanhFit(Fit):
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
         fitted = super().predict(instances).double()
-        left = max(1 - self._count / self._d, SATURATED)
-        known = self._spanned(instances.rows.double()).repeat_interleave(self._targets, 0)
-        return torch.where(known, fitted, torch.tanh(fitted / left)).to(instances.dtype)
+        unseen_share = max(1 - self._count / self._d, SATURATED)
+        in_span = self._spanned(instances.rows.double()).repeat_interleave(self._targets, 0)
+        return torch.where(in_span, fitted, torch.tanh(fitted / unseen_share)).to(instances.dtype)
 
     def _spanned(self, rows: torch.Tensor) -> torch.Tensor:
         """Which of the rows [R, n, d] are in the span of those seen, [R, n]."""

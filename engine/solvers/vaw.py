@@ -88,7 +88,7 @@ class Forecast:
         targets = len(data.labels) // replicas
         self._w = self._rows.new_zeros(replicas, targets, d, dtype=torch.float64)
         self._products = self._w.new_zeros(replicas, targets, n)  # of w
-        pieces = (some.double().square().sum(2) for some in torch.split(self._rows, PIECE, 1))
+        pieces = (piece.double().square().sum(2) for piece in torch.split(self._rows, PIECE, 1))
         self._leverages = torch.cat(list(pieces), 1) / eps  # [R, n]
         self._computed = self._leverages.clone()  # what they were when they were last made of the root
         self._exact = False
@@ -121,25 +121,25 @@ class Forecast:
         self._start, self._taken = self._root(), []
         self._ahead = self._start.copy()
         count = AHEAD if self._exact else 1
-        some = self._rows[:, self._seen : self._seen + count].double()
-        if not some.shape[1] or not torch.equal(some[:, 0, :, None], x):
-            some = x.mT
-        images, stretches = self._ahead.add(some)
+        rows = self._rows[:, self._seen : self._seen + count].double()
+        if not rows.shape[1] or not torch.equal(rows[:, 0, :, None], x):
+            rows = x.mT
+        images, stretches = self._ahead.add(rows)
         products = torch.split(self._products_with(images.mT), 1, 1)
-        each = zip(
-            some[..., None].unbind(1),
+        steps = zip(
+            rows[..., None].unbind(1),
             torch.split(images, 1, 2),
             torch.split(stretches, 1, 2),
             products,
             strict=True,
         )
-        self._to_come = deque(Step(*step) for step in each)
+        self._to_come = deque(Step(*step) for step in steps)
 
     def _products_with(self, images: torch.Tensor) -> torch.Tensor:
         """The products of all rows with these images [R, b, d], [R, b, n]."""
         if self._rows.dtype == torch.float32 and self._leverages.amax() <= SMALL:
             return with_rows(images.float(), self._rows)
-        return torch.cat([images @ some.double().mT for some in torch.split(self._rows, PIECE, 1)], 2)
+        return torch.cat([images @ piece.double().mT for piece in torch.split(self._rows, PIECE, 1)], 2)
 
     def _root(self) -> Root:
         """The root after the examples that were seen."""

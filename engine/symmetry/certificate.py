@@ -136,7 +136,7 @@ class Comparison:
     ) -> float:
         """The largest change under transformations of the instances."""
         begin, inputs = self._experiment.protocol.training_run, self._inputs()
-        turns = (torch.from_numpy(one) for one in transformations)
+        turns = (torch.from_numpy(matrix) for matrix in transformations)
         return self._change((on_transformed(inputs, begin, turn) for turn in turns), going)
 
     def perturbations(self) -> Iterator[torch.Tensor]:
@@ -158,7 +158,7 @@ class Comparison:
     def _loss(self) -> Cost:
         return self._experiment.loss.of_targets(self.data.targets)
 
-    def _change(self, others: Iterable[tuple[Data, TrainingRun]], going: Going) -> float:
+    def _change(self, transformed: Iterable[tuple[Data, TrainingRun]], going: Going) -> float:
         """The largest |Δŷ| over the largest |ŷ| at every record of the first replica while both are finite.
 
         One training run on the data as they are goes beside the others. They end with it.
@@ -167,18 +167,22 @@ class Comparison:
         schedule = protocol.schedule()
         records, until = protocol.extent(data.instances.n).records, schedule.ends_early
         ending = [] if until is None or until.measure is None else [named()[until.measure]]
-        asked = tuple(one for one in ending if missing(one, self._experiment, learner) is None)
+        asked = tuple(measure for measure in ending if missing(measure, self._experiment, learner) is None)
         ends = [] if until is None else [EarlyEnd(until, data.replicas) for _ in range(data.variants)]
         straight = protocol.training_run(TrainingInputs(learner, data, self._loss(), self.streams, asked))
         limits = None if schedule.clips_at is None else (0.0, schedule.clips_at)
-        compared = [_predictions(run, its.instances, records, going, limits) for its, run in others]
+        compared = [_predictions(run, its.instances, records, going, limits) for its, run in transformed]
         change = size = torch.zeros((), dtype=torch.float64)
         with torch.no_grad():
             for before in _predictions(straight, data.instances, records, going, limits, ends):
                 if not before.isfinite().all():
                     break
-                together = [(one, after) for one in compared if (after := next(one)).isfinite().all()]
-                compared = [one for one, _ in together]
+                together = [
+                    (predictions, after)
+                    for predictions in compared
+                    if (after := next(predictions)).isfinite().all()
+                ]
+                compared = [predictions for predictions, _ in together]
                 if not compared:
                     break
                 change = torch.stack([change, *((after - before).abs().max() for _, after in together)]).max()
@@ -199,12 +203,12 @@ def _predictions(
     They are cut to `limits` where the protocol cuts them, and end with the record by which every variant has
     come to its end, where `ends` say when.
     """
-    taken, ended = 0, False
-    while taken < records and not ended:
-        going(taken / records)
+    complete, ended = 0, False
+    while complete < records and not ended:
+        going(complete / records)
         block = training_run.advance(1)
         if new := len(block.loss):
-            taken += new
+            complete += new
             predictions = training_run.hypothesis.predict(instances)
             yield predictions if limits is None else predictions.clamp(*limits)
             for variant, end in enumerate(ends):

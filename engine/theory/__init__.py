@@ -31,12 +31,12 @@ Floats = NDArray[np.float64]
 Order = NDArray[np.int64]
 
 Direction = Literal["lower", "upper", "exact", "asymptotic", "shape", "conjecture", "reference"]
-"""How a line stands to what it speaks of: below it or above it, equal to it, equal in a limit that is not
-reached, equal up to constants, below it if a conjecture is true, or only something to compare with."""
+"""Relation of a line to its measure: below it, above it, equal to it, equal in a limit that no run reaches,
+equal up to constants, below it if a conjecture is true, or only a value to compare with."""
 
 
 class RunData:
-    """The data of a run and what is made of them, each computed once, when it is needed."""
+    """Data of a run and quantities derived from them, each computed at its first use."""
 
     def __init__(
         self,
@@ -45,9 +45,13 @@ class RunData:
         order: Callable[[], Order | None] = lambda: None,
         labels: Callable[[], Rows] | None = None,
     ) -> None:
-        """`begin` puts a learner with an update rule at its start, `order` says what is shown when.
+        """Take functions, so that nothing is drawn before it is used.
 
-        `labels` [R, m, n] are there without tensors; None where they are those of the data.
+        Args:
+            begin: puts a learner with an update rule at its start.
+            order: the numbers of the rows that are seen first, second, … in every replica, [R, K]; None if
+                they are seen in their order.
+            labels: the labels [R, m, n] as an array, if they are known without tensors.
         """
         self._draw, self._begin, self._order, self._given = draw, begin, order, labels
 
@@ -76,29 +80,32 @@ class RunData:
 
 
 Measured = Mapping[str, Floats]
-"""What was measured of a training run, by the names of the measures: [R, S] each."""
+"""Measured values of a training run, [R, S] each, by the name of the measure."""
 
 
 class OtherRun(NamedTuple):
-    """A training run that a line is made of beside the learner's own, by the same protocol and seeds.
+    """A second training run that a line is computed from, by the same protocol and seeds.
 
-    With the same randomness, too: what starts alike starts alike there.
+    It draws the same random numbers, so that equal learners start from the same weights.
     """
 
     learner: Learner
     problem: Problem
     measures: tuple[Measure, ...]
-    """What is measured of it, at the records of the experiment."""
+    """Measures that are recorded of this run, at the records of the experiment."""
 
 
 @dataclass(frozen=True)
 class At:
-    """Where a line is to be computed, and what it may use there.
+    """Points at which a line is computed, and the data that it may use.
 
-    `clocks` are those that the protocol plans, [S] each, and `indices` has the coordinates of each index of
-    the measure. `learner` and its `rate` are there for a line that has values of its own for every learner.
-    What was drawn is there when it is needed, once for all lines. A line along runs has its `measures` in
-    `own`, and those of its other `runs` by their names, at the records that all have by now.
+    Attributes:
+        drawn: the data of the run, which all lines share; they are drawn at their first use.
+        clocks: the clocks that the protocol plans, [S] each.
+        indices: the coordinates of each index of the measure.
+        learner, rate: the learner and its rate, for a line that is `per_learner`.
+        own: for a line that is `along_runs`, its `measures` of the learner's run, at the records so far.
+        runs: for such a line, the measures of its other `runs` by their names, at the same records.
     """
 
     experiment: Setup
@@ -110,7 +117,7 @@ class At:
     own: Measured = field(default_factory=dict)
     runs: Mapping[str, Measured] = field(default_factory=dict)
     beyond: bool = False
-    """Whether the clocks say what they would after the last record, if training went on."""
+    """Whether the clocks go on past the last record, as if training continued."""
 
     @property
     def k(self) -> Floats:
@@ -132,7 +139,7 @@ class At:
 
     @property
     def start(self) -> Descent:
-        """The learner at this rate before its first step."""
+        """The learner at this rate, before its first step."""
         assert self.learner is not None, "a line per learner"
         update = self.learner.update
         if self.rate is not None and update is not None:
@@ -141,7 +148,7 @@ class At:
 
 
 class LineStructure(NamedTuple):
-    """What a line declares of its statement. With the defaults it is a reference that promises nothing."""
+    """Properties of the statement of a line. The defaults describe a reference that promises nothing."""
 
     direction: Direction = "reference"
 
@@ -149,120 +156,120 @@ class LineStructure(NamedTuple):
     """Limit of an asymptotic line, in words, as in "for large d"."""
 
     group: Group | None = None
-    """The group of transformations of the instances under which learners that it binds predict alike; None
-    for a line that binds whom it binds for other reasons. It binds those whose own group contains this."""
+    """Group of transformations of the instances: the line binds every learner whose own group contains it.
+    None for a line that binds learners for other reasons."""
 
     in_expectation: bool = True
-    """Whether it is about the expectation, from which a single run may stray, or about every run."""
+    """Whether it is about the expectation, from which single runs deviate, or about every run."""
 
     summary: Literal["mean", "median"] = "mean"
-    """Summary over replicas that it is about, if it is in expectation."""
+    """Summary over replicas that the line is about, if it is `in_expectation`."""
 
     per_learner: bool = False
-    """Whether it has values of its own for every learner that it binds, or the same for all."""
+    """Whether its values differ between the learners that it binds."""
 
     per_replica: bool = False
-    """Whether it has values of its own for every replica too, as what is made of its data or its start."""
+    """Whether its values also differ between replicas, as they depend on the data or the start."""
 
     along_runs: bool = False
-    """Whether it is made of what was measured, record by record: of the learner, by the measures that it
-    names by `measures`, or of the other training runs that it names by `runs`."""
+    """Whether it is computed record by record from measured values: those of the learner that `measures`
+    names, or those of the other training runs that `runs` names."""
 
     running: Literal["mean", "min", "max", "sum"] | None = None
-    """Summary over all evaluation points so far that it is about; None for one about each of them."""
+    """Summary over all evaluation points so far that the line is about; None for a line about each point."""
 
     needs_k_rows: bool = True
-    """Whether it requires a hypothesis of exactly k different rows, measured as it is. A reference does not.
+    """Whether it requires a hypothesis that has learned from exactly k different rows, measured unchanged.
 
-    False for lower bounds that decrease with k, for upper ones that grow with it, for lines about the start,
-    and for lines that state themselves which examples they need."""
+    False for references, for lower bounds that decrease with k, for upper bounds that grow with k, for lines
+    about the start, and for lines whose own conditions say which examples they need."""
 
     of: str = ""
-    """Words of lists of lines after a title that others have, too: "limit of ridge regression"."""
+    """Words after a title that several lines share, in lists of lines: "limit of ridge regression"."""
 
     @property
     def about(self) -> str | None:
-        """The summary over replicas that it is about; None for one that goes with every summary.
+        """Summary over replicas that the line is about; None for a line that fits every summary.
 
-        That is what holds in every run, what has its own value there, and what is only for comparison.
+        A line fits every summary if it holds in every run, has a value for every replica, or is a reference.
         """
         goes_with_all = not self.in_expectation or self.per_replica or self.direction == "reference"
         return None if goes_with_all else self.summary
 
 
 class Line(Part, frozen=True):
-    """What theory says of a measure, the conditions under which it holds, and whom it binds.
+    """A statement of theory about a measure: its values, its conditions, and the learners that it binds.
 
-    A line is about the hypothesis that has learned from exactly k different rows, unless its structure says
-    that it does not need them. Lower bounds that decrease with k do not. They also hold for the mean of the
-    hypotheses up to k, for cut predictions, and for examples drawn with replacement, of which at most k are
-    different.
+    A line is about the hypothesis that has learned from exactly k different rows, unless its structure sets
+    `needs_k_rows` to False, as lower bounds that decrease with k do. Those also hold for the mean of the
+    hypotheses up to k, for clipped predictions, and for examples drawn with replacement, of which at most k
+    are different.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "holds", "binds"))
 
     measure: ClassVar[str] = "loss"
-    """The name of the measure of which it speaks."""
+    """Name of the measure that the line is about."""
 
     title: ClassVar[str] = ""
-    """What it is called, in few words that may follow "the" and have no comma; empty: its kind."""
+    """Short name that reads well after "the", without a comma; if it is empty, `kind` is used instead."""
 
     formula: ClassVar[str]
     source: ClassVar[str]
 
     def structure(self) -> LineStructure:
-        """Return what it declares of its statement."""
+        """Return the properties of its statement."""
         return LineStructure()
 
     @classmethod
     def every(cls) -> tuple[Line, ...]:
-        """It with every choice that is drawn: one line, or the two edges of a band."""
+        """Return all lines of this kind that are drawn: one, or the two edges of a band."""
         return (cls(),)
 
     @property
     def name(self) -> str:
-        """What distinguishes it from the others that are drawn of its kind."""
+        """Name that differs from those of the other lines of its kind that are drawn."""
         return self.kind
 
     @property
     def called(self) -> str:
-        """What charts and captions call it."""
+        """Name of the line in charts and captions."""
         return self.title or self.kind
 
     def group_in(self, experiment: Setup) -> Group | None:
-        """The group in an experiment where it holds."""
+        """Return the group of the line in an experiment where it holds."""
         return self.structure().group
 
     def formula_in(self, experiment: Setup) -> str:
-        """The formula with the constants that it has in an experiment where it holds."""
+        """Return the formula with the constants of an experiment where it holds."""
         return self.formula
 
     def holds(self, experiment: Setup) -> Finding:
-        """Whether problem and protocol satisfy the theorem's conditions, and why, or what it requires."""
+        """Return whether problem and protocol satisfy the theorem's conditions, and the reason."""
         return Finding(False, f"{self.kind} does not say of what problems it holds")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        """Whether the learner satisfies the theorem's conditions, and why or why not."""
+        """Return whether the learner satisfies the theorem's conditions, and the reason."""
         return Finding(False, f"{self.kind} does not say what learners it binds")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
-        """What is measured of a learner that it binds because the line is made of it, then in `at.own`."""
+        """Return the measures of a bound learner that `value` reads from `at.own`."""
         return ()
 
     def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:
-        """The training runs that the line of a learner at one rate is made of, then in `at.runs`."""
+        """Return the other training runs that `value` reads from `at.runs`, for a learner at one rate."""
         return {}
 
     def value(self, at: At) -> Floats:
-        """The line [S, *index] at the planned clocks, or anything that broadcasts to it.
+        """Return the line at the planned clocks: [S, *index], or an array that broadcasts to it.
 
-        [R, S, *index] where it is `per_replica`.
+        A line that is `per_replica` returns [R, S, *index].
         """
         raise NotImplementedError
 
 
 def on_problem(line: Line, experiment: Setup) -> Finding:
-    """`holds`, and where the line needs it whether hypotheses have learned from exactly k rows."""
+    """Return `holds`, and refuse hypotheses of other than exactly k rows where the line needs those."""
     holds, structure = line.holds(experiment), line.structure()
     if not holds.holds or not structure.needs_k_rows or structure.direction == "reference":
         return holds
@@ -273,16 +280,16 @@ def on_problem(line: Line, experiment: Setup) -> Finding:
 
 
 def on_learner(line: Line, learner: Learner, experiment: Setup) -> Finding:
-    """`binds`, where examples that a learner knows are to be among those that k counts."""
+    """Return `binds`, and refuse learners that know more examples than k counts."""
     look_ahead = experiment.protocol.extent(experiment.n).solvers_look_ahead
     if learner.solver is not None and look_ahead:
-        what = "knows all training rows from the first step on, and k counts those of mini-batches"
-        return Finding(False, f"{learner.name} {what}")
+        reason = "knows all training rows from the first step on, and k counts those of mini-batches"
+        return Finding(False, f"{learner.name} {reason}")
     return line.binds(learner, experiment)
 
 
 def statement(line: Line, experiment: Setup | None = None) -> Statement:
-    """The statement of a line, with the formula and the group of an experiment where it holds."""
+    """Return the statement of a line, with the formula and the group of an experiment where it holds."""
     structure = line.structure()
     return Statement(
         kind=line.kind,
@@ -301,10 +308,10 @@ def statement(line: Line, experiment: Setup | None = None) -> Statement:
 
 
 class RotationInvariant(Line, frozen=True):
-    """A lower bound for every learner whose predictions do not change when all instances are rotated.
+    """Lower bound for every learner whose predictions do not change when all instances are rotated.
 
-    It is one on the expectation, and holds where that is over coins of the learner, too. So on data that are
-    rotated at random it binds every learner: one that rotates all instances at random first is invariant.
+    It bounds the expectation, which may include random choices of the learner. So it binds every learner on
+    data that are rotated at random: a learner that first rotates all instances at random is invariant.
     """
 
     def structure(self) -> LineStructure:
@@ -324,22 +331,24 @@ class RotationInvariant(Line, frozen=True):
         return Finding(False, f"{learner.name} is {judged.word}: {judged.reason}")
 
 
-def bound_by_turning(learner: Learner, what: str) -> Finding:
-    """That a bound in expectation for learners of a group of rotations binds one that is none of them.
+def bound_by_turning(learner: Learner, predicate: str) -> Finding:
+    """Return that randomly rotated data bind a learner to a bound for rotation-invariant learners.
 
-    A learner on data that are rotated at random does what one does that rotates all data at random first, and
-    that one is rotation invariant.
+    On such data every learner does what it would do after rotating all data at random, and a learner that
+    rotates all data at random is rotation invariant.
     """
-    return Finding(True, f"{learner.name} {what}, yet it is bound, because the data are rotated at random")
+    return Finding(
+        True, f"{learner.name} {predicate}, yet it is bound, because the data are rotated at random"
+    )
 
 
 def shares_layers(learner: Learner) -> bool:
-    """Whether what a learner predicts of a target depends on the labels of others."""
+    """Whether the predictions of a target depend on the labels of other targets, as nets share layers."""
     return learner.architecture is not None and learner.architecture.outputs > 1
 
 
 def about_one_target(learner: Learner) -> str:
-    """Why a theorem about learners of one target at a time does not bind one that shares layers."""
+    """Return why a theorem about one target at a time does not bind a learner whose targets share layers."""
     return f"it requires a net for each target, and the outputs of {learner.name} share their hidden layers"
 
 
@@ -351,7 +360,7 @@ def loss_constant(experiment: Setup) -> float:
 
 
 def times_constant(factor: str, experiment: Setup) -> str:
-    """The formula of c times a factor in parentheses, with what c is here and without a 1."""
+    """Return the formula of c times a factor in parentheses, with the value of c unless it is 1."""
     constant = loss_constant(experiment)
     if constant != 1:
         return f"{in_words(constant)}{factor}"
@@ -359,17 +368,17 @@ def times_constant(factor: str, experiment: Setup) -> str:
 
 
 def in_words(constant: float) -> str:
-    """A constant of a loss as formulas write it before a parenthesis."""
-    known = {0.25: "¼", math.log(2.0): "ln 2 · "}
-    return known.get(constant, f"{constant:.3g}")
+    """Return a constant as formulas write it before a parenthesis: ¼, ln 2 ·, or three digits."""
+    symbols = {0.25: "¼", math.log(2.0): "ln 2 · "}
+    return symbols.get(constant, f"{constant:.3g}")
 
 
 def fair_signs(experiment: Setup, reason: str) -> Finding:
-    """Whether not knowing the sign of a row's label costs c on average over rows; `reason` where it does.
+    """Return whether an unknown sign of a row's label costs c on average over rows, with `reason` if it does.
 
-    The label is a fair coin of its own, or it changes sign with a row whose sign is unknown. Not knowing it
-    costs c where labels are ±1. For square loss it costs y², whose mean over rows in random order is
-    ‖w*‖² = 1 on orthogonal rows of length √d. Label noise only makes it cost more.
+    The sign is unknown if the label is an independent fair coin, or changes sign with a row of unknown sign.
+    It costs c where labels are ±1. For square loss it costs y², whose mean over rows in random order is
+    ‖w*‖² = 1 on orthogonal rows of length √d. Label noise only raises the cost.
     """
     problem = experiment.problem
     if problem.labels_are_coins:
@@ -386,14 +395,14 @@ def fair_signs(experiment: Setup, reason: str) -> Finding:
 
 
 def _labels_in_words(problem: Problem) -> str:
-    """Why labels do not change sign with their row, after a comma."""
+    """Return why labels do not change sign with their row, to be read after a comma."""
     if problem.labels == "sign" and problem.target_structure.is_odd:
         return "and here some are signs of 0, which are +1"
     return f"and those of {problem.target.kind} do not on {problem.matrix.kind}"
 
 
 def knows_unseen_labels(learner: Learner, experiment: Setup) -> Finding | None:
-    """How labels of rows that a learner has not seen enter its steps; None if they do not.
+    """Return how labels of unseen rows enter the steps of a learner; None if they do not.
 
     The sharpness of a square loss does not depend on labels if predictions are linear in the parameters.
     """
@@ -409,21 +418,21 @@ def knows_unseen_labels(learner: Learner, experiment: Setup) -> Finding | None:
 
 
 def shown_once(experiment: Setup) -> Finding | None:
-    """What a line about rows that are seen once says where they are repeated; None where they are not."""
+    """Refuse an experiment that repeats its rows; None if every row comes once."""
     if experiment.problem.matrix.repeat is None:
         return None
     return Finding(False, "requires rows that are seen once, and here they are repeated")
 
 
 def rows_in_order(experiment: Setup) -> Finding | None:
-    """What keeps the examples seen from being the first k rows of the data; None if nothing does."""
+    """Return why the examples seen are not the first k rows of the data; None if they are."""
     if experiment.protocol.schedule().in_data_order:
         return None
     return Finding(False, "requires examples in the order of the data, and here they are drawn at random")
 
 
 def whole_cube(experiment: Setup) -> Finding | None:
-    """What keeps the rows from being all vectors of ±1; None if nothing does."""
+    """Return why the rows are not all vectors of ±1; None if they are."""
     matrix = experiment.problem.matrix
     if matrix.structure().is_cube:
         return None
@@ -431,7 +440,7 @@ def whole_cube(experiment: Setup) -> Finding | None:
 
 
 def along_every_step(experiment: Setup) -> Finding | None:
-    """What keeps steps from following the gradient over all rows, each with a record; None if nothing."""
+    """Return why steps do not follow the gradient over all rows, one record a step; None if they do."""
     protocol, n = experiment.protocol, experiment.n
     if not protocol.schedule().full_batch or protocol.clock != "step":
         return Finding(False, "requires steps along the gradient over all rows")
@@ -443,9 +452,9 @@ def along_every_step(experiment: Setup) -> Finding | None:
 
 
 def signed_orthogonal(experiment: Setup) -> Finding | None:
-    """What keeps rows from being orthogonal ones of one length with random signs, seen once; None if nothing.
+    """Return why rows are not orthogonal, of one length, with random signs and seen once; None if they are.
 
-    Hadamard rows are such, and to what is rotation invariant all such rows are Hadamard rows.
+    Hadamard rows are such rows, and a rotation-invariant learner cannot tell any such rows from them.
     """
     matrix = experiment.problem.matrix
     if repeated := shown_once(experiment):
@@ -454,15 +463,15 @@ def signed_orthogonal(experiment: Setup) -> Finding | None:
     if not structure.is_orthogonal:
         return Finding(False, f"requires orthogonal rows of one length, and the matrix is {matrix.kind}")
     if structure.sign_factors and not structure.random_signs:
-        own = f"the matrix is {matrix.kind}, whose factors have them"
-        return Finding(False, f"requires a random sign of its own for every row, and {own}")
+        reason = f"the matrix is {matrix.kind}, whose factors have them"
+        return Finding(False, f"requires a random sign of its own for every row, and {reason}")
     if not structure.random_signs:
         return Finding(False, "requires random row signs, and row_signs is off")
     return None
 
 
 def linear_labels(experiment: Setup) -> Finding | None:
-    """What keeps labels from being xᵀw* with ‖w*‖ = 1, or loss from being square; None if nothing does."""
+    """Return why labels are not xᵀw* with ‖w*‖ = 1, or the loss is not square; None if they are."""
     problem = experiment.problem
     if problem.labels != "soft":
         return Finding(False, f"requires linear labels, and here they are {problem.labels}")
@@ -475,36 +484,36 @@ def linear_labels(experiment: Setup) -> Finding | None:
 
 
 def without_direction(experiment: Setup) -> Finding | None:
-    """What keeps rows from being independent and seen once, of a law with E xxᵀ = I that no rotation changes.
+    """Return why rows are not independent, seen once, of a rotation-invariant law with E xxᵀ = I.
 
-    None if nothing does.
+    None if they are.
     """
     matrix = experiment.problem.matrix
     if repeated := shown_once(experiment):
         return repeated
     if not matrix.structure().has_no_direction:
-        what = "requires Gaussian instances, or points of a sphere"
-        return Finding(False, f"{what}, and the matrix is {matrix.kind}")
+        requirement = "requires Gaussian instances, or points of a sphere"
+        return Finding(False, f"{requirement}, and the matrix is {matrix.kind}")
     if matrix.second_moment != 1.0:
         return Finding(False, f"requires entries of mean square 1, which {matrix.kind} does not declare")
     return None
 
 
 def only_square(experiment: Setup) -> Finding | None:
-    """What a bound about square loss says where there is another; None for square loss."""
+    """Refuse a loss other than square loss; None for square loss."""
     loss = experiment.loss
     return None if loss.is_square else Finding(False, f"requires square loss, and the loss is {loss.kind}")
 
 
 def only_numbers(experiment: Setup) -> Finding | None:
-    """What a line about functions of one number says where instances have more entries; None for numbers."""
+    """Refuse instances of more than one number; None for single numbers."""
     d = experiment.d
     return None if d == 1 else Finding(False, f"requires instances of one entry, and these have {d}")
 
 
 def descends(learner: Learner, experiment: Setup) -> Finding | None:
-    """What keeps steps from being those of gradient descent, or momentum, on the whole loss at one constant
-    rate `lr`; None if nothing does."""
+    """Return why steps are not those of gradient descent, or momentum, on the whole loss at one constant
+    rate `lr`; None if they are."""
     name, update = learner.name, learner.update
     if update is None:
         return Finding(False, f"it requires steps with a rate, and {name} is a solver")
@@ -515,7 +524,7 @@ def descends(learner: Learner, experiment: Setup) -> Finding | None:
 
 
 def at_rate_lr(learner: Learner, experiment: Setup) -> Finding | None:
-    """What keeps steps from having one constant rate `lr` in all layers; None if nothing does."""
+    """Return why steps do not have one constant rate `lr` in all layers; None if they do."""
     reason = learner.departure_from_lr(experiment.d)
     return None if reason is None else Finding(False, reason)
 
@@ -527,7 +536,7 @@ def product_curve(at: At) -> Floats:
 
 
 def product_formula(experiment: Setup) -> str:
-    """What the product is for the n rows and d features of an experiment."""
+    """Return the formula of `product_curve` for the n rows and d features of an experiment."""
     n, d = experiment.n, experiment.d
     if n == d:
         return "(1 − k/d)²"
@@ -535,17 +544,17 @@ def product_formula(experiment: Setup) -> str:
 
 
 def several_targets(experiment: Setup) -> Finding:
-    """Whether the loss is the square loss, averaged over several targets, of predictions left as they are."""
-    found = more_than_one_target(experiment)
-    if not found.holds:
-        return found
+    """Return whether the loss is the square loss of unclipped predictions, averaged over several targets."""
+    finding = more_than_one_target(experiment)
+    if not finding.holds:
+        return finding
     if experiment.protocol.schedule().clips_at is not None:
         return Finding(False, "requires linear predictions, and clipped ones are not linear")
-    return only_square(experiment) or found
+    return only_square(experiment) or finding
 
 
 def more_than_one_target(experiment: Setup) -> Finding:
-    """Whether there are several targets."""
+    """Return whether there are several targets, and the reason."""
     targets = experiment.m
     if targets < 2:
         return Finding(False, "requires several targets, and there is one")
@@ -553,17 +562,17 @@ def more_than_one_target(experiment: Setup) -> Finding:
 
 
 def largest_rank(experiment: Setup) -> int:
-    """The largest rank that the matrix of the weights of all targets can have."""
+    """Return the largest possible rank of the matrix of the weights of all targets."""
     matrix = experiment.problem.matrix
     return min(matrix.shape()[1], experiment.problem.target.columns(matrix))
 
 
 def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Finding:
-    """Whether a linear learner's weights stay in the span of the instances seen, and of any start of its own.
+    """Return whether weights of a linear learner stay in the span of its start and the instances seen.
 
-    The rotation that flips what is orthogonal to the instances seen leaves these as they are, so the weights
-    of an invariant learner that starts at 0 have no part there. Predictions that are linear in the labels
-    seen have the same rank, whatever the kernel.
+    The orthogonal map that flips the complement of the instances seen leaves these unchanged, so the weights
+    of an invariant learner that starts at 0 have no part in the complement. Predictions that are linear in
+    the labels seen have the same rank, for every kernel.
     """
     name, architecture = learner.name, learner.architecture
     if architecture is not None:
@@ -586,7 +595,7 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
 
 
 def described(architecture: Architecture) -> str:
-    """What an architecture is, in words."""
+    """Return an architecture in words: its kind, its transfer function and its biases."""
     transfer, biased = getattr(architecture, "activation", None), getattr(architecture, "has_biases", False)
-    said = architecture.kind if transfer is None else f"{architecture.kind} with transfer {transfer}"
-    return f"{said}, and has biases" if biased else said
+    description = architecture.kind if transfer is None else f"{architecture.kind} with transfer {transfer}"
+    return f"{description}, and has biases" if biased else description

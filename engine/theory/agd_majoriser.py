@@ -1,4 +1,4 @@
-"""How far a step of automatic gradient descent lowers the loss, by its derivation."""
+"""Decrease of the loss in a step of automatic gradient descent, by the derivation of its rate."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from engine.theory import At, Floats, Line, LineStructure, along_every_step, onl
 
 
 class ByDerivation(Line, frozen=True):
-    """What follows from the derivation of automatic gradient descent, where its assumptions are kept.
+    """Base of lines that follow from the derivation of automatic gradient descent, under its assumptions.
 
     These are ‖x‖ = √d₀, ‖y‖ = √d_L, ReLU, ‖W_l‖₂ = √(d_l/d_{l−1}) at every step, gradients of stable rank 1,
-    and an error of the linearisation that is orthogonal to the residual. Training keeps the last three only
-    about, so that a line is a comparison and no bound.
+    and an error of the linearisation that is orthogonal to the residual. Training satisfies the last three
+    only approximately, so such a line is a comparison and not a bound.
     """
 
     source: ClassVar[str] = "BMHY23, constants corrected"
@@ -79,5 +79,5 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
 def lowered(G: Floats) -> Floats:
     """φ(G) = ηG − ½(e^η − 1)² for η = ln((1 + √(1 + 4G))/2), where e^η − 1 = 2G/(1 + √(1 + 4G))."""
     grown = 2 * G / (1 + np.sqrt(1 + 4 * G))
-    found: Floats = np.log1p(grown) * G - grown**2 / 2
-    return found
+    decrease: Floats = np.log1p(grown) * G - grown**2 / 2
+    return decrease

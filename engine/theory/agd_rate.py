@@ -1,4 +1,4 @@
-"""How small the gradients become that automatic gradient descent meets."""
+"""Upper bound on the smallest gradient so far of automatic gradient descent."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ class AGDRate(ByDerivation, frozen=True, tag="agd-rate"):
 
     def value(self, at: At) -> Floats:
         losses = at.own[AverageLoss().name]
-        found: Floats = 22 * losses[:, :1] / (1 + np.arange(losses.shape[1]))
-        return found
+        bound: Floats = 22 * losses[:, :1] / (1 + np.arange(losses.shape[1]))
+        return bound

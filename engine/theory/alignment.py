@@ -1,4 +1,4 @@
-"""What no start without preferences among the bits can see of a target more of than symmetry allows."""
+"""Bound by symmetry on the alignment of a start that prefers no bit with a target."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class Alignment(Line, frozen=True, tag="alignment"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         judged = verdict(learner, experiment)
         bound = judged.group >= SIGNED_PERMUTATIONS
-        what = "prefers no bit and no sign" if bound else "may prefer bits or signs"
-        return Finding(bound, f"{learner.name} {what}: {judged.reason}")
+        preference = "prefers no bit and no sign" if bound else "may prefer bits or signs"
+        return Finding(bound, f"{learner.name} {preference}: {judged.reason}")
 
     def value(self, at: At) -> Floats:
         data = at.drawn.data
         pairs = zip(
             data.instances.rows.double().cpu().numpy(), data.labels.double().cpu().numpy(), strict=True
         )
-        found: Floats = np.array([np.mean([alignment.signed_permutations(*each) for each in pairs])])
-        return found
+        mean: Floats = np.array([np.mean([alignment.signed_permutations(*pair) for pair in pairs])])
+        return mean

@@ -11,7 +11,7 @@ from engine.theory import At, Floats, Line, LineStructure
 
 
 class OfUnseen(Line, frozen=True):
-    """A line on what is measured on rows with private entries that are never seen, of every draw."""
+    """Base of lines about measures on unseen rows with private entries, for every draw of the labels."""
 
     def structure(self) -> LineStructure:
         return LineStructure(per_replica=True)
@@ -29,7 +29,7 @@ class OfUnseen(Line, frozen=True):
         return Finding(True, "instances have private entries, by which no unseen row is known")
 
     def labels(self, at: At) -> tuple[Floats, Floats]:
-        """The labels [R, ·] of the rows seen and of those never seen."""
+        """Return the labels [R, ·] of the rows seen, and those of the rows never seen."""
         n = at.experiment.n
         seen = at.experiment.protocol.extent(n).most_examples
         data = at.drawn.data
@@ -64,5 +64,5 @@ class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
 
     def value(self, at: At) -> Floats:
         _, unseen = self.labels(at)
-        found: Floats = (unseen < 0).mean(1, keepdims=True)
-        return found
+        negative_share: Floats = (unseen < 0).mean(1, keepdims=True)
+        return negative_share

@@ -1,4 +1,4 @@
-"""Where large steps on an infinitely wide net of two linear layers end."""
+"""Final sharpness of an infinitely wide net of two linear layers after large steps."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        found = super().binds(learner, experiment)
-        if found.holds and learner.rate_unit != "start-sharpness":
+        finding = super().binds(learner, experiment)
+        if finding.holds and learner.rate_unit != "start-sharpness":
             return Finding(False, f"it requires rates in units of 1/S₀, and those of {learner.name} are not")
-        return found
+        return finding
 
     def value(self, at: At) -> Floats:
         assert at.rate is not None, "binds() admits no other rate"

@@ -1,4 +1,4 @@
-"""The loss of a net of two linear layers on one example, step by step, whatever the rate."""
+"""The loss of a net of two linear layers on one example, step by step, at any rate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.theory import At, Floats, Line, LineStructure, descends, only_square
 
 
 class Beginning(NamedTuple):
-    """What decides about all that follows, of every replica [R]."""
+    """Quantities at the start that determine all later errors and kernels, of every replica [R]."""
 
     errors: Floats
     """r = ŷ − y."""
@@ -36,7 +36,7 @@ class Beginning(NamedTuple):
 
 
 class TwoLinearLayers(Line, frozen=True):
-    """A line on gradient descent on a net of two linear layers and one example, made of how it starts."""
+    """Base of lines about gradient descent of two linear layers on one example, computed from the start."""
 
     def structure(self) -> LineStructure:
         return LineStructure(per_learner=True, per_replica=True)
@@ -52,7 +52,7 @@ class TwoLinearLayers(Line, frozen=True):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, architecture, update = learner.name, learner.architecture, learner.update
-        in_any_unit = structs.replace(learner, rate_unit="one")  # the line has the rates as they come out
+        in_any_unit = structs.replace(learner, rate_unit="one")  # the line reads the resulting rates
         if (lacking := descends(in_any_unit, experiment)) is not None:
             return lacking
         assert architecture is not None, "descends() admits no solver"
@@ -65,7 +65,7 @@ class TwoLinearLayers(Line, frozen=True):
         return Finding(True, f"{name} is gradient descent on a net of two linear layers")
 
     def beginning(self, at: At) -> Beginning:
-        """What a learner starts with."""
+        """Return the quantities of a learner at its start."""
         start, data = at.start, at.drawn.data
         tensors, (first, second) = start.tensors, start.architecture.layers
         with torch.no_grad():
@@ -75,13 +75,21 @@ class TwoLinearLayers(Line, frozen=True):
         labels = data.labels.double()[:, 0]
         lengths = tensors[second].double().square().sum((1, 2))
         rates = torch.as_tensor(start.rates[first], dtype=torch.float64).expand_as(tensors[first])[:, 0, 0]
-        found = (predictions - labels, sum(squares.values()), labels, squares[first] / lengths, 2 * rates)
-        return Beginning(*(torch.as_tensor(each).cpu().numpy() for each in found))
+        quantities = (
+            predictions - labels,
+            sum(squares.values()),
+            labels,
+            squares[first] / lengths,
+            2 * rates,
+        )
+        return Beginning(*(torch.as_tensor(quantity).cpu().numpy() for quantity in quantities))
 
     def recursion(self, at: At, beginning: Beginning) -> catapult.Recursion:
-        """Errors and kernels [S, R] at every record, NaN from where a replica counts as diverged."""
+        """Return errors and kernels [S, R] at every record, NaN from the record where a replica diverged."""
         steps = at.clocks["step"].astype(int)
-        errors, kernels = (each[steps] for each in catapult.recursion(*beginning, int(steps.max())))
+        errors, kernels = (
+            trajectory[steps] for trajectory in catapult.recursion(*beginning, int(steps.max()))
+        )
         with np.errstate(over="ignore", invalid="ignore"):
             sound = np.logical_and.accumulate(errors**2 <= DIVERGED * errors[0] ** 2, 0)
         return catapult.Recursion(np.where(sound, errors, np.nan), np.where(sound, kernels, np.nan))

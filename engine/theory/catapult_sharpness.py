@@ -1,4 +1,4 @@
-"""The sharpness of a net of two linear layers on one example, step by step, whatever the rate."""
+"""The sharpness of a net of two linear layers on one example, step by step, at any rate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CatapultSharpness(TwoLinearLayers, frozen=True, tag="catapult-sharpness"):
 
     def value(self, at: At) -> Floats:
         beginning = self.beginning(at)
-        found = self.recursion(at, beginning)
-        curvature = catapult.sharpness(found, beginning.targets, beginning.shares)
+        recursion = self.recursion(at, beginning)
+        curvature = catapult.sharpness(recursion, beginning.targets, beginning.shares)
         relative: Floats = curvature / curvature[0]
         return relative.T

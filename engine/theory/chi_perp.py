@@ -50,8 +50,8 @@ class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
         signals = signals_at(at)
 
         def steepness(z: Floats) -> Floats:
-            found: Floats = slope(signals.activation, torch.from_numpy(z)).numpy()
-            return found
+            slopes: Floats = slope(signals.activation, torch.from_numpy(z)).numpy()
+            return slopes
 
         def of_layers(first: float, variances: Floats) -> Floats:
             incoming = [first, *(variances[:-1] + signals.cb[1:-1])]

@@ -94,7 +94,7 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
 
 
 def missed(n: int, copies: int, rows: int, k: Floats) -> Floats:
-    """The expected share of groups of which none is among k of the first `rows` of n rows, drawn at random.
+    """Return the expected share of groups without a row among k rows drawn at random from the first `rows`.
 
     Groups are `copies` consecutive rows. Of T = `rows` rows, t of which belong to the group, none of these is
     drawn with probability ∏_(i<t) (1 − k/(T − i)).

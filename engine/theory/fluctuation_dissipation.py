@@ -1,4 +1,4 @@
-"""What the weights lose to the gradient, and gain by its noise, in the steady state of mini-batches."""
+"""Balance of gradient and gradient noise in the steady state of mini-batch descent."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
 
     def holds(self, experiment: Setup) -> Finding:
         if experiment.protocol.schedule().batches is None:
-            what = "requires mini-batches that are drawn independently of those before"
-            return Finding(False, f"{what}, by steps with fresh or replacement")
+            requirement = "requires mini-batches that are drawn independently of those before"
+            return Finding(False, f"{requirement}, by steps with fresh or replacement")
         return Finding(True, "every mini-batch is drawn independently of all that came before")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
@@ -68,6 +68,8 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
         assert batches is not None, "holds() admits no other mini-batches"
         variance = batches.variance(protocol.extent(at.experiment.n).rows)
         assert at.rate is not None, "binds() admits no other rate"
-        whole = at.own[GradientNorm().name] ** 2
-        found: Floats = at.rate / 2 * (whole + variance * (at.own[RowGradients().name] - whole))
-        return found
+        full_square = at.own[GradientNorm().name] ** 2
+        right_side: Floats = (
+            at.rate / 2 * (full_square + variance * (at.own[RowGradients().name] - full_square))
+        )
+        return right_side

@@ -1,4 +1,4 @@
-"""What a Gaussian process knows of a function after some examples."""
+"""The posterior band of a Gaussian process after k examples."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class GPBand(Line, frozen=True, tag="gp-band"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.structure().prior_noise is None:
-            what = "a penalised fit by a kernel, which is a posterior mean"
-            return Finding(False, f"it requires {what}, and {learner.name} is something else")
+            requirement = "a penalised fit by a kernel, which is a posterior mean"
+            return Finding(False, f"it requires {requirement}, and {learner.name} is something else")
         return Finding(True, f"{learner.name} predicts the posterior mean of a Gaussian process")
 
     def value(self, at: At) -> Floats:
@@ -76,8 +76,8 @@ class GPBand(Line, frozen=True, tag="gp-band"):
         noise = variance * torch.eye(rows).to(x)
         across = solver.values(inputs, x)  # k [R, N, k]
         gained = torch.linalg.solve(solver.values(x, x) + noise, torch.cat((y, across.mT), 2))
-        mean, known = (across @ gained[:, :, :1])[:, :, 0], (across * gained[:, :, 1:].mT).sum(2)
-        each = inputs.reshape(-1, 1, 1)
-        own = solver.values(each, each).view_as(known)
-        found = mean + self.deviations * (own - known).clamp(min=0).sqrt()
-        return np.asarray(found[:, None].cpu().numpy())
+        mean, explained = (across @ gained[:, :, :1])[:, :, 0], (across * gained[:, :, 1:].mT).sum(2)
+        points = inputs.reshape(-1, 1, 1)
+        prior = solver.values(points, points).view_as(explained)
+        edge = mean + self.deviations * (prior - explained).clamp(min=0).sqrt()
+        return np.asarray(edge[:, None].cpu().numpy())

@@ -1,4 +1,4 @@
-"""The mistakes on new instances that the Jacobian of the start allows, up to constants."""
+"""Bound on mistakes on new instances by the Jacobian at the start, up to constants."""
 
 from __future__ import annotations
 
@@ -77,19 +77,19 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
         rate = torch.as_tensor(start.rates["W1"], dtype=torch.float64)
         rates: Floats = rate.expand_as(start.tensors["W1"])[:, 0, 0].cpu().numpy()
         kernels = tangent_kernels(net, start.tensors, data.instances.at(slice(0, count)), {"W1": 1.0})
-        each = zip(rates, labels, kernels, strict=True)
-        return np.stack([_shape(*one, outputs, at.clocks["step"]) for one in each])
+        replicas = zip(rates, labels, kernels, strict=True)
+        return np.stack([_shape(*replica, outputs, at.clocks["step"]) for replica in replicas])
 
 
 def _shape(rate: float, labels: torch.Tensor, kernel: torch.Tensor, outputs: int, steps: Floats) -> Floats:
-    """The line of one net [S], of J Jᵀ [K·n, K·n] and the labels of the same predictions [K·n]."""
+    """Return the line of one net [S], from J Jᵀ [K·n, K·n] and the labels of the same predictions [K·n]."""
     n = len(labels) // outputs
-    values, vectors = torch.linalg.eigh(kernel)
-    every: Floats = values.flip(0).cpu().numpy()
-    squares = every[every > ROUNDING * every[0]]
+    ascending, vectors = torch.linalg.eigh(kernel)
+    eigenvalues: Floats = ascending.flip(0).cpu().numpy()
+    squares = eigenvalues[eigenvalues > ROUNDING * eigenvalues[0]]
     along = (vectors.flip(1).T @ labels).square().cpu().numpy()[: len(squares)]
-    left = np.sqrt(np.maximum(float(labels @ labels) - np.cumsum(along), 0) / n)
+    unfitted = np.sqrt(np.maximum(float(labels @ labels) - np.cumsum(along), 0) / n)
     progress = 2 * rate / n * steps[:, None]  # 2ηt/n, [S, 1]
-    terms = np.exp(-progress * squares) + left + progress * np.sqrt(squares * outputs)
-    found: Floats = terms.min(1)
-    return found
+    terms = np.exp(-progress * squares) + unfitted + progress * np.sqrt(squares * outputs)
+    bounds: Floats = terms.min(1)
+    return bounds

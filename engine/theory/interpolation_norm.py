@@ -15,7 +15,7 @@ from engine.theory import At, Floats, Line, LineStructure, only_numbers
 
 
 class OfOneNumber(Line, frozen=True):
-    """A line about nets of one hidden layer of rectified units that are trained on some numbers."""
+    """Base of lines about nets with one hidden layer of ReLU units and one number as instance."""
 
     source: ClassVar[str] = "SESS19; theory-bias.md §51"
 
@@ -35,24 +35,24 @@ class OfOneNumber(Line, frozen=True):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         net = learner.architecture
         if net is None or not net.structure().is_relu_layer:
-            what = "one hidden layer of relu units whose biases have no penalty"
-            return Finding(False, f"it requires {what}, and {learner.name} has something else")
+            requirement = "one hidden layer of relu units whose biases have no penalty"
+            return Finding(False, f"it requires {requirement}, and {learner.name} has something else")
         return Finding(True, f"{learner.name} has one hidden layer of relu units with free biases")
 
 
 def training_points(at: At) -> list[NDArray[np.float64]]:
-    """The numbers trained on and their labels of every replica, from the least on: [2, m] each.
+    """Return the training numbers in increasing order and their labels, [2, m] for every replica.
 
-    Labels of a number that comes several times are averaged, once each.
+    A number that occurs several times is listed once, with the mean of its labels.
     """
     data, rows = at.drawn.data, int(at.k.max(initial=0))
     x = data.instances.rows[:, :rows, 0].double().cpu().numpy()
     y = data.labels.view(data.replicas, -1, data.instances.n)[:, 0, :rows].double().cpu().numpy()
-    found = []
-    for own, labels in zip(x, y, strict=True):
-        places, number, times = np.unique(own, return_inverse=True, return_counts=True)
-        found.append(np.stack((places, np.bincount(number, labels, len(places)) / times)))
-    return found
+    points = []
+    for inputs, labels in zip(x, y, strict=True):
+        places, number, times = np.unique(inputs, return_inverse=True, return_counts=True)
+        points.append(np.stack((places, np.bincount(number, labels, len(places)) / times)))
+    return points
 
 
 class InterpolationNorm(OfOneNumber, frozen=True, tag="interpolation-norm"):

@@ -1,4 +1,4 @@
-"""How much noisy gradient descent can learn of a target that is one of many orthogonal ones."""
+"""Lower bound on the error of noisy gradient descent on one of many orthogonal targets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from engine.theory import (
 )
 
 JUNK = "junk"
-"""The name of the run on labels that are fair coins: of square loss, in the mean over these, on labels 0."""
+"""Name of the run on labels that are fair coins; for square loss, their mean is a run on labels 0."""
 
 GRADIENTS = RowGradients(labels="coins")
 
@@ -92,5 +92,5 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
         lengths = at.rate * np.sqrt(at.runs[JUNK][GRADIENTS.name])  # [R, S]
         flow = np.cumsum(lengths, 1) - lengths
         targets = at.experiment.problem.matrix.feature_count()
-        found: Floats = 0.5 - (1 + flow / at.learner.noise.sigma) / (2 * np.sqrt(targets))
-        return np.maximum(0, found)
+        bound: Floats = 0.5 - (1 + flow / at.learner.noise.sigma) / (2 * np.sqrt(targets))
+        return np.maximum(0, bound)

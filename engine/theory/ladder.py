@@ -58,15 +58,18 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
 
 
 def outside(tuples: np.ndarray, factors: tuple[int, ...], wanted: set[int]) -> Floats:
-    """The share of all tuples outside the span of the first k of these [K, r], [K + 1]; NaN if not wanted."""
+    """Return the share of all tuples outside the span of the first k of `tuples` [K, r], for k = 0 … K.
+
+    Only entries with k in `wanted` are computed; the others are NaN.
+    """
     products, nothing = SignProducts(factors), np.zeros(1, bool)
     shares = np.full(len(tuples) + 1, np.nan)
-    rank, known = -1, 0.0
+    rank, inside = -1, 0.0
     for k in range(len(tuples) + 1):
         if k in wanted:
             if products.rank != rank:
-                rank, known = products.rank, products.share()
-            shares[k] = 1 - known
+                rank, inside = products.rank, products.share()
+            shares[k] = 1 - inside
         if k < len(tuples):
             products.see(tuples[k], nothing)
     return shares

@@ -17,7 +17,7 @@ from engine.spec.setup import Setup
 from engine.theory import At, Floats, Line, LineStructure
 
 ROUNDING = {4: 6, 8: 12}
-"""Digits to which lengths of rows agree that differ by rounding alone, by the bytes of a number."""
+"""Digits that remain equal in row lengths that differ only by rounding, by the bytes of a number."""
 
 
 class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
@@ -57,20 +57,20 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
 
 
 def signals_of(learner: Learner) -> Signals | None:
-    """The law of a learner's signals at the start; None if they obey no recursion known here."""
+    """Return the law of a learner's signals at the start; None if no recursion for it is implemented."""
     replaced = learner.update is not None and learner.update.structure().own_start
     return None if learner.architecture is None or replaced else learner.architecture.structure().signals
 
 
 def starts_anew(learner: Learner) -> Finding | None:
-    """What keeps every replica from drawing a start of its own; None if nothing does."""
+    """Return why replicas do not draw independent starts; None if they do."""
     if not learner.start_seed:
         return None
     return Finding(False, f"it is a mean over starts, and all replicas of {learner.name} have the same one")
 
 
 def signals_at(at: At) -> Signals:
-    """That of the learner that a line is about, and binds."""
+    """Return `signals_of` the learner of a line that binds it."""
     assert at.learner is not None, "a line per learner"
     signals = signals_of(at.learner)
     assert signals is not None, "binds() admits no other architecture"
@@ -78,32 +78,35 @@ def signals_at(at: At) -> Signals:
 
 
 def as_function(signals: Signals) -> wide_nets.Transfer:
-    """σ of numpy arrays."""
+    """Return σ as a function of numpy arrays."""
     return lambda z: transfer(signals.activation, torch.from_numpy(z)).numpy()
 
 
 def infinite(at: At) -> Floats:
-    """V_l of infinitely wide layers, averaged over instances and replicas, [L]."""
+    """Return V_l of infinitely wide layers, averaged over instances and replicas, [L]."""
     return averaged(at, lambda first, variances: variances)
 
 
 def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
-    """What is made of K_1 and of V_l [L], of infinitely wide layers, averaged over instances and replicas."""
+    """Return `of_layers(K_1, V)` of infinitely wide layers, averaged over instances and replicas.
+
+    It is computed once for every different length of the instances, on which alone K_1 depends.
+    """
     signals = signals_at(at)
     rows = at.drawn.data.instances.rows
     squares = rows.double().square().sum(-1) / rows.shape[-1]
     lengths, counts = np.unique(squares.numpy().round(ROUNDING[rows.dtype.itemsize]), return_counts=True)
-    found = []
+    of_lengths = []
     for length in lengths:
         first = signals.cb[0] + signals.cw[0] * length
         variances = wide_nets.layer_variances(as_function(signals), first, signals.cw[1:], signals.cb[1:])
-        found.append(of_layers(first, variances))
-    mean: Floats = counts @ np.array(found) / counts.sum()
+        of_lengths.append(of_layers(first, variances))
+    mean: Floats = counts @ np.array(of_lengths) / counts.sum()
     return mean
 
 
-def only_at_the_start(at: At, values: Floats | float) -> Floats:
-    """Values [*index] at the first record, NaN at the others, which steps have changed, [S, *index]."""
+def only_at_the_start(at: At, at_start: Floats | float) -> Floats:
+    """Return values [*index] at the first record and NaN at later ones, whose weights steps have changed."""
     records = len(next(iter(at.clocks.values())))
-    number = np.arange(records).reshape(-1, *[1] * np.ndim(values))
-    return np.where(number == 0, values, np.nan)
+    number = np.arange(records).reshape(-1, *[1] * np.ndim(at_start))
+    return np.where(number == 0, at_start, np.nan)

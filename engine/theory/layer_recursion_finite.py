@@ -1,4 +1,4 @@
-"""What finite width makes of the variance of layers at the start."""
+"""The variance of layers at the start, corrected for finite width."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-fin
         return super().holds(experiment)
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        found, signals = super().binds(learner, experiment), signals_of(learner)
+        finding, signals = super().binds(learner, experiment), signals_of(learner)
         if signals is None:
-            return found
+            return finding
         if signals.activation not in HOMOGENEOUS or any(signals.cb):
             return Finding(
                 False, f"it requires relu, leaky_relu or identity without biases, not {learner.name}"
             )
-        return found
+        return finding
 
     def value(self, at: At) -> Floats:
         signals = signals_at(at)

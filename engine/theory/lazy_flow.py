@@ -1,4 +1,4 @@
-"""The loss of gradient flow as long as the kernel at the start stays what it is."""
+"""The loss of gradient flow while the tangent kernel equals the one at the start."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
         if architecture.layout(experiment.d).l2_penalty:
             return Finding(False, f"it requires the flow of the loss alone, and {name} has a penalty")
         if architecture.structure_at(experiment.d).kernel_at_start is None:
-            what = "predictions 0 and a multiple of xᵀx̃ as its tangent kernel"
-            return Finding(False, f"it requires a start with {what}, which {name} does not have")
+            requirement = "predictions 0 and a multiple of xᵀx̃ as its tangent kernel"
+            return Finding(False, f"it requires a start with {requirement}, which {name} does not have")
         return Finding(True, f"{name} starts at 0 with a multiple of xᵀx̃ as its tangent kernel")
 
     def value(self, at: At) -> Floats:
@@ -68,5 +68,5 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
         squares = np.square(labels @ vectors).mean(1)  # [R, n]
         n = rows.shape[1]
         decay = np.exp(-4 * scale / n * at.clocks["time"][:, None] * np.maximum(eigenvalues, 0)[:, None])
-        found: Floats = (decay * squares[:, None]).sum(2) / n
-        return found
+        losses: Floats = (decay * squares[:, None]).sum(2) / n
+        return losses

@@ -1,4 +1,4 @@
-"""How large the missing entry of a matrix must become where no factors can fit the others."""
+"""Lower bound on the missing entry of a matrix when no factors can fit the other entries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.measures import Measure
 
 SEEN = (0.0, 1.0, 1.0)
-"""The entries that are seen of the matrix of two rows and two columns, row by row; the last is missing."""
+"""Observed entries of the 2 × 2 matrix, row by row; the last entry is missing."""
 
 OF_ROWS_SEEN = AverageLoss(rows="train")
 
@@ -48,8 +48,8 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
             return Finding(
                 False, f"requires the four entries of a matrix, row by row, and the matrix is {other}"
             )
-        given = (*(problem.target_structure.given or ()), 0.0, 0.0, 0.0)[: len(SEEN)]
-        if given != SEEN or problem.labels != "soft" or problem.noise > 0:
+        entries = (*(problem.target_structure.given or ()), 0.0, 0.0, 0.0)[: len(SEEN)]
+        if entries != SEEN or problem.labels != "soft" or problem.noise > 0:
             return Finding(False, "requires the entries 0, 1 and 1 as labels, and here they are others")
         if not protocol.schedule().flows or protocol.extent(4).most_examples != len(SEEN):
             return Finding(
@@ -60,8 +60,8 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, net, update = learner.name, learner.architecture, learner.update
         if net is None or not net.structure().keeps_determinant:
-            what = "a product of square matrices that start with a determinant above 0"
-            return Finding(False, f"it requires {what}, and {name} is not one")
+            requirement = "a product of square matrices that start with a determinant above 0"
+            return Finding(False, f"it requires {requirement}, and {name} is not one")
         penalty = net.layout(experiment.d).l2_penalty
         if update is None or update.mirror is not EUCLIDEAN or penalty:
             return Finding(False, f"it requires the gradient flow of the loss, which {name} does not follow")

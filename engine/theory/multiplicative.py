@@ -78,14 +78,14 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
 
 
 def _multiplicative_rate(learner: Learner) -> float | None:
-    """The rate of the EGU that a learner is or, with small steps, follows; None for other learners."""
+    """Return the rate of the EGU that a learner is, or follows with small steps; None for other learners."""
     if learner.update is None or learner.architecture is None:
         return None
     return learner.update.exponentiated_rate(learner.architecture)
 
 
 def _factor(learner: Learner) -> float | None:
-    """c of a learner by its rate, None where the theorem has none for it."""
+    """Return c of a learner by its rate, None if the theorem has no c for it."""
     eta = _multiplicative_rate(learner)
     if eta is None:
         return None

@@ -51,7 +51,7 @@ class Noise(RotationInvariant, frozen=True, tag="noise"):
 
     def value(self, at: At) -> Floats:
         n, d = at.experiment.n, at.experiment.d
-        variance = at.experiment.problem.noise**2  # 0 where σ is so small that its square is none
+        variance = at.experiment.problem.noise**2  # underflows to 0 for the smallest σ
         spread = (d - 1) * variance
         hidden = np.divide(spread, at.k + spread, out=np.ones_like(at.k), where=at.k + spread > 0)
         return (1 - at.k / n) * (variance + np.maximum(1 - at.k / d, hidden))

@@ -31,8 +31,8 @@ class OuterLinear(OfFactors, frozen=True, tag="outer-linear"):
         return super().structure()._replace(direction="lower")
 
     def holds(self, experiment: Setup) -> Finding:
-        found = super().holds(experiment)
-        return (only_square(experiment) or found) if found.holds else found
+        finding = super().holds(experiment)
+        return (only_square(experiment) or finding) if finding.holds else finding
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         linear = linear_in_labels(learner, experiment)

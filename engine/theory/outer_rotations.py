@@ -1,4 +1,4 @@
-"""The lower bound on outer products for learners that no rotation at all changes."""
+"""The lower bound on outer products for learners that are invariant under all rotations."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
         return super().structure()._replace(direction="lower")
 
     def holds(self, experiment: Setup) -> Finding:
-        found = OfFactors().holds(experiment)
-        if found.holds and len(experiment.problem.matrix.structure().sign_factors) == 1:
+        finding = OfFactors().holds(experiment)
+        if finding.holds and len(experiment.problem.matrix.structure().sign_factors) == 1:
             return Finding(False, "for a single factor with independent signs ri-signed is stronger")
-        return (only_square(experiment) or found) if found.holds else found
+        return (only_square(experiment) or finding) if finding.holds else finding
 
     def value(self, at: At) -> Floats:
         unseen: Floats = np.maximum(0, 1 - (at.k + 1) / at.labels.n)

@@ -1,4 +1,4 @@
-"""What a two-layer ReLU net sees of a parity at its start."""
+"""The gradient of a two-layer ReLU net on a parity at its start."""
 
 from __future__ import annotations
 

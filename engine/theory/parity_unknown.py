@@ -1,4 +1,4 @@
-"""What examples leave open of a random parity, whoever learns."""
+"""The error on a random parity that k examples leave to every learner."""
 
 from __future__ import annotations
 

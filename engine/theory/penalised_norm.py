@@ -1,4 +1,4 @@
-"""The path norm of the nets on one number whose loss with its penalty is least."""
+"""The path norm of the nets on one number with the least penalised loss."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ class PenalisedNorm(WithPenalty, frozen=True, tag="penalised-norm"):
     formula: ClassVar[str] = "R(f), f = argmin (1/m) Σ_i (f(x_i) − y_i)² + λR(f)"
 
     def value(self, at: At) -> Floats:
-        return np.array([[np.nan if found is None else found.norm] for found in self.least(at)])
+        return np.array([[np.nan if best is None else best.norm] for best in self.least(at)])

@@ -1,4 +1,4 @@
-"""The least loss with its penalty of nets on one number."""
+"""The least penalised loss of nets on one number."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from engine.theory.interpolation_norm import OfOneNumber, training_points
 
 
 class WithPenalty(OfOneNumber, frozen=True):
-    """A line about the least of the mean square and λ/2 Σ_j (a_j² + w_j²) together."""
+    """Base of lines about the minimum of the mean square plus λ/2 Σ_j (a_j² + w_j²)."""
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(per_learner=True)
 
     def holds(self, experiment: Setup) -> Finding:
-        found = super().holds(experiment)
-        return (only_square(experiment) if found.holds else None) or found
+        finding = super().holds(experiment)
+        return (only_square(experiment) if finding.holds else None) or finding
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        found, net = super().binds(learner, experiment), learner.architecture
-        if found.holds and net is not None and not net.layout(experiment.d).l2_penalty:
+        finding, net = super().binds(learner, experiment), learner.architecture
+        if finding.holds and net is not None and not net.layout(experiment.d).l2_penalty:
             return Finding(False, f"it requires a penalty on the weights, and {learner.name} has none")
-        return found
+        return finding
 
     def least(self, at: At) -> list[Penalised | None]:
-        """What the best net reaches on the training rows of every replica; None where some are the same."""
+        """Return the minimum on the training rows of every replica; None where two rows are equal."""
         assert at.learner is not None, "a line per learner"
         assert at.learner.architecture is not None, "binds() admits no solver"
         rate = at.learner.architecture.layout(at.experiment.d).l2_penalty
@@ -55,4 +55,4 @@ class PenalisedObjective(WithPenalty, frozen=True, tag="penalised-objective"):
         return super().structure()._replace(direction="lower")
 
     def value(self, at: At) -> Floats:
-        return np.array([[np.nan if found is None else found.objective] for found in self.least(at)])
+        return np.array([[np.nan if best is None else best.objective] for best in self.least(at)])

@@ -1,4 +1,4 @@
-"""The lower bound for learners of outer products that rotations of single factors do not change."""
+"""The lower bound on outer products for learners that are invariant under rotations of every factor."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from engine.theory import (
 
 
 class OfFactors(Line, frozen=True):
-    """A line about learners of x¹ ⊗ … ⊗ xʳ whom rotations of every factor by itself do not change.
+    """Base of lines about learners of x¹ ⊗ … ⊗ xʳ that are invariant under rotations of every factor.
 
     The law of their predictions is the same as if the factors were √d_l e_i: random signs of the rows reach
     them through the labels alone, which are products of one fair sign for every factor.
@@ -45,8 +45,8 @@ class OfFactors(Line, frozen=True):
         if repeated := shown_once(experiment):
             return repeated
         if not problem.matrix.structure().sign_factors:
-            what = "products of Hadamard rows with random signs (outer with row_signs on)"
-            return Finding(False, f"requires {what}, and the matrix is {problem.matrix.kind}")
+            requirement = "products of Hadamard rows with random signs (outer with row_signs on)"
+            return Finding(False, f"requires {requirement}, and the matrix is {problem.matrix.kind}")
         if not problem.labels_flip or problem.label_values != "signs":
             return Finding(
                 False, "requires labels ±1 that change sign with their row, and here they are others"
@@ -110,9 +110,9 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
 
 
 def unconnected(pairs: np.ndarray, rows: int, columns: int) -> Floats:
-    """The share of all pairs (row, column) that are not connected by the first k of these [K, 2], [K + 1].
+    """Return the share of all pairs (row, column) not connected by the first k of `pairs` [K, 2], [K + 1].
 
-    By union–find on rows and columns.
+    Rows and columns are vertices of a union–find.
     """
     parent = list(range(rows + columns))
     sizes = [(1, 0)] * rows + [(0, 1)] * columns
@@ -125,10 +125,10 @@ def unconnected(pairs: np.ndarray, rows: int, columns: int) -> Floats:
         return vertex
 
     for row, column in pairs.tolist():
-        one, other = root(row), root(rows + column)
-        if one != other:
-            (r, q), (s, p) = sizes[one], sizes[other]
+        row_root, column_root = root(row), root(rows + column)
+        if row_root != column_root:
+            (r, q), (s, p) = sizes[row_root], sizes[column_root]
             connected += r * p + s * q
-            parent[other], sizes[one] = one, (r + s, q + p)
+            parent[column_root], sizes[row_root] = row_root, (r + s, q + p)
         shares.append(1 - connected / (rows * columns))
     return np.array(shares)

@@ -13,7 +13,7 @@ from engine.theory import At, Floats, LineStructure, loss_constant
 from engine.theory.percolation import OfFactors, Percolation
 
 ITERATIONS = 10_000
-"""From 1 the fixed point is reached to rounding in a few steps, but for k near √(d d′), where it is 0."""
+"""Iterations from 1: a few reach the fixed point to rounding, except for k near √(d d′), where it is 0."""
 
 
 class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
@@ -33,10 +33,10 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
         return super().structure()._replace(direction="asymptotic", limit="for large d", needs_k_rows=True)
 
     def holds(self, experiment: Setup) -> Finding:
-        found = Percolation().holds(experiment)
-        if found.holds and not experiment.problem.matrix.structure().random_order:
+        finding = Percolation().holds(experiment)
+        if finding.holds and not experiment.problem.matrix.structure().random_order:
             return Finding(False, "requires the rows in random order, and permute is off")
-        return found
+        return finding
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != "path-rule":
@@ -49,7 +49,7 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
 
 
 def limit(kappa: Floats, other: Floats) -> Floats:
-    """1 − ρρ′ for κ and κ′, the largest solution."""
+    """Return 1 − ρρ′ for κ and κ′, of the largest solution."""
     rho = np.ones_like(kappa)
     for _ in range(ITERATIONS):
         before, columns = rho, -np.expm1(-other * rho)

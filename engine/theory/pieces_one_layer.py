@@ -1,4 +1,4 @@
-"""How many linear pieces a net with one hidden layer has at its start."""
+"""The expected number of linear pieces of a net with one hidden layer at its start."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)
         if signals is None or len(signals.widths) != 1 or signals.activation not in BENT:
-            what = f"it requires one hidden layer of ReLU units with a Gaussian start, not {learner.name}"
-            return Finding(False, what)
+            reason = f"it requires one hidden layer of ReLU units with a Gaussian start, not {learner.name}"
+            return Finding(False, reason)
         if signals.cb[0] == 0:
             return Finding(False, f"it requires biases, and all units of {learner.name} bend at 0")
         return starts_anew(learner) or Finding(
@@ -52,5 +52,5 @@ class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
         rows = at.drawn.data.instances.rows.double()[..., 0]
         ends = zip(rows.amin(1).tolist(), rows.amax(1).tolist(), strict=True)
         cw, cb = signals.cw[0], signals.cb[0]
-        found = np.mean([of_one_layer(signals.widths[0], cw, cb, low, high) for low, high in ends])
-        return only_at_the_start(at, float(found))
+        pieces = np.mean([of_one_layer(signals.widths[0], cw, cb, low, high) for low, high in ends])
+        return only_at_the_start(at, float(pieces))

@@ -1,4 +1,4 @@
-"""How many linear pieces a wide net has at its start, on the whole line."""
+"""The expected number of linear pieces of a wide net at its start, on the whole line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rank of weights that differ only where the instances seen do."""
+"""The rank of weights that are equal for features that agree on all instances seen."""
 
 from __future__ import annotations
 
@@ -64,5 +64,5 @@ class RankDoubling(Line, frozen=True, tag="rank-doubling"):
         return Finding(True, f"{name} treats all features alike, and so cannot tell apart two that agree")
 
     def value(self, at: At) -> Floats:
-        most = largest_rank(at.experiment)
-        return np.minimum(np.exp2(np.minimum(at.k, np.log2(most))), most)
+        rank_limit = largest_rank(at.experiment)
+        return np.minimum(np.exp2(np.minimum(at.k, np.log2(rank_limit))), rank_limit)

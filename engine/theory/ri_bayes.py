@@ -1,4 +1,4 @@
-"""The error that no rotation-invariant learner of a half-space is below, in the limit of many dimensions."""
+"""The least error of a rotation-invariant learner of a half-space, in the limit of many dimensions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from engine.theory import At, Floats, Line, LineStructure, RotationInvariant, sh
 
 
 class HalfSpace(Line, frozen=True):
-    """A line on the 0/1 error of learners of y = sign(xᵀw*), Gaussian x in d dimensions, after k examples.
+    """Base of lines about the 0/1 error on y = sign(xᵀw*), Gaussian x in d dimensions, after k examples.
 
-    It depends on α = k/(d − 1), as d − 1 directions carry noise: at finite d the errors measured are nearer
-    to the limit there than at k/d. Source: theory-symmetry.md §19.
+    It depends on α = k/(d − 1), as d − 1 directions carry noise: at finite d, measured errors are nearer to
+    the limit at this α than at k/d. Source: theory-symmetry.md §19.
     """
 
     measure: ClassVar[str] = "angle-error"
@@ -45,7 +45,7 @@ class HalfSpace(Line, frozen=True):
 
     @abstractmethod
     def error(self, alpha: float) -> float:
-        """The 0/1 error at α > 0 examples per dimension."""
+        """Return the 0/1 error at α > 0 examples per dimension."""
 
     def value(self, at: At) -> Floats:
         d = at.experiment.d
@@ -53,10 +53,10 @@ class HalfSpace(Line, frozen=True):
 
 
 class OfSolver(HalfSpace, frozen=True):
-    """The error of one solver, which it binds alone."""
+    """Base of lines about the error of a solver, which bind that solver only."""
 
     solver: ClassVar[str]
-    """Its kind."""
+    """Kind of the solver."""
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(per_learner=True)
@@ -88,7 +88,7 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
 
 
 def _at_each(error: Callable[[float], float], alphas: Floats) -> Floats:
-    """The error at every α, each value computed once; ½ at 0."""
+    """Return the error at every α, ½ at 0; equal α are computed once, as `error` solves equations."""
     different, places = np.unique(alphas, return_inverse=True)
-    values = np.array([error(float(alpha)) if alpha > 0 else 0.5 for alpha in different])
-    return values[places].reshape(alphas.shape)
+    errors = np.array([error(float(alpha)) if alpha > 0 else 0.5 for alpha in different])
+    return errors[places].reshape(alphas.shape)

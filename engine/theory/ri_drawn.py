@@ -1,4 +1,4 @@
-"""The lower bound for rotation-invariant learners, for the very rows that were drawn."""
+"""The lower bound for rotation-invariant learners on the rows as drawn."""
 
 from __future__ import annotations
 

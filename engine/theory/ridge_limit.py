@@ -13,7 +13,7 @@ from engine.theory import LineStructure
 from engine.theory.ri_bayes import OfSolver
 
 NEAR = 0.01
-"""How far, as a share, a penalty may be from the best: the error changes by the square of that."""
+"""Largest relative distance of a penalty from the best one: the error changes by its square only."""
 
 
 class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):
@@ -32,14 +32,14 @@ class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):
         return super().structure()._replace(of="ridge regression")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        found = super().binds(learner, experiment)
+        finding = super().binds(learner, experiment)
         best = experiment.d * (math.pi / 2 - 1)
         lam = getattr(learner.solver, "lam", math.nan)
-        if found.holds and not abs(lam / best - 1) <= NEAR:
+        if finding.holds and not abs(lam / best - 1) <= NEAR:
             return Finding(
                 False, f"it requires λ = d(π/2 − 1) = {best:.4g}, and that of {learner.name} is {lam:g}"
             )
-        return found
+        return finding
 
     def error(self, alpha: float) -> float:
         return teacher_student.ridge(alpha)

@@ -1,4 +1,4 @@
-"""The loss of a neuron that takes one orthogonal example after the other."""
+"""The loss of a neuron after steps along orthogonal examples."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, architecture, update = learner.name, learner.architecture, learner.update
         if architecture is None or update is None or update.scalar_step(architecture) is None:
-            what = "a linear neuron whose steps are multiples of single examples"
-            return Finding(False, f"it requires {what}, and {name} is not known to be one")
+            requirement = "a linear neuron whose steps are multiples of single examples"
+            return Finding(False, f"it requires {requirement}, and {name} is not known to be one")
         if verdict(learner, experiment).invariant != "on this data":
             return Finding(False, f"it is about rules that elsewhere tell the axes apart, not {update.kind}")
         return at_rate_lr(learner, experiment) or Finding(
@@ -70,5 +70,5 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
         slope = at.experiment.loss.slope(torch.zeros_like(label), label)
         moves, _ = step(slope.expand(n, 1), at.rate, memory)
         seen = np.append(0.0, ((1 + moves[:, 0] * d) ** 2).cumsum(0).numpy())
-        found: Floats = 1 - at.k / n + np.interp(at.k, np.arange(n + 1), seen) / n
-        return found
+        losses: Floats = 1 - at.k / n + np.interp(at.k, np.arange(n + 1), seen) / n
+        return losses

@@ -1,4 +1,4 @@
-"""The loss on rows never seen, of the shortest weights that fit rows with private entries."""
+"""The loss on unseen rows of the minimum-norm fit to rows with private entries."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
         of_plus, of_minus = (4 * minus + private) / scale, -(4 * plus + 1) / scale
         on_plus, on_minus = 3 * plus * of_plus + minus * of_minus, plus * of_plus + 3 * minus * of_minus
         share = (unseen > 0).mean(1, keepdims=True)
-        found: Floats = share * (on_plus - 1) ** 2 + (1 - share) * (on_minus + 1) ** 2
-        return found
+        loss: Floats = share * (on_plus - 1) ** 2 + (1 - share) * (on_minus + 1) ** 2
+        return loss

@@ -13,7 +13,7 @@ from engine.spec.setup import Setup
 from engine.theory import At, Floats, Line, LineStructure, only_square, shown_once
 
 REACH, POINTS = 12.0, 481
-"""Where a Gaussian ends, and places up to there: the trapezoidal rule has an error far below rounding."""
+"""End of the integration range, in deviations, and its points: the trapezoidal rule errs below rounding."""
 
 
 class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
@@ -58,7 +58,7 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
 
 
 def unseen(rho: Floats) -> Floats:
-    """mmse(ρ/(1 − ρ)) for every ρ: what an unseen row costs; 0 from ρ = 1 on."""
+    """Return mmse(ρ/(1 − ρ)) for every ρ, the cost of an unseen row; 0 from ρ = 1 on."""
     costs = np.zeros(len(rho))
     under = rho < 1
     s = (rho[under] / (1 - rho[under]))[:, None]

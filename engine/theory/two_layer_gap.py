@@ -1,4 +1,4 @@
-"""The loss of two linear layers with a start and a feature map that are made for the order of the rows."""
+"""The loss of two linear layers with a start and a feature map that are built for the order of the rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.spec.setup import Setup
 from engine.theory import At, Floats, Line, LineStructure, at_rate_lr, several_targets
 
 RATE = 0.5
-"""Gradient descent at this rate fits an example of unit features at once."""
+"""Rate at which a single step of gradient descent fits an example of unit features."""
 
 
 class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
@@ -38,12 +38,12 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
         n, d = matrix.shape()
         if not protocol.schedule().online or protocol.extent(n).last > d / 2 + 1:
             return Finding(False, "requires one pass over the first d/2 + 1 rows at most, example by example")
-        found = several_targets(experiment)
-        if found.holds and experiment.problem.label_values != "signs":
+        finding = several_targets(experiment)
+        if finding.holds and experiment.problem.label_values != "signs":
             return Finding(
                 False, "requires features as targets, whose labels are products of those of others"
             )
-        return found
+        return finding
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         architecture, update = learner.architecture, learner.update
@@ -56,5 +56,5 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
         )
 
     def value(self, at: At) -> Floats:
-        left: Floats = 1 - np.maximum(at.k, 2 * (at.k - 1)) / at.labels.n
-        return np.maximum(0, left)
+        loss: Floats = 1 - np.maximum(at.k, 2 * (at.k - 1)) / at.labels.n
+        return np.maximum(0, loss)

@@ -1,4 +1,4 @@
-"""Into how many cells lines cut a plane."""
+"""The number of cells into which lines cut a plane."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)
         if signals is None or len(signals.widths) != 1 or signals.activation not in BENT:
-            what = f"it requires one hidden layer of ReLU units with a Gaussian start, not {learner.name}"
-            return Finding(False, what)
+            reason = f"it requires one hidden layer of ReLU units with a Gaussian start, not {learner.name}"
+            return Finding(False, reason)
         if signals.cb[0] == 0:
             return Finding(
                 False, f"it requires biases, and without them all lines of {learner.name} meet at 0"

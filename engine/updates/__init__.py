@@ -350,11 +350,11 @@ def rounding(sizes: Params) -> Params:
 
 def norms(params: Params) -> Params:
     """The Euclidean norm of every parameter of every member of the batch, shaped [B, 1, …] to divide it."""
-    found = {}
+    lengths = {}
     for name, w in params.items():
         norm = torch.linalg.vector_norm(w.flatten(1), dim=1)
-        found[name] = per_member(norm, w)
-    return found
+        lengths[name] = per_member(norm, w)
+    return lengths
 
 
 def with_direction(gradients: Params) -> Params:

@@ -39,7 +39,7 @@ class Adafactor(Diagonal, frozen=True, tag="adafactor"):
         }
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        rows, columns, found = {}, {}, {}
+        rows, columns, directions = {}, {}, {}
         steps = {name: before + 1 for name, before in state["steps"].items()}
         for name, square in self.squares(gradients).items():
             squares, g = as_matrix(square) + self.eps, as_matrix(gradients[name])  # [B, h, d or 1], [B, h, d]
@@ -49,8 +49,8 @@ class Adafactor(Diagonal, frozen=True, tag="adafactor"):
             # R_i/mean R first: a product of two sizes may be below what float32 has
             u = g * (rows[name] / rows[name].mean(1, keepdim=True)).rsqrt() * columns[name].rsqrt()
             rms = u.square().mean((1, 2), keepdim=True).sqrt()
-            found[name] = (u / rms.clamp(min=1.0)).view_as(gradients[name])
-        return descended(params, found, rates), {"R": rows, "C": columns, "steps": steps}
+            directions[name] = (u / rms.clamp(min=1.0)).view_as(gradients[name])
+        return descended(params, directions, rates), {"R": rows, "C": columns, "steps": steps}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

@@ -42,15 +42,15 @@ class Adam(Diagonal, frozen=True, tag="adam"):
 
     def directions(self, gradients: Params, state: State) -> tuple[Params, State]:
         """m̂ / √(ε + v̂) of every parameter that has a gradient, and the next state."""
-        m, v, found = {}, {}, {}
+        m, v, directions = {}, {}, {}
         steps = {name: before + 1 for name, before in state["steps"].items()}
         for name, square in self.squares(gradients).items():
             m[name] = self.beta1 * state["m"][name] + (1 - self.beta1) * gradients[name]
             v[name] = self.beta2 * state["v"][name] + (1 - self.beta2) * square
             mean = m[name] / (1 - self.beta1 ** steps[name]).to(square.dtype)
             size = torch.sqrt(self.eps + v[name] / (1 - self.beta2 ** steps[name]).to(square.dtype))
-            found[name] = mean / size
-        return found, {"m": m, "v": v, "steps": steps}
+            directions[name] = mean / size
+        return directions, {"m": m, "v": v, "steps": steps}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

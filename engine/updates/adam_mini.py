@@ -39,14 +39,16 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
         }
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        m, v, found = {}, {}, {}
+        m, v, directions = {}, {}, {}
         steps = {name: before + 1 for name, before in state["steps"].items()}
         for name, g in gradients.items():
             m[name] = self.beta1 * state["m"][name] + (1 - self.beta1) * g
             v[name] = self.beta2 * state["v"][name] + (1 - self.beta2) * self._mean(g.square())
             mean = m[name] / (1 - self.beta1 ** steps[name]).to(g.dtype)
-            found[name] = mean / torch.sqrt(self.eps + v[name] / (1 - self.beta2 ** steps[name]).to(g.dtype))
-        return descended(params, found, rates), {"m": m, "v": v, "steps": steps}
+            directions[name] = mean / torch.sqrt(
+                self.eps + v[name] / (1 - self.beta2 ** steps[name]).to(g.dtype)
+            )
+        return descended(params, directions, rates), {"m": m, "v": v, "steps": steps}
 
     def _mean(self, squares: torch.Tensor) -> torch.Tensor:
         """The mean of the squares [B, …] of what shares a rate, [B, …, 1]."""

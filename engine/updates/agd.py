@@ -85,12 +85,12 @@ class AGD(Automatic, frozen=True, tag="agd"):
         """η of every member of the batch, for its G [B]."""
         mean_ratio = sum(ratio(w) ** 2 for w in params.values()) / len(params)
         a = self.loss_scale * self.l2_penalty * mean_ratio / len(params)
-        found = automatic_rate(G / (1 + a))
+        rate = automatic_rate(G / (1 + a))
         if self.exact and a > 0:
             for _ in range(NEWTON):
-                grown = torch.exp(found)
-                found = found - (torch.expm1(found) * grown + a * found - G) / ((2 * grown - 1) * grown + a)
-        return found
+                grown = torch.exp(rate)
+                rate = rate - (torch.expm1(rate) * grown + a * rate - G) / ((2 * grown - 1) * grown + a)
+        return rate
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "its rate depends on norms of gradients only, which rotations do not change")

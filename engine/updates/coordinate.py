@@ -27,11 +27,11 @@ class Coordinate(Update, frozen=True, tag="coordinate"):
         return super().structure()._replace(learner_kind="coordinate", continuous=False)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        whole = flat(gradients.values())
-        sizes = whole.abs()
+        gradient = flat(gradients.values())
+        sizes = gradient.abs()
         least = (1 - ROUNDING * torch.finfo(sizes.dtype).eps) * sizes.amax(1, keepdim=True)
         largest = (sizes >= least).int().argmax(1, keepdim=True)
-        chosen = torch.zeros_like(whole).scatter_(1, largest, whole.gather(1, largest))
+        chosen = torch.zeros_like(gradient).scatter_(1, largest, gradient.gather(1, largest))
         return descended(params, unflat(chosen, gradients), rates), state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

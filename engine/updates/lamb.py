@@ -40,8 +40,10 @@ class LAMB(Diagonal, frozen=True, tag="lamb"):
         directions, state = self._adam.directions(gradients, state)
         sizes, lengths, real = norms(params), norms(directions), with_direction(state["m"])
         for name, u in directions.items():
-            known = real[name] & (sizes[name] > 0)
-            directions[name] = u * torch.where(known, sizes[name] / lengths[name].where(known, 1.0), 1.0)
+            is_defined = real[name] & (sizes[name] > 0)
+            directions[name] = u * torch.where(
+                is_defined, sizes[name] / lengths[name].where(is_defined, 1.0), 1.0
+            )
         return descended(params, directions, rates), state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

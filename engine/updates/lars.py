@@ -47,8 +47,8 @@ class LARS(Update, frozen=True, tag="lars"):
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         sizes, lengths, real, M = norms(params), norms(gradients), with_direction(gradients), {}
         for name, g in gradients.items():
-            known = real[name] & (sizes[name] > 0)
-            factor = torch.where(known, sizes[name] / lengths[name].where(known, 1.0), 1.0)
+            is_defined = real[name] & (sizes[name] > 0)
+            factor = torch.where(is_defined, sizes[name] / lengths[name].where(is_defined, 1.0), 1.0)
             M[name] = self.momentum * state["M"][name] + factor * g
         return descended(params, M, rates), {"M": M}
 

@@ -87,13 +87,13 @@ class Muon(Update, frozen=True, tag="muon"):
 
     def _orthogonal(self, along: Params) -> Params:
         """√max(1, h/d) O(·) of every matrix [B, h, d], 0 of what is only rounding beside other layers."""
-        found, lengths, real = {}, norms(along), with_direction(along)
+        directions, lengths, real = {}, norms(along), with_direction(along)
         for name, g in along.items():
             G = as_matrix(g / lengths[name].where(real[name], 1.0))
             flat = newton_schulz(G) if self.by == "newton-schulz" else orthogonal_factor(G)
             size = max(1.0, G.shape[1] / G.shape[2]) ** 0.5
-            found[name] = torch.where(real[name], size * flat.view_as(g), 0.0)
-        return found
+            directions[name] = torch.where(real[name], size * flat.view_as(g), 0.0)
+        return directions
 
     def _of_vectors(self) -> Verdict | None:
         """The verdict where every layer is one vector of weights; None if that changes nothing."""

@@ -50,18 +50,18 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
         )
 
     def start(self, params: Params) -> tuple[Params, State]:
-        left, right = {}, {}
+        left_factors, right_factors = {}, {}
         for name, w in params.items():
             blocks = self._cut(as_matrix(w).double())
-            left[name] = self._identity(blocks.shape[2], blocks)
+            left_factors[name] = self._identity(blocks.shape[2], blocks)
             if self.factors == "both":
-                right[name] = self._identity(blocks.shape[3], blocks)
-        state = {"L": left, "R": right}
+                right_factors[name] = self._identity(blocks.shape[3], blocks)
+        state = {"L": left_factors, "R": right_factors}
         return params, {**state, **Adam().start(params)[1]} if self.grafting == "adam" else state
 
     def _identity(self, size: int, blocks: torch.Tensor) -> torch.Tensor:
-        one = self.eps * torch.eye(size, dtype=blocks.dtype, device=blocks.device)
-        return one.repeat(*blocks.shape[:2], 1, 1)
+        identity = self.eps * torch.eye(size, dtype=blocks.dtype, device=blocks.device)
+        return identity.repeat(*blocks.shape[:2], 1, 1)
 
     def _cut(self, G: torch.Tensor) -> torch.Tensor:
         """Matrices [B, h, d] as blocks of columns [B, d/block, h, block], the last one filled up with 0."""
@@ -73,19 +73,23 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
         return min(self.block or inputs, inputs)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        left, right, directions = {}, {}, {}
+        left_factors, right_factors, directions = {}, {}, {}
         for name, g in gradients.items():
             G = as_matrix(g).double()
             blocks = self._cut(G)  # [B, blocks, h, size]
-            left[name] = state["L"][name] + blocks @ blocks.mT
+            left_factors[name] = state["L"][name] + blocks @ blocks.mT
             if self.factors == "left":
-                moves = power(left[name], -1 / 2, self.eps) @ blocks
+                moves = power(left_factors[name], -1 / 2, self.eps) @ blocks
             else:
-                right[name] = state["R"][name] + blocks.mT @ blocks
-                moves = power(left[name], -1 / 4, self.eps) @ blocks @ power(right[name], -1 / 4, self.eps)
+                right_factors[name] = state["R"][name] + blocks.mT @ blocks
+                moves = (
+                    power(left_factors[name], -1 / 4, self.eps)
+                    @ blocks
+                    @ power(right_factors[name], -1 / 4, self.eps)
+                )
             move = moves.transpose(1, 2).flatten(2)[..., : G.shape[2]]
             directions[name] = move.to(g.dtype).reshape(g.shape)
-        new = {"L": left, "R": right}
+        new = {"L": left_factors, "R": right_factors}
         if self.grafting == "adam":
             lengths, adams = Adam().directions(gradients, {name: state[name] for name in ("m", "v", "steps")})
             return descended(params, _of_length(directions, lengths), rates), {**new, **adams}
@@ -105,13 +109,13 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
         return Verdict(True, "R turns with the instances, so L^(−1/4) G R^(−1/4) does too")
 
 
-def _of_length(directions: Params, others: Params) -> Params:
+def _of_length(directions: Params, steps: Params) -> Params:
     """The same directions in the lengths of other steps, 0 where a direction is 0."""
-    found, own, theirs = {}, norms(directions), norms(others)
+    rescaled, lengths, step_lengths = {}, norms(directions), norms(steps)
     for name, v in directions.items():
-        moves = own[name] > 0
-        found[name] = torch.where(moves, v * (theirs[name] / own[name].where(moves, 1.0)), 0.0)
-    return found
+        moves = lengths[name] > 0
+        rescaled[name] = torch.where(moves, v * (step_lengths[name] / lengths[name].where(moves, 1.0)), 0.0)
+    return rescaled
 
 
 def eigh(matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

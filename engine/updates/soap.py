@@ -64,52 +64,52 @@ class SOAP(Update, frozen=True, tag="soap"):
         moves: Params = {}
         new: State = {name: {} for name in state}
         for name, g in gradients.items():
-            own = {part: tensors[name] for part, tensors in state.items()}
+            before = {part: tensors[name] for part, tensors in state.items()}
             G = as_matrix(g).double()
-            move, after = self._ideal(G, own) if self.refresh is None else self._released(G, own)
+            move, after = self._ideal(G, before) if self.refresh is None else self._released(G, before)
             moves[name] = move.to(g.dtype).view_as(g)
             for part, tensor in after.items():
                 new[part][name] = tensor
         return descended(params, moves, rates), new
 
-    def _kept(self, G: torch.Tensor, own: Params) -> Params:
-        """L and R with G in them, and how many gradients were seen."""
+    def _updated_factors(self, G: torch.Tensor, state: Params) -> Params:
+        """L and R updated by G, and the number of gradients seen."""
         return {
-            "L": torch.lerp(own["L"], G @ G.mT, 1 - self.beta2),
-            "R": torch.lerp(own["R"], G.mT @ G, 1 - self.beta2),
-            "seen": own["seen"] + 1,
+            "L": torch.lerp(state["L"], G @ G.mT, 1 - self.beta2),
+            "R": torch.lerp(state["R"], G.mT @ G, 1 - self.beta2),
+            "seen": state["seen"] + 1,
         }
 
     def _adam(self, M: torch.Tensor, V: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
         """M̂ / √(ε + V̂) after so many steps."""
         return M / (1 - self.beta1**steps) / torch.sqrt(self.eps + V / (1 - self.beta2**steps))
 
-    def _ideal(self, G: torch.Tensor, own: Params) -> tuple[torch.Tensor, Params]:
+    def _ideal(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
         """The direction in the basis of what includes G [B, h, d], and the next state."""
-        kept = self._kept(G, own)
-        M = torch.lerp(own["M"], G, 1 - self.beta1)
-        (left, QL), (right, QR) = eigh(kept["L"]), eigh(kept["R"])
-        seen = _certain(left)[:, :, None] & _certain(right)[:, None]  # [B, h, d]
-        V = torch.lerp(own["V"], (QL.mT @ G @ QR).square().where(seen, 0.0), 1 - self.beta2)
-        inside = self._adam(QL.mT @ M @ QR, V, kept["seen"]).where(seen, 0.0)
-        return QL @ inside @ QR.mT, {"M": M, "V": V, **kept}
+        factors = self._updated_factors(G, state)
+        M = torch.lerp(state["M"], G, 1 - self.beta1)
+        (left_values, QL), (right_values, QR) = eigh(factors["L"]), eigh(factors["R"])
+        seen = _certain(left_values)[:, :, None] & _certain(right_values)[:, None]  # [B, h, d]
+        V = torch.lerp(state["V"], (QL.mT @ G @ QR).square().where(seen, 0.0), 1 - self.beta2)
+        inside = self._adam(QL.mT @ M @ QR, V, factors["seen"]).where(seen, 0.0)
+        return QL @ inside @ QR.mT, {"M": M, "V": V, **factors}
 
-    def _released(self, G: torch.Tensor, own: Params) -> tuple[torch.Tensor, Params]:
+    def _released(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
         """The direction in the basis of before, and the next state with its basis."""
         assert self.refresh is not None, "`step` asks"
-        steps, QL, QR = own["seen"], own["QL"], own["QR"]  # so many steps, with this one
-        first, kept = steps == 0, self._kept(G, own)
-        M = torch.lerp(own["M"], G, 1 - self.beta1).where(~first, 0.0)
-        V = torch.lerp(own["V"], (QL.mT @ G @ QR).square(), 1 - self.beta2).where(~first, 0.0)
+        steps, QL, QR = state["seen"], state["QL"], state["QR"]  # so many steps, with this one
+        first, factors = steps == 0, self._updated_factors(G, state)
+        M = torch.lerp(state["M"], G, 1 - self.beta1).where(~first, 0.0)
+        V = torch.lerp(state["V"], (QL.mT @ G @ QR).square(), 1 - self.beta2).where(~first, 0.0)
         inside = self._adam(QL.mT @ M @ QR, V, steps.clamp(min=1.0))
         move = QL @ inside @ QR.mT
         if first.any():
-            QL = torch.where(first, eigh(kept["L"])[1].flip(-1), QL)
-            QR = torch.where(first, eigh(kept["R"])[1].flip(-1), QR)
+            QL = torch.where(first, eigh(factors["L"])[1].flip(-1), QL)
+            QR = torch.where(first, eigh(factors["R"])[1].flip(-1), QR)
         if (due := ~first & (steps % self.refresh == 0)).any():
-            (ordered, QL), (across, QR) = _refreshed(kept["L"], QL, due), _refreshed(kept["R"], QR, due)
+            (ordered, QL), (across, QR) = _refreshed(factors["L"], QL, due), _refreshed(factors["R"], QR, due)
             V = V.gather(1, ordered[:, :, None].expand_as(V)).gather(2, across[:, None].expand_as(V))
-        return move, {"M": M, "V": V, **kept, "QL": QL, "QR": QR}
+        return move, {"M": M, "V": V, **factors, "QL": QL, "QR": QR}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.refresh is not None:
@@ -133,7 +133,7 @@ def _refreshed(S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor) -> tuple[tor
         due[:, 0], sizes.argsort(1, descending=True), torch.arange(S.shape[1], device=S.device)
     )
     sorted_axes = Q.gather(2, order[:, None].expand_as(Q))
-    made = S @ sorted_axes
-    finite = made.isfinite().all((1, 2))[:, None, None]
-    axes, _ = torch.linalg.qr(made.where(finite, 0.0))
+    images = S @ sorted_axes
+    finite = images.isfinite().all((1, 2))[:, None, None]
+    axes, _ = torch.linalg.qr(images.where(finite, 0.0))
     return order, torch.where(due & finite, axes, sorted_axes)

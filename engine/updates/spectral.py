@@ -65,8 +65,10 @@ class Spectral(Update, frozen=True, tag="spectral"):
         d = w.shape[-1]
         matrices = w.view(-1, *pair_of(self.factors, d))
         sound = matrices.isfinite().flatten(1).all(1)[:, None]
-        left, values, right = torch.linalg.svd(torch.nan_to_num(matrices, 0, 0, 0), full_matrices=False)
-        mapped = (left * function(values, self.beta or 1 / d)[:, None]) @ right
+        left_vectors, singular_values, right_vectors = torch.linalg.svd(
+            torch.nan_to_num(matrices, 0, 0, 0), full_matrices=False
+        )
+        mapped = (left_vectors * function(singular_values, self.beta or 1 / d)[:, None]) @ right_vectors
         return torch.where(sound, mapped.flatten(1), torch.nan)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

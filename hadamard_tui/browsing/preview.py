@@ -12,6 +12,7 @@ from rich.text import Text
 
 from engine.core import files
 from hadamard_tui.browsing import thumbnail
+from hadamard_tui.browsing.catalogue import NEW
 from hadamard_tui.browsing.thumbnail import Thumbnail
 from hadamard_tui.running.progress import in_words
 from hadamard_tui.tours.talk import talks
@@ -29,6 +30,8 @@ FILE = Path(__file__).with_name("thumbnails.json")
 
 def preview(entry: Entry, coloured: bool = True) -> Text:
     """Title, cost, chart, story, claims and source of a preset; the stops of a path."""
+    if entry.name == NEW:
+        return Text.assemble((entry.title, "bold"), f"\n\n{entry.story}")
     if (path := talks().get(entry.name)) is not None:
         return _stops(path)
     kept = shipped().get(entry.name)

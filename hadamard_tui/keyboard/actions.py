@@ -210,7 +210,7 @@ ACTIONS = (
         "pin",
         "c",
         "Compare",
-        "Pin this run, so that later runs are drawn over it; in the list of runs, pin or unpin the selected",
+        "Pin this run, so that later runs are drawn over it; in the list of runs, pin or unpin the selected run",
         COMPARE,
     ),
     Action(
@@ -253,6 +253,13 @@ ACTIONS = (
         TALK,
     ),
     Action("app.blank", "full_stop", "Blank", "Blank the screen until a key is pressed", TALK),
+    Action(
+        "app.new_experiment",
+        "E",
+        "New experiment",
+        "Start an experiment from nothing: choose a problem and a learner, then run; undo goes back",
+        CHANGE,
+    ),
     Action("app.add_learner", "a", "Add learner", "Add a learner to the set-up", CHANGE),
     Action("app.copy_learner", "d", "Duplicate learner", "Add a copy of the selected learner", CHANGE),
     Action("app.remove_learner", "delete", "Remove learner", "Remove the selected learner", CHANGE),
@@ -281,7 +288,7 @@ ACTIONS = (
         "vary",
         "tilde",
         "Sweep",
-        "Sweep the number under the cursor, or the size of the matrix, over five values, and show the law",
+        "Sweep the number under the cursor, or the size of the matrix, over an axis of five values",
         CHANGE,
     ),
     Action("undo", "u", "Undo", "Undo the last change of the set-up", CHANGE),
@@ -305,7 +312,7 @@ ACTIONS = (
         "app.export",
         "e",
         "Export",
-        "Save the chart (an SVG, PNG or PDF image), the curves or the set-up to a file",
+        "Save a picture of the chart (an SVG, PNG or PDF image), the curves or the set-up to a file",
         KEEP,
     ),
     Action(
@@ -322,13 +329,15 @@ ACTIONS = (
         "Copy the command line that opens the app on this set-up again",
         KEEP,
     ),
-    Action("app.screenshot", "P", "Screenshot", "Save a picture of the screen as an SVG file", KEEP),
+    Action(
+        "app.screenshot", "P", "Screenshot", "Save a picture of the screen (an SVG image) to a file", KEEP
+    ),
     Action("app.theme", "t", "Theme", "Change the colours: dark, light, high contrast", WAY),
     Action(
         "jump",
         "j,ctrl+g",
         "Jump",
-        "Put a key on every visible field, tab and panel, and go there; ctrl+g works in a field",
+        "Put a key on every field, button, tab and panel in sight, which goes there; ctrl+g works in a field",
         WAY,
     ),
     Action(

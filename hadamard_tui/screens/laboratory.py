@@ -196,6 +196,13 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         elif self._drawer_open:
             self.action_setup()
 
+    async def add_item(self, part: str) -> None:
+        """Add an axis, a picture or a claim in the set-up, which comes into sight."""
+        setup = self.query_one(SetupPane)
+        if not setup.display:
+            self.action_setup()
+        await setup.add_item(part)
+
     def action_recipe(self) -> None:
         """Give the selection bar the keys."""
         self.query_one(SelectionBar).enter()

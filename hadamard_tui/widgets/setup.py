@@ -465,6 +465,13 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._follow()
         self._changed()
 
+    async def add_item(self, part: str) -> None:
+        """Add an axis, a picture or a claim, and open its form."""
+        await self.fill()
+        for items in self.query(ItemList):
+            if items.part == part:
+                items.request("add")
+
     @on(Choice.Changed, "#preset")
     async def _preset_chosen(self, event: Choice.Changed) -> None:
         event.stop()

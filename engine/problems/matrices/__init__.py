@@ -291,7 +291,9 @@ class Matrix(Part, frozen=True, kw_only=True):
     def columns_of(self, rows: Rows) -> Callable[[NDArray[np.int64]], Rows]:
         """What has the features [R, m, n] on these rows for their numbers [R, m]."""
         features = self.named(rows)
-        return lambda places: np.stack([each.T[some] for each, some in zip(features, places, strict=True)])
+        return lambda places: np.stack(
+            [of_replica.T[numbers] for of_replica, numbers in zip(features, places, strict=True)]
+        )
 
     def instances(self, rows: Rows, streams: Streams) -> Rows:
         """What a learner sees of the rows: themselves, or rotated; [R, n, d]."""
@@ -299,9 +301,9 @@ class Matrix(Part, frozen=True, kw_only=True):
             return rows
         gaussian = streams("rotate").normal(rows.shape[-1], rows.shape[-1])
         rotations = []
-        for one in gaussian:
+        for draw in gaussian:
             go_on()
-            rotations.append(haar(one))
+            rotations.append(haar(draw))
         return rows @ np.stack(rotations).swapaxes(1, 2)
 
     def data_report(self) -> DataReport | None:

@@ -95,14 +95,16 @@ class Digits(Matrix, frozen=True, tag="digits"):
         if self.images is None:
             return tuple(COUNTS[digit] for digit in self._digits)
         counts = np.bincount(self._collection().classes, minlength=len(COUNTS))
-        found = tuple(int(counts[digit]) for digit in self._digits)
+        of_digits = tuple(int(counts[digit]) for digit in self._digits)
         name = Path(self.images).name
-        if not all(found):
-            missing = next(digit for digit, count in zip(self._digits, found, strict=True) if not count)
+        if not all(of_digits):
+            missing = next(digit for digit, count in zip(self._digits, of_digits, strict=True) if not count)
             raise BadInput(f"{PLACE}.digits", f"{name} has no image of {missing}; leave it out")
-        if self.n is not None and self.n > sum(found):
-            raise BadInput(f"{PLACE}.n", f"{self.n} is more than the {sum(found)} images; take that or fewer")
-        return found
+        if self.n is not None and self.n > sum(of_digits):
+            raise BadInput(
+                f"{PLACE}.n", f"{self.n} is more than the {sum(of_digits)} images; take that or fewer"
+            )
+        return of_digits
 
     def structure(self) -> MatrixStructure:
         return super().structure()._replace(random_order=self.permute, class_count=len(self._digits))
@@ -179,9 +181,9 @@ def _read(file: Version, labels: Version | None) -> Images:
 @cache
 def _bundled() -> Images:
     """All images [1797, 64] and the digit that each shows, without loading the scikit-learn that has them."""
-    found = find_spec("sklearn")
-    assert found is not None, "it is installed with this program"
-    assert found.origin is not None, "a package has a file"
-    with gzip.open(Path(found.origin).parent / "datasets" / "data" / "digits.csv.gz") as file:
+    package = find_spec("sklearn")
+    assert package is not None, "it is installed with this program"
+    assert package.origin is not None, "a package has a file"
+    with gzip.open(Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz") as file:
         table = np.loadtxt(file, np.uint8, delimiter=",")
     return Images(table[:, :PIXELS], table[:, PIXELS].astype(np.int64))

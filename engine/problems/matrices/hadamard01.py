@@ -49,11 +49,11 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
         """¼((dI − 11ᵀ)/(d − 1) + 11ᵀ), as Σ_j h_j h_jᵀ = dI − 11ᵀ over the rows; and without random signs
         ¼(h̄1ᵀ + 1h̄ᵀ) more, with the mean h̄ of the rows: (d − 1)h̄ is d e_0 − 1."""
         d = self.d
-        found: Floats = ((d * np.eye(d) - 1) / (d - 1) + 1) / 4
+        moment: Floats = ((d * np.eye(d) - 1) / (d - 1) + 1) / 4
         if not self.row_signs:
             mean = (d * np.eye(d)[0] - 1) / (d - 1)
-            found += (mean[:, None] + mean) / 4
-        return found
+            moment += (mean[:, None] + mean) / 4
+        return moment
 
     def size(self) -> tuple[int, int]:
         return self.d - 1, self.d

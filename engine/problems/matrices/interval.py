@@ -61,20 +61,20 @@ class Interval(Matrix, frozen=True, tag="interval"):
 
     @property
     def second_moment(self) -> float | None:
-        given = np.array(self.first)
+        first = np.array(self.first)
         if self.points == "spaced":
-            return float(np.square(np.append(given, self._spaced())).mean())
-        others = (self.low**2 + self.low * self.high + self.high**2) / 3
-        return float(np.square(given).sum() + (self.n - len(given)) * others) / self.n
+            return float(np.square(np.append(first, self._spaced())).mean())
+        mean_square = (self.low**2 + self.low * self.high + self.high**2) / 3
+        return float(np.square(first).sum() + (self.n - len(first)) * mean_square) / self.n
 
     def rows(self, streams: Streams) -> Rows:
         replicas = len(streams.seeds)
         if self.points == "spaced":
-            others: Rows = np.tile(self._spaced(), (replicas, 1))
+            rest: Rows = np.tile(self._spaced(), (replicas, 1))
         else:
             drawn = streams("matrix").uniform(self.n - len(self.first), 1)[:, :, 0]
-            others = self.low + (self.high - self.low) * drawn
-        return np.concatenate((np.tile(self.first, (replicas, 1)), others), 1)[:, :, None]
+            rest = self.low + (self.high - self.low) * drawn
+        return np.concatenate((np.tile(self.first, (replicas, 1)), rest), 1)[:, :, None]
 
     def _spaced(self) -> Floats:
         """The points that are not given, where they are equally spaced."""

@@ -77,13 +77,13 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
             negative[: sum(self.shown)] = self.shown[1] / max(1, sum(self.shown))
         mean = 1 - 2 * negative.mean()
         first = np.eye(1, self.private)[0]
-        own = first + np.outer(negative, 1 - first)
+        of_private = first + np.outer(negative, 1 - first)
         with_label = np.outer(1 - 2 * negative, first) - np.outer(negative, 1 - first)
         only_first = np.outer(first, first)
         blocks = only_first + negative[:, None, None] * (1 - only_first)
         moment = np.zeros((d, d))
         moment[SHARED:, SHARED:] = block_diag(*blocks) / n
-        moment[1:SHARED, SHARED:] = own.ravel() / n
+        moment[1:SHARED, SHARED:] = of_private.ravel() / n
         moment[0, SHARED:] = with_label.ravel() / n
         moment[:SHARED, :SHARED], moment[0, 1:SHARED], moment[0, 0] = 1.0, mean, 1.0
         upper = np.triu(moment)

@@ -82,11 +82,14 @@ class XOR(Matrix, frozen=True, tag="xor"):
             return super().columns_of(rows)
         bits = range(self.bits)
 
-        def product(each: Rows, place: int) -> Rows:
-            return np.asarray(each[:, [bit for bit in bits if place >> bit & 1]].prod(1))
+        def product(of_replica: Rows, place: int) -> Rows:
+            return np.asarray(of_replica[:, [bit for bit in bits if place >> bit & 1]].prod(1))
 
         return lambda places: np.stack(
-            [[product(each, place) for place in some] for each, some in zip(rows, places, strict=True)]
+            [
+                [product(of_replica, place) for place in numbers]
+                for of_replica, numbers in zip(rows, places, strict=True)
+            ]
         )
 
     def named(self, rows: Rows) -> Rows:

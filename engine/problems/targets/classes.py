@@ -90,14 +90,14 @@ class Classes(Target, frozen=True, tag="classes"):
         assert count is not None, "check() admits no other family"
         assert clusters is not None, "check() admits no other family"
         draws = streams("corrupted")
-        by_chance, others = draws.uniform(numbers.shape[1]), 1 + draws.integers(count - 1, numbers.shape[1])
-        found = numbers.copy()
+        by_chance, shifts = draws.uniform(numbers.shape[1]), 1 + draws.integers(count - 1, numbers.shape[1])
+        corrupted = numbers.copy()
         for replica, cluster in enumerate(clusters):
-            for one in np.unique(cluster):
-                members = np.flatnonzero(cluster == one)
+            for number in np.unique(cluster):
+                members = np.flatnonzero(cluster == number)
                 wrong = members[_one_of_each_stretch(by_chance[replica, members], self.corrupted)]
-                found[replica, wrong] = (numbers[replica, wrong] + others[replica, wrong]) % count
-        return found
+                corrupted[replica, wrong] = (numbers[replica, wrong] + shifts[replica, wrong]) % count
+        return corrupted
 
     def structure(self, matrix: Matrix) -> TargetStructure:
         if not self._one_hot(matrix):
@@ -120,5 +120,5 @@ def _one_of_each_stretch(by_chance: Floats, share: float) -> Numbers:
     size = len(by_chance)
     count = round(share * size)
     ends = [stretch * size // max(1, count) for stretch in range(count + 1)]
-    found = [first + int(by_chance[first:last].argmin()) for first, last in pairwise(ends)]
-    return np.array(found, np.int64)
+    places = [first + int(by_chance[first:last].argmin()) for first, last in pairwise(ends)]
+    return np.array(places, np.int64)

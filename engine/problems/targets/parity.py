@@ -46,5 +46,5 @@ class Parity(Target, frozen=True, tag="parity"):
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         draws, d = streams("target"), matrix.feature_count()
         chosen = draws.uniform(d) < 0.5 if self.degree == "any" else draws.permutation(d) < self.degree
-        found: Rows = np.where(chosen[:, None], features(), 1.0).prod(2)[:, None]
-        return found
+        parities: Rows = np.where(chosen[:, None], features(), 1.0).prod(2)[:, None]
+        return parities

@@ -40,8 +40,8 @@ class Sparse(Target, frozen=True, tag="sparse"):
     def check(self, matrix: Matrix) -> None:
         d = matrix.feature_count()
         if self.r > d:
-            those = f"the {d} features; take {d} or fewer" if d > 1 else "the one feature there is; take 1"
-            raise BadInput("problem.target.r", f"{self.r} is more than {those}")
+            limit = f"the {d} features; take {d} or fewer" if d > 1 else "the one feature there is; take 1"
+            raise BadInput("problem.target.r", f"{self.r} is more than {limit}")
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:
         stream = streams("target")
