@@ -210,7 +210,7 @@ ACTIONS = (
         "pin",
         "c",
         "Compare",
-        "Pin this run, so that later runs are drawn over it; in the list of runs, pin or unpin the selected run",
+        "Pin this run, so that later runs are drawn over it; in the list of runs, pin or unpin the selected",
         COMPARE,
     ),
     Action(
