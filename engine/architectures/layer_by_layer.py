@@ -73,7 +73,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
         return list(self._signals(params, instances))[:-1]
 
     def _signals(self, params: Params, instances: Instances) -> Iterator[torch.Tensor]:
-        """Yield the signals before σ of every layer [B, n_l, n], input first; the last are the predictions."""
+        """Yield the signals before σ of every layer, [B, n_l, n], input first; the last are predictions."""
         rows = instances.rows
         mean = rows.square().mean(-1).repeat_interleave(len(params["g1"]) // len(rows), 0)  # [B, n]
         for name in self.layers:
