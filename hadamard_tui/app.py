@@ -51,6 +51,7 @@ from hadamard_tui.terminal.signals import heeded
 from hadamard_tui.terminal.steady_notification import SteadyNotification
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
 from hadamard_tui.terminal.textual_internals import FailingApp, driver_of, lay_out, notifications_of
+from hadamard_tui.widgets.item_forms import KINDS
 from hadamard_tui.widgets.preset_choice import PresetChoice
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import Stage
@@ -155,9 +156,10 @@ class HadamardApp(FailingApp):
             self.notify(note, severity="warning", timeout=15)
 
     async def _welcomed(self, preset: str | None) -> None:
+        from hadamard_tui.browsing.catalogue import NEW
         from hadamard_tui.tours.talk import talks
 
-        if preset in talks():
+        if preset == NEW or preset in talks():
             await self.choose_preset(preset)
         elif preset is not None:
             from hadamard_tui.editing.editable_experiment import EditableExperiment
@@ -218,7 +220,9 @@ class HadamardApp(FailingApp):
         for number, (name, about) in enumerate(ABOUT.items(), start=1):
             if number > DIGITS:  # those with a digit are actions
                 yield SystemCommand(f"Tab: {name}", f"{name}: {about}", self._command(f"panel({number})"))
-
+        for part, kind in KINDS.items():
+            words = f"Add {kind.with_article} to the set-up, and open its fields: it {kind.about}"
+            yield SystemCommand(f"Add {kind.one}", words, partial(self.laboratory.add_item, part))
         for name, talk in talks().items():
             if is_path(talk):
                 words = f"{len(talk.stops)} stops: predict, run, why, break it"
@@ -247,11 +251,31 @@ class HadamardApp(FailingApp):
         opened = self.laboratory.editable.preset
         self.push_screen(Browser(opened, typed, self.config.ascii), self.choose_preset)
 
+    def action_new_experiment(self) -> None:
+        """Choose a problem and a learner, and put up the experiment that they make."""
+        from hadamard_tui.screens.new_experiment import NewExperiment
+
+        self.push_screen(NewExperiment(), self._begin_new)
+
+    async def _begin_new(self, document: Raw | None) -> None:
+        """Put up an experiment that no preset describes; a path that is walked ends."""
+        from hadamard_tui.editing.editable_experiment import EditableExperiment
+
+        if document is None:
+            return
+        if self._is_walking:
+            await self._leave_path()
+        await self.laboratory.present(EditableExperiment(document, None), run=False)
+
     async def choose_preset(self, name: str | None) -> None:
-        """Put up a preset, or walk a path, as choosing it from the list does."""
+        """Put up a preset, walk a path or start a new experiment, as choosing it from the list does."""
+        from hadamard_tui.browsing.catalogue import NEW
         from hadamard_tui.tours.talk import talks
 
         if name is None:
+            return
+        if name == NEW:
+            self.action_new_experiment()
             return
         if self._is_walking:
             await self._leave_path()
@@ -468,6 +492,7 @@ class HadamardApp(FailingApp):
             unjudged=session.sweep.unjudged,
         )
         look, refused = self.laboratory.picture_of(session)
+        look = msgspec.structs.replace(look, stored=())  # a file has what was computed, and nothing else
         return shown if refused else with_look(shown, look, context.curve.name)
 
     def _file_name(self, suffix: str) -> str:

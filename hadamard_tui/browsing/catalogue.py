@@ -20,6 +20,12 @@ YOURS = "Yours"
 PATHS = "Guided paths"
 """The heading of the paths."""
 
+NEW = "new experiment"
+"""The line that starts an experiment from nothing."""
+
+NEW_TITLE = "Choose a problem and a learner, then run"
+NEW_STORY = "Every part can be exchanged afterwards, in the first row and in the set-up."
+
 Group = tuple[str, Sequence[Entry]]
 """A heading and what stands below it."""
 
@@ -27,10 +33,13 @@ Group = tuple[str, Sequence[Entry]]
 def groups(opened: str | None = None) -> list[Group]:
     """The person's own presets, those to begin with, the guided paths, and all other presets by subject.
 
+    A new experiment is the first of the person's own.
+
     The file of the preset that is opened is among the person's own.
     """
     here = [opened] if opened is not None and opened.endswith(".toml") else []
-    own = [_own(path) for path in dict.fromkeys([*here, *own_presets.paths()])]
+    new = Entry(NEW, NEW_TITLE, NEW_STORY, "", YOURS, (), (), frozenset(), "")
+    own = [new, *(_own(path) for path in dict.fromkeys([*here, *own_presets.paths()]))]
     entries = {entry.name: entry for entry in index()}
     essentials = talks()[ESSENTIALS]
     first = [entries.pop(stop.preset) for stop in essentials.stops if stop.preset in entries]

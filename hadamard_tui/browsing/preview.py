@@ -12,6 +12,7 @@ from rich.text import Text
 
 from engine.core import files
 from hadamard_tui.browsing import thumbnail
+from hadamard_tui.browsing.catalogue import NEW
 from hadamard_tui.browsing.thumbnail import Thumbnail
 from hadamard_tui.running.progress import in_words
 from hadamard_tui.tours.talk import talks
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from engine.spec.preset_index import Entry
     from hadamard_tui.tours.talk import Talk
 
-NO_CHART = "There is no chart of it yet: it is new, or was changed since the others were drawn."
-NO_CHART_OF_YOURS = "Charts are kept of the presets that come with the program."
+NO_CHART = "No chart is stored: the preset is new, or has changed since the charts were drawn."
+NO_CHART_OF_YOURS = "Only the shipped presets have stored charts."
 
 
 FILE = Path(__file__).with_name("thumbnails.json")
@@ -29,6 +30,8 @@ FILE = Path(__file__).with_name("thumbnails.json")
 
 def preview(entry: Entry, coloured: bool = True) -> Text:
     """Title, cost, chart, story, claims and source of a preset; the stops of a path."""
+    if entry.name == NEW:
+        return Text.assemble((entry.title, "bold"), f"\n\n{entry.story}")
     if (path := talks().get(entry.name)) is not None:
         return _stops(path)
     kept = shipped().get(entry.name)

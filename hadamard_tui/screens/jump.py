@@ -13,7 +13,7 @@ from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
-from textual.widgets import Button, Static
+from textual.widgets import Static
 
 from hadamard_tui.panels import DIGITS
 from hadamard_tui.screens.modal import Modal
@@ -45,11 +45,9 @@ class Spot(NamedTuple):
 
 
 def spots(laboratory: Screen[None]) -> dict[str, Spot]:
-    """What can be gone to now, by its key: the chart, the panels, and all that takes keys but the buttons,
-    which have keys of their own."""
+    """Where jump mode can go now, by its key: the chart, the panels, and every widget that takes keys."""
     found, others = {}, iter(OTHERS)
-    chain = (widget for widget in laboratory.focus_chain if not isinstance(widget, Button))
-    for widget in (laboratory.query_one("#loss", ChartView), *chain):
+    for widget in (laboratory.query_one("#loss", ChartView), *laboratory.focus_chain):
         label = next((cells for cells in _ends(laboratory, widget) if _seen(laboratory, widget, cells)), None)
         if label is not None and (key := OWN.get(widget.id or "") or next(others, None)):
             found[key] = Spot(widget, label)

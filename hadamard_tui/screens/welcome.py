@@ -12,6 +12,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from engine.spec import presets
+from hadamard_tui.browsing.catalogue import NEW, NEW_TITLE
 from hadamard_tui.keyboard.keymap import action_of, key
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.modal import Framed
@@ -43,7 +44,8 @@ class Welcome(Framed[str | None]):
             page.border_subtitle = f"{key('choose')} runs it · {others} · {key('close')} looks around"
             yield Static(WHAT, markup=False)
             first = (preset_option(name, presets.load(name).title) for name in FIRST)
-            yield Lines(*first, Option(WALK, disabled=True), *_paths(), compact=True)
+            new = Option(f"Or start from nothing: {NEW_TITLE[0].lower()}{NEW_TITLE[1:]}", id=NEW)
+            yield Lines(*first, Option(WALK, disabled=True), *_paths(), new, compact=True)
 
     def on_key(self, event: events.Key) -> None:
         """The keys that stand below the page act as they say: to run is to run what is selected, and all but

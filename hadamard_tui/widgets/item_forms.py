@@ -82,16 +82,24 @@ def claim_line(values: dict[str, Any]) -> str:
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """What a section lists: how one of it is called, in which line, and with which form."""
+    """What a section lists: how one of it is called, what it does, in which line, and with which form."""
 
     one: str
+    about: str
     line: Callable[[dict[str, Any]], str]
     form: Callable[[str, dict[str, Any]], Iterator[Widget]]
 
+    @property
+    def with_article(self) -> str:
+        """Its name behind the indefinite article."""
+        return f"{'an' if self.one[0] in 'aeiou' else 'a'} {self.one}"
+
 
 KINDS = {
-    "axes": Kind("axis", axis_line, axis_form),
-    "pictures": Kind("picture", picture_line, picture_form),
-    "claims": Kind("claim", claim_line, claim_form),
+    "axes": Kind("axis", "runs the experiment for each of its values", axis_line, axis_form),
+    "pictures": Kind(
+        "picture", "draws a measure against examples, steps or an axis", picture_line, picture_form
+    ),
+    "claims": Kind("claim", "is a statement about the curves that every run judges", claim_line, claim_form),
 }
 """By the part of the document that holds them."""

@@ -66,13 +66,12 @@ class ItemList(Vertical):
             self.show(self._editable)
 
     def compose(self) -> ComposeResult:
-        one = KINDS[self.part].one
+        kind = KINDS[self.part]
         yield compact(Lines(id=f"{self.part}-list"))
         with Horizontal(classes="line"):
-            for label, name in (("add", "add"), ("remove", "remove")):
-                what = f"{label.capitalize()} this {one}" if name == "remove" else f"Add a {one}"
+            for name, what in (("add", f"Add {kind.with_article}"), ("remove", f"Remove this {kind.one}")):
                 tooltip = f"{what} ({key(f'{name}_learner')} in the list)"
-                yield Small(label, classes=name, tooltip=tooltip)
+                yield Small(name, classes=name, tooltip=tooltip)
 
     @property
     def selected(self) -> int | None:

@@ -395,7 +395,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     async def redo(self) -> None:
         """Make a change again that was taken back."""
-        await self._restore(self._history.redo(), "Done again", "There is nothing to do again.")
+        await self._restore(self._history.redo(), "Done again", "There is nothing to redo.")
 
     async def _restore(self, step: Step | None, done: str, nothing: str) -> None:
         if step is None:
@@ -464,6 +464,13 @@ class SetupPane(VerticalScroll, can_focus=False):
         event.items.enter()
         self._follow()
         self._changed()
+
+    async def add_item(self, part: str) -> None:
+        """Add an axis, a picture or a claim, and open its form."""
+        await self.fill()
+        for items in self.query(ItemList):
+            if items.part == part:
+                items.request("add")
 
     @on(Choice.Changed, "#preset")
     async def _preset_chosen(self, event: Choice.Changed) -> None:
@@ -539,7 +546,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(Button.Pressed, "#switch")
     async def switch(self) -> None:
-        """Leave the selected learner out of the run, or take it back."""
+        """Leave the selected learner out of the run, or put it back."""
         if self.editable.switch_learner(self.learner):
             self._changed()
         else:

@@ -97,6 +97,7 @@ def files(app: HadamardApp) -> list[str]:
 
 TRIALS: dict[str, Trial] = {
     "presets": Trial(screen, last=("escape",)),
+    "new_experiment": Trial(screen, last=("escape",)),
     "run": Trial(lambda app: app.laboratory.session, last=("R",)),
     "pause": Trial(lambda app: app.laboratory.session, last=("R",)),
     "predict": Trial(lambda app: app.laboratory.guesses, last=("escape",)),
@@ -260,7 +261,8 @@ async def test_the_palette_and_the_help_page_have_every_action(app: HadamardApp)
         offered = {command.title for command in app.get_system_commands(app.screen)}
         actions = {action.label for action in ACTIONS if not TRIALS[action.id].tour}
         paths = {f"Path: {talk.title}" for talk in talks().values() if is_path(talk)}
-        assert offered == actions | paths | {f"Tab: {WORDS[name]}" for name in ABOUT}
+        added = {"Add axis", "Add picture", "Add claim"}
+        assert offered == actions | paths | added | {f"Tab: {WORDS[name]}" for name in ABOUT}
         await pilot.press("question_mark")
         await until(
             pilot, lambda: "What am I seeing" in screen_text(app) or "Each curve is" in screen_text(app)

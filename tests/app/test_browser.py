@@ -14,7 +14,7 @@ from engine.spec.experiment import SUBJECTS
 from engine.spec.preset_index import entry_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing import preview as thumbnails
-from hadamard_tui.browsing.catalogue import PATHS, YOURS, best, groups, matching, shown_name
+from hadamard_tui.browsing.catalogue import NEW, PATHS, YOURS, best, groups, matching, shown_name
 from hadamard_tui.browsing.preview import NO_CHART, NO_CHART_OF_YOURS, preview
 from hadamard_tui.browsing.thumbnail import Thumbnail
 from hadamard_tui.editing.editable_experiment import EditableExperiment
@@ -43,7 +43,8 @@ def matching_names(typed: str) -> list[str]:
 
 @pytest.mark.slow
 def test_the_list_begins_with_fifteen_presets_and_the_paths_and_has_all_others_below_their_subject():
-    (first, begin_here), (paths, seven), *other_groups = groups()
+    (yours, (new,)), (first, begin_here), (paths, seven), *other_groups = groups()
+    assert (yours, new.name) == (YOURS, NEW)
     assert (first, paths) == ("Fifteen presets to begin with", PATHS)
     assert [entry.name for entry in begin_here] == [stop.preset for stop in talks()[ESSENTIALS].stops]
     assert (len(begin_here), len(seven)) == (15, 7)
@@ -115,7 +116,8 @@ def test_own_presets_stand_first_and_one_that_is_broken_says_why(tmp_path: Path)
         (tmp_path / f"{name}.toml").write_text(text)
         own_presets.add(tmp_path / f"{name}.toml")
     heading, own_entries = groups(str(tmp_path / "mine.toml"))[0]
-    broken, mine = sorted(own_entries, key=shown_name)
+    broken, mine, new = sorted(own_entries, key=shown_name)
+    assert own_entries[0] is new
     assert heading == YOURS
     assert (shown_name(mine), mine.title) == ("mine", presets.load("rank-64").title)
     assert "broken.toml cannot be opened" in broken.title
@@ -159,7 +161,7 @@ async def test_what_is_typed_filters_the_list_and_enter_opens_without_a_run(app:
         await until(pilot, lambda: standing(options) == "kernels-128")
         assert options.option_count < 40
         await until(
-            pilot, lambda: "No kernel gets below" in screen_text(app) and "kernels-128" in screen_text(app)
+            pilot, lambda: "No kernel falls below" in screen_text(app) and "kernels-128" in screen_text(app)
         )
         assert options.size.width > len("hadamard-4096-all-targets"), "names are whole"
         await pilot.press("down", "up", "enter")
@@ -206,7 +208,7 @@ async def test_the_keys_of_vi_move_in_the_list_and_others_of_the_configuration_t
         assert "Gradient descent needs" in screen_text(app)
         await pilot.press("G")
         last = standing(options)
-        await pilot.press("g", "j", "j", "f2")
+        await pilot.press("g", "j", "j", "j", "f2")
         assert (standing(options), last) == ("hadamard-128-weights", options.get_option_at_index(-1).id)
         await pilot.press("k", "up", "escape", "slash")
         assert standing(options) == "hadamard-128-weights"

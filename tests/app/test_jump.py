@@ -9,7 +9,6 @@ import crossing
 import pytest
 from textual.pilot import Pilot
 from textual.widget import Widget
-from textual.widgets import Button
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.contrast import contrast
@@ -102,7 +101,7 @@ def seen(app: HadamardApp, columns: int, rows: int) -> set[Place]:
         place = re.search(rf"(?<!\S){re.escape(tabs.words[name])}(?!\S)", text)
         if place and laboratory.get_widget_at(tabs.region.x + place.start(), tabs.region.y)[0] is tabs:
             places.add(number)
-    return {spot for spot in places if not isinstance(spot, Button)}
+    return places
 
 
 @states

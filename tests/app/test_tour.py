@@ -14,6 +14,7 @@ from textual.widgets import Digits, Label, OptionList, Static
 from engine.runtime import worker
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.browsing.catalogue import NEW
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, TABLE, story
 from hadamard_tui.screens import guide
@@ -220,7 +221,7 @@ async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_cho
         options = app.screen.query_one(OptionList)
         paths = [name for name, talk in talks().items() if is_path(talk)]
         offered = [option.id for option in options.options if option.id]
-        assert (offered, len(FIRST), len(paths)) == ([*FIRST, *paths], 3, 7)
+        assert (offered, len(FIRST), len(paths)) == ([*FIRST, *paths, NEW], 3, 7)
         await until(pilot, lambda: all(talks()[name].title in screen_text(app) for name in paths))
         await until(
             pilot, lambda: (text := screen_text(app)) and all(loaded(name).title in text for name in FIRST)
@@ -236,7 +237,7 @@ async def test_the_first_start_walks_the_path_that_is_chosen(editable: EditableE
     app = HadamardApp(editable, first=True)
     async with app.run_test(size=SMALL) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Welcome))
-        await pilot.press("end", "enter")
+        await pilot.press("end", "up", "enter")
         await until(pilot, lambda: app.laboratory.query(Banner))
         await until(pilot, lambda: "1 of 7 · predict" in banner(app))
         assert app.laboratory.editable.preset == talks()["parities"].stops[0].preset

@@ -1,0 +1,112 @@
+"""Problems and learners to begin a new experiment with: those that the shipped presets use most."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engine.core.catalogue import members
+from engine.core.parts import summary_of
+from engine.spec import presets, reading
+
+if TYPE_CHECKING:
+    from engine.spec.reading import Raw
+
+MOST = 7
+"""Problems, and learners, that a list has."""
+
+CLAUSE = re.compile("[:;]")
+"""What ends the first clause of a summary."""
+
+
+class Problem(NamedTuple):
+    """A matrix family and a target, by their kinds."""
+
+    matrix: str
+    target: str
+
+    @property
+    def title(self) -> str:
+        """Both kinds, as lists show them."""
+        return f"{self.matrix}, {self.target}"
+
+    @property
+    def summary(self) -> str:
+        """What the instances and the labels are."""
+        kinds = (("matrices", self.matrix), ("targets", self.target))
+        clauses = (CLAUSE.split(summary_of(members(family)[kind]))[0] for family, kind in kinds)
+        return ". ".join(clause.rstrip(".") for clause in clauses)
+
+
+class Beginner(NamedTuple):
+    """A learner by its name and the kinds of its parts: a solver, or an architecture and an update rule."""
+
+    name: str
+    parts: tuple[tuple[str, str], ...]
+
+    @property
+    def summary(self) -> str:
+        """What its last part does, in one sentence; of a net what the net is."""
+        part, kind = self.parts[0] if self.parts[0][1] != "linear" else self.parts[-1]
+        return summary_of(members(FAMILIES[part])[kind])
+
+
+FAMILIES = {"solver": "solvers", "architecture": "architectures", "update": "updates"}
+
+
+@cache
+def problems() -> list[Problem]:
+    """The problems that most presets are about, the most frequent first."""
+    counted = Counter(problem for raw in _documents() for problem in _problem(raw))
+    return [problem for problem, _ in counted.most_common(MOST)]
+
+
+@cache
+def learners() -> list[Beginner]:
+    """The learners that most presets train, the most frequent first."""
+    names: dict[tuple[tuple[str, str], ...], Counter[str]] = {}
+    for raw in _documents():
+        for learner in raw["learners"]:
+            parts = tuple((part, _kind(learner[part])) for part in FAMILIES if part in learner)
+            if parts and parts != (("architecture", parts[0][1]),):
+                names.setdefault(parts, Counter())[learner["name"]] += 1
+    frequent = sorted(names, key=lambda parts: -names[parts].total())[:MOST]
+    return [Beginner(_name(parts, names[parts]), parts) for parts in frequent]
+
+
+def document(problem: Problem, learner: Beginner) -> Raw:
+    """An experiment of one learner on a problem, one example at a time, with the defaults of all parts."""
+    parts = {part: {"kind": kind} for part, kind in learner.parts}
+    return {
+        "title": f"{learner.name} on {problem.title}",
+        "problem": {"matrix": {"kind": problem.matrix}, "target": {"kind": problem.target}},
+        "protocol": {"kind": "one-pass"},
+        "learners": [{"name": learner.name, **parts}],
+    }
+
+
+def _documents() -> Iterator[Raw]:
+    return (reading.read_raw(presets.path_of(name)) for name in presets.names())
+
+
+def _problem(raw: Raw) -> Iterator[Problem]:
+    """The problem of a preset, unless it has no target."""
+    problem = raw["problem"]
+    if "target" in problem:
+        yield Problem(_kind(problem["matrix"]), _kind(problem["target"]))
+
+
+def _name(parts: tuple[tuple[str, str], ...], names: Counter[str]) -> str:
+    """The name that most presets give a learner. A net has its kind: their names say more than defaults."""
+    part, kind = parts[0]
+    if part == "solver" or kind == "linear":
+        return names.most_common(1)[0][0]
+    update = parts[1][1]
+    return kind if update == "gd" else f"{kind}, {update}"
+
+
+def _kind(part: Any) -> str:
+    return str(part["kind"]) if isinstance(part, dict) else str(part)
