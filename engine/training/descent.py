@@ -10,9 +10,8 @@ from engine.core.cost import root_of_curvature
 from engine.core.lazy import torch
 from engine.core.params import Params, per_member
 from engine.core.streams import Streams
-from engine.hypotheses.curvature import Curvature, largest
+from engine.hypotheses.curvature import Curvature, largest, largest_eigenpairs, tangent_kernels
 from engine.hypotheses.hypothesis import Hypothesis
-from engine.hypotheses.tangent_kernel import largest_eigenpairs, tangent_kernels
 from engine.learners.learner import Learner
 from engine.learners.schedule import AnySchedule
 from engine.learners.step_options import drawn
