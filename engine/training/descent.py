@@ -12,9 +12,7 @@ from engine.core.params import Params, per_member
 from engine.core.streams import Streams
 from engine.hypotheses.curvature import Curvature, largest, largest_eigenpairs, tangent_kernels
 from engine.hypotheses.hypothesis import Hypothesis
-from engine.learners.learner import Learner
-from engine.learners.schedule import AnySchedule
-from engine.learners.step_options import drawn
+from engine.learners.learner import AnySchedule, Learner, drawn
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.training.training_inputs import TrainingInputs

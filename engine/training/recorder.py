@@ -13,9 +13,9 @@ from engine.core.lazy import torch
 from engine.core.linear_algebra import looked_at
 from engine.core.params import Params
 from engine.hypotheses.hypothesis import Parametrised, Weighted
-from engine.learners.limit import Limit
 from engine.measures import Measure, MeasureSchedule, Probe
 from engine.problems.data import Data
+from engine.solvers import Limit
 from engine.training.evaluators import Evaluator
 from engine.training.evaluators.by_predictions import ByPredictions, seen_counts
 from engine.training.evaluators.choice import evaluator
