@@ -36,8 +36,8 @@ from engine.runtime.store import Store
 from engine.runtime.theory_lines import theory_lines
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
+from engine.training.descent import Undrawn, kept_records
 from engine.training.recorder import Block
-from engine.training.training_inputs import Undrawn, kept_records
 from engine.training.training_run import Recording
 
 COMPARED_BY = AverageLoss().name

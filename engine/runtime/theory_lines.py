@@ -18,8 +18,7 @@ from engine.problems.labels import Rows
 from engine.results.trace import Along, Curve, Floats, TheoryLine
 from engine.spec.setup import Setup
 from engine.theory import At, Line, Measured, Order, RunData, statement
-from engine.training.descent import Descent, rates_of
-from engine.training.training_inputs import TrainingInputs
+from engine.training.descent import Descent, TrainingInputs, rates_of
 
 NOTHING = np.empty(0)
 

@@ -17,7 +17,7 @@ from engine.core.params import Params
 from engine.problems.scaled_identity import ScaledIdentity
 from engine.protocols import Floats
 from engine.protocols.erm import Drawn, Group
-from engine.training.training_inputs import TrainingInputs
+from engine.training.descent import TrainingInputs
 
 MOVES = 1 << 26
 """Moves of single pre-activations in a piece of work, about 8 ms of one core."""

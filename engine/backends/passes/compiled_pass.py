@@ -20,11 +20,9 @@ from engine.core.lazy import torch
 from engine.hypotheses.hypothesis import Weighted
 from engine.problems.instances import Instances
 from engine.problems.sylvester import Sylvester
-from engine.training.descent import Descent
-from engine.training.evaluators import Measures
-from engine.training.evaluators.mistakes import Mistakes
+from engine.training.descent import Descent, TrainingInputs
+from engine.training.evaluators import Measures, Mistakes
 from engine.training.recorder import Recorder
-from engine.training.training_inputs import TrainingInputs
 
 WORTH_THREADS = 1 << 18
 """Fewer changes of weights than this stay on one thread."""
