@@ -17,8 +17,7 @@ from engine.core.memory import CELLS, Sizes
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
 from engine.problems.data import Data
-from engine.problems.instances import Instances
-from engine.problems.scaled_identity import ScaledIdentity
+from engine.problems.instances import Instances, ScaledIdentity
 from engine.training.descent import Descent, TrainingInputs
 from engine.training.evaluators import ByPredictions, Measures, Mistakes, includes
 from engine.training.recorder import Recorder

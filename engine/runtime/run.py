@@ -25,7 +25,7 @@ from engine.planning.memory import needed_bytes, scatters, takes_matrix
 from engine.planning.run_plan import LearnerPlan, RunPlan, plan_run
 from engine.problems.data import Data
 from engine.problems.examples import Examples
-from engine.problems.labels import Rows
+from engine.problems.matrices import Rows
 from engine.protocols import CLOCKS, EarlyEnd
 from engine.results.trace import Curve, Floats, Trace
 from engine.runtime import memory_estimate

@@ -18,8 +18,7 @@ from engine.core.streams import Streams
 from engine.learners.learner import Learner
 from engine.measures import named
 from engine.problems.data import Data, draw
-from engine.problems.instances import Instances
-from engine.problems.transformations import element
+from engine.problems.instances import Instances, element
 from engine.protocols import EarlyEnd
 from engine.spec.recorded import missing
 from engine.spec.setup import Setup

@@ -15,8 +15,7 @@ import numpy as np
 from engine.core.lazy import torch
 from engine.hypotheses.hypothesis import Hypothesis, Predictor, Solved, Turnable
 from engine.problems.data import Data
-from engine.problems.instances import Dense
-from engine.problems.transformations import element
+from engine.problems.instances import Dense, element
 from engine.training.descent import Descent, TrainingInputs
 from engine.training.recorder import Block
 

@@ -9,12 +9,10 @@ from looping import looped
 from engine.core import catalogue
 from engine.core.streams import Streams
 from engine.problems.data import draw
-from engine.problems.hadamard_matrices import sylvester
-from engine.problems.instances import Dense
+from engine.problems.hadamard_matrices import MOST_ROWS, Sylvester, Walsh, sylvester
+from engine.problems.instances import Dense, ScaledIdentity
 from engine.problems.matrices import drawn_rows
 from engine.problems.matrices.hadamard import Hadamard
-from engine.problems.scaled_identity import ScaledIdentity
-from engine.problems.sylvester import MOST_ROWS, Sylvester, Walsh
 from engine.runtime.run import run
 from engine.training import descent, evaluators
 

@@ -14,7 +14,7 @@ from engine.backends.nets.code import code_of
 from engine.core.activations import slope
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.problems.scaled_identity import ScaledIdentity
+from engine.problems.instances import ScaledIdentity
 from engine.protocols import Floats
 from engine.protocols.erm import Drawn, Group
 from engine.training.descent import TrainingInputs
