@@ -1,4 +1,5 @@
-"""The gallery: every preset is run, and its chart kept as a picture of docs/gallery.md and as a thumbnail.
+"""The gallery: every preset is run, and its chart kept as a picture of docs/gallery.md, as a thumbnail, and
+as the stored curves that the app shows before a run (`hadamard_tui/running/stored.py`).
 
 Usage: .venv/bin/python docs/gallery.py [NAME…]    as `make update` does, all presets if none is named.
 
@@ -15,6 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
 from rich.console import Console
 
 from engine.core.parts import BadInput
@@ -28,13 +30,19 @@ from engine.spec.reading import Raw
 from hadamard_tui.browsing import preview, thumbnail
 from hadamard_tui.browsing.preview import takes
 from hadamard_tui.browsing.thumbnail import Thumbnail
+from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.editing.sweeping import swept
 from hadamard_tui.headless import console
 from hadamard_tui.headless.compute import compute_all
 from hadamard_tui.looks import palette
+from hadamard_tui.running import stored
 from hadamard_tui.running.progress import in_words
+from hadamard_tui.running.stored import Stored, StoredPicture, StoredSeries
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import Shown
-from hadamard_tui.sharing.svg import svg
+from hadamard_tui.sharing.svg import outline, svg
 from hadamard_tui.sharing.svg_heat_map import heat_map_svg
 
 DOCS = Path(__file__).resolve().parent
@@ -42,6 +50,16 @@ PAGE, PICTURES = DOCS / "gallery.md", DOCS / "gallery"
 
 WITHIN = 0.3
 """Pixels that curves of the gallery may be off."""
+
+DOTS, POINTS = (500, 160), 160
+"""Dots of a chart on a large screen, by half of one of which stored curves may be off, and the points of such
+a curve at most."""
+
+DIGITS = 5
+"""Significant digits of a stored number."""
+
+SWEPT = {"hadamard-128": ("problem.matrix.d", "d")}
+"""Presets that come with the stored picture of a sweep: the place and the symbol of the number."""
 
 UNKNOWN = 10.0
 """Seconds that a preset is thought to take that was never run."""
@@ -81,7 +99,8 @@ def main() -> int:
 
 def _is_stale(entry: Entry, thumbnails: dict[str, Thumbnail]) -> bool:
     """Whether a preset has no chart, or that of another one."""
-    has_chart = entry.name in thumbnails and (PICTURES / f"{entry.name}.svg").exists()
+    files = PICTURES / f"{entry.name}.svg", stored.file_of(entry.name)
+    has_chart = entry.name in thumbnails and all(file.exists() for file in files)
     return not has_chart or thumbnails[entry.name].digest != entry.digest
 
 
@@ -117,6 +136,9 @@ def make(entry: Entry, errors: Console) -> Thumbnail:
     results = compute_all(sweep, errors, threads=1)
     seconds = time.process_time() - began
     shown = _shown(document, results)
+    stored.write(
+        entry.name, Stored(stored.digest(document), _stored(shown), _law(entry.name, document, errors))
+    )
     PICTURES.mkdir(exist_ok=True)
     heat = None if shown.pictures is None else shown.pictures.heat
     if heat is not None:
@@ -136,6 +158,46 @@ def _shown(document: Raw, results: Results) -> Shown:
     if drawn(results.sweep.experiment):
         return exporting.first_picture(document, results, outcomes)
     return exporting.finished(results.sweep.experiment, results.traces[0], document, outcomes)
+
+
+def _stored(shown: Shown) -> StoredPicture | None:
+    """The chart of what was run, in few points; None for a heat map."""
+    if shown.axes is None:
+        return None
+    with palette.on_paper():
+        inks = palette.current().of_charts
+    named = [series for series in shown.series if series.name and not series.faint]
+    stored_series = (_in_few_points(series, shown.axes, inks.index(series.colour)) for series in named)
+    return StoredPicture(shown.axes, tuple(stored_series))
+
+
+def _in_few_points(series: Series, axes: Axes, ink: int) -> StoredSeries:
+    """A series with as many points as a large screen can show."""
+    across, up = Scale(axes.x_limits, axes.x_log, DOTS[0]), Scale(axes.y_limits, axes.y_log, DOTS[1])
+    places, within = (across.place(series.x), up.place(series.y)), 0.5
+    while len((points := outline(*places, within))[0]) > POINTS:
+        within *= 1.5
+    x, y = (
+        tuple(_rounded(scale.value(slot)) for slot in slots.tolist())
+        for scale, slots in zip((across, up), points, strict=True)
+    )
+    return StoredSeries(x, y, ink, series.name, series.mark, series.style, series.formula)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+def _law(name: str, document: Raw, errors: Console) -> StoredPicture | None:
+    """What a sweep of a number reads off against it, with the law as its headline; None without a sweep."""
+    if name not in SWEPT:
+        return None
+    place, symbol = SWEPT[name]
+    sweep = swept(EditableExperiment(document, name), place, whole=True, symbol=symbol)
+    shown = _shown(sweep.document, compute_all(sweep.sweep(), errors, threads=1))
+    picture = _stored(shown)
+    assert picture is not None, "a law is no heat map"
+    return replace(picture, headline=shown.caption)
 
 
 def page(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> str:

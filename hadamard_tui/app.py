@@ -492,6 +492,7 @@ class HadamardApp(FailingApp):
             unjudged=session.sweep.unjudged,
         )
         look, refused = self.laboratory.picture_of(session)
+        look = msgspec.structs.replace(look, stored=())  # a file has what was computed, and nothing else
         return shown if refused else with_look(shown, look, context.curve.name)
 
     def _file_name(self, suffix: str) -> str:

@@ -80,29 +80,30 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="PLACE=VALUE",
-        help="Change one value, as in --set problem.matrix.d=256 or --set 'learners.GD.update.lr=1/(4d)'. "
-        "Give every value its own --set.",
+        help="Change one value: --set problem.matrix.d=256 or --set 'learners.GD.update.lr=1/(4d)'. "
+        "Repeat --set for more values.",
     ),
 ]
 Device = Annotated[
-    str | None, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or cuda:1, for run.device.")
+    str | None,
+    typer.Option("--device", metavar="DEVICE", help="Device (run.device): auto, cpu, cuda or cuda:1."),
 ]
 
-RUNS = "What to run: a preset, its .toml file, or a result as .json, which says what was run."
+RUNS = "Preset name, preset file (.toml), or result (.json), which holds its experiment."
 Fresh = Annotated[
-    bool, _flag("--fresh", help="Compute all points of the axes, also those kept from earlier runs.")
+    bool, _flag("--fresh", help="Compute every point anew: use no point stored by an earlier run.")
 ]
 
 Theme = Annotated[
     str | None, typer.Option("--theme", metavar="THEME", help="Colours: dark, light or contrast.")
 ]
-Ascii = Annotated[bool, _flag("--ascii", help="Draw with ASCII characters alone.")]
+Ascii = Annotated[bool, _flag("--ascii", help="Draw with ASCII characters only.")]
 ComputedBy = Annotated[
     str | None,
     typer.Option(
         "--path",
         metavar="PATH",
-        help="The backend, for run.path: auto, or one by its name, such as dense or structured.",
+        help="Backend (run.path): auto, or a name such as dense or structured.",
     ),
 ]
 
@@ -125,7 +126,7 @@ def laboratory(
     run: Annotated[bool, _flag("--run", help="Start the run at once.")] = False,
     settings: Settings = None,
     device: Device = None,
-    reset: Annotated[bool, _flag("--reset", help="Ignore the set-up and the view of the last time.")] = False,
+    reset: Annotated[bool, _flag("--reset", help="Start fresh: ignore the saved set-up and view.")] = False,
     theme: Theme = None,
     ascii_only: Ascii = False,
     view: Annotated[
@@ -133,8 +134,8 @@ def laboratory(
         typer.Option(
             "--view",
             metavar="PLACE=VALUE",
-            help="How to look at it, as in --view panel=svd or --view chart.y_log=true. "
-            "Give every value its own --view.",
+            help="Set one value of the view: --view panel=svd or --view chart.y_log=true. "
+            "Repeat --view for more values.",
         ),
     ] = None,
     version: Annotated[
@@ -173,13 +174,13 @@ def run_headless(
     settings: Settings = None,
     device: Device = None,
     path: ComputedBy = None,
-    as_json: Annotated[bool, _flag("--json", help="Print nothing but the result as JSON.")] = False,
+    as_json: Annotated[bool, _flag("--json", help="Print only the result, as JSON.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             metavar="FILE",
-            help="Write the result as JSON to a file, too; - is standard output, with nothing else on it.",
+            help="Also write the result as JSON to a file; - is standard output, with nothing else.",
         ),
     ] = None,
     exports: Annotated[
@@ -188,17 +189,19 @@ def run_headless(
             "--export",
             metavar="FILE",
             help="Write a file, too: curves as .csv, .json or .parquet, the chart as .svg, .pdf or .png, as "
-            "it grows as .gif or .cast, the set-up as .toml. Give every file its own --export.",
+            "it grows as .gif or .cast, the set-up as .toml. Repeat --export for more files.",
         ),
     ] = None,
     bounds: Annotated[
         bool,
-        _flag("--bounds", help="Say of every line of theory whom it binds, or why it does not hold here."),
+        _flag("--bounds", help="List the theory lines: whom each one binds, or why it does not apply."),
     ] = False,
-    notes: Annotated[bool, _flag("--notes", help="Say how it was computed: backends, rates tried.")] = False,
+    notes: Annotated[
+        bool, _flag("--notes", help="Show how it was computed: backends, and learning rates tried.")
+    ] = False,
     by_replica: Annotated[
         bool,
-        _flag("--by-replica", help="Put the values of every replica into the JSON of --json and --out, too."),
+        _flag("--by-replica", help="Include the values of every replica in the JSON of --json and --out."),
     ] = False,
     fresh: Fresh = False,
     ascii_only: Ascii = False,
@@ -219,7 +222,7 @@ def run_headless(
     if out == STANDARD_OUTPUT:
         out, as_json = None, True
     if by_replica and not as_json and out is None:
-        raise BadInput("--by-replica", "it adds to JSON; give --json or --out FILE, too")
+        raise BadInput("--by-replica", "needs JSON: add --json or --out FILE")
     if out is not None:
         files.check(out)
     if exports or out is not None:
@@ -257,12 +260,11 @@ def run_headless(
 @command("share")
 def share_page(
     preset: Annotated[
-        str,
-        typer.Argument(metavar="PRESET|FILE|PATH", help=f"{RUNS[:-1]}; or a guided path or talk."),
+        str, typer.Argument(metavar="PRESET|FILE|PATH", help=f"{RUNS} Or a guided path or talk.")
     ],
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="FILE.html", help="The page; PRESET.html if none is given."),
+        typer.Option("-o", "--out", metavar="FILE.html", help="File of the page; PRESET.html by default."),
     ] = None,
     settings: Settings = None,
     device: Device = None,
@@ -279,7 +281,7 @@ def share_page(
 
     page = Path(f"{presets.name_of(preset)}.html") if out is None else out
     if page.suffix != ".html":
-        raise BadInput(f"--out {page}", "what it writes is a page; its name ends in .html")
+        raise BadInput(f"--out {page}", "writes an HTML page, so its name must end in .html")
     files.check(page)
     from hadamard_tui.headless import console
     from hadamard_tui.headless.outcome import computed
@@ -303,9 +305,9 @@ def share_page(
 
 @command("report")
 def write_report(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the pages go.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder for the pages.")],
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="PRESET|FILE", help="All presets if none is given.")
+        list[str] | None, typer.Argument(metavar="PRESET|FILE", help="Presets; all by default.")
     ] = None,
     fresh: Fresh = False,
 ) -> int:
@@ -325,15 +327,15 @@ def write_report(
 @command("verify")
 def verify_presets(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="PRESET|FILE.toml", help="All presets if none is given.")
+        list[str] | None, typer.Argument(metavar="PRESET|FILE.toml", help="Presets; all by default.")
     ] = None,
-    as_json: Annotated[bool, _flag("--json", help="Print nothing but the result as JSON.")] = False,
+    as_json: Annotated[bool, _flag("--json", help="Print only the result, as JSON.")] = False,
     report: Annotated[
         Path | None,
         typer.Option(
             "--report",
             metavar="FILE.md",
-            help="Write a report that people can read; - is standard output, with nothing else on it.",
+            help="Also write a readable report to a file; - is standard output, with nothing else.",
         ),
     ] = None,
 ) -> int:
@@ -345,7 +347,7 @@ def verify_presets(
 
     prints_report = report == STANDARD_OUTPUT
     if prints_report and as_json:
-        raise BadInput("--report -", "standard output has the JSON of --json; name a file")
+        raise BadInput("--report -", "standard output already holds the JSON of --json; name a file")
     if prints_report:
         report = None
     elif report is not None:
@@ -371,10 +373,12 @@ def verify_presets(
 
 @command("verdict")
 def print_verdict(
-    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml", help="Whose learners to judge.")],
+    preset: Annotated[
+        str, typer.Argument(metavar="PRESET|FILE.toml", help="Preset whose learners are judged.")
+    ],
     settings: Settings = None,
     device: Device = None,
-    as_json: Annotated[bool, _flag("--json", help="Print nothing but the result as JSON.")] = False,
+    as_json: Annotated[bool, _flag("--json", help="Print only the result, as JSON.")] = False,
 ) -> int:
     """Judge each learner's rotation invariance: by structure, by measurement, and by its bounds.
 
@@ -396,8 +400,8 @@ def print_verdict(
 
 @command("bench")
 def bench_machine(
-    quick: Annotated[bool, _flag("--quick", help="The short jobs only, in seconds.")] = False,
-    as_json: Annotated[bool, _flag("--json", help="Print nothing but the result as JSON.")] = False,
+    quick: Annotated[bool, _flag("--quick", help="Run only the short jobs, which take seconds.")] = False,
+    as_json: Annotated[bool, _flag("--json", help="Print only the result, as JSON.")] = False,
 ) -> None:
     """Time the engine on this machine, beside the reference machine. The whole of it takes a minute."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy reads it when it is loaded
@@ -445,9 +449,12 @@ def list_parts(
 def open_demo(
     stops: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATH|TALK|PRESET|FILE.toml", help="Where to go; if not given, list them."),
+        typer.Argument(
+            metavar="PATH|TALK|PRESET|FILE.toml",
+            help="Path, talk or tour to open; without one, list them all.",
+        ),
     ] = None,
-    script: Annotated[bool, _flag("--script", help="Let the tour run alone, over and over.")] = False,
+    script: Annotated[bool, _flag("--script", help="Play the tour in a loop, without keys.")] = False,
     sheet: Annotated[
         Path | None,
         typer.Option(
@@ -486,14 +493,14 @@ def open_demo(
 
 @command("serve")
 def serve_app(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The port on this machine.")] = 8000,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8000,
     preset: Annotated[
         str | None,
         typer.Option(metavar="NAME|FILE", help="The preset to open; without one, the welcome opens."),
     ] = None,
     viewers: Annotated[
         int,
-        typer.Option(min=1, max=100, help="How many may view at once; each takes about 300 MB."),
+        typer.Option(min=1, max=100, help="Maximum number of viewers at a time; each takes about 300 MB."),
     ] = 8,
 ) -> None:
     """Open the app in a browser on this machine; every viewer has an engine of their own.
@@ -510,10 +517,10 @@ def serve_app(
 
 @command("config")
 def print_config(
-    path: Annotated[bool, _flag("--path", help="Print where the configuration file belongs.")] = False,
+    path: Annotated[bool, _flag("--path", help="Print the path of the configuration file.")] = False,
     default: Annotated[
         bool,
-        _flag("--default", help="Print a configuration file to begin with, all of it comments."),
+        _flag("--default", help="Print a template of the configuration file, with every line commented out."),
     ] = False,
 ) -> None:
     """Say where the configuration file belongs, or what it may say."""
@@ -599,7 +606,7 @@ def _load(
         are_own = any(setting.lstrip().startswith("claims") for setting in settings or ())
         if not settings or are_own or "claims[" not in error.where:
             raise
-        remedy = "the claims are about the preset's own settings, and --set 'claims=[]' drops them"
+        remedy = "the claims are about the preset's own settings; --set 'claims=[]' drops them"
         raise BadInput(error.where, f"{error.what}; {remedy}") from error
 
 

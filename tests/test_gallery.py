@@ -16,6 +16,7 @@ from engine.spec.experiment import SUBJECTS
 from engine.spec.preset_index import Entry, entry_of, index
 from hadamard_tui.browsing import preview
 from hadamard_tui.browsing.thumbnail import Thumbnail
+from hadamard_tui.running import stored
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 LARGEST = 40_000
@@ -40,12 +41,14 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def make(entry: Entry, errors: Console) -> Thumbnail:
         module.ran.append(entry.name)
         module.PICTURES.mkdir(exist_ok=True)
+        stored.file_of(entry.name).write_text("{}")
         (module.PICTURES / f"{entry.name}.svg").write_text("<svg/>")
         return Thumbnail(entry.digest, 2.0, "A caption.", ("text",), ("....",))
 
     monkeypatch.setattr(module, "make", make)
     monkeypatch.setattr(module, "PICTURES", tmp_path / "gallery")
     monkeypatch.setattr(module, "PAGE", tmp_path / "gallery.md")
+    monkeypatch.setattr(stored, "file_of", lambda name: tmp_path / f"{name}.json")
     monkeypatch.setattr(preview, "FILE", tmp_path / "thumbnails.json")
     monkeypatch.setattr(module, "index", lambda: tuple(map(entry_of, ("eg-128", "rank-64", "vaw-128"))))
     monkeypatch.setattr(sys, "argv", ["gallery.py"])

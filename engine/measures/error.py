@@ -1,4 +1,4 @@
-"""0/1 error: the share of rows that are mistaken, of all rows, of those seen or of those never seen."""
+"""0/1 error: the share of rows that are misclassified, of all rows, of those seen or of those never seen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Error(OfRows, frozen=True, tag="error"):
-    """The share of rows that are mistaken, for labels of two classes or, one-hot, of several.
+    """The share of rows that are misclassified, for labels of two classes or, one-hot, of several.
 
     For labels ±1 by the sign of a prediction, for 0 and 1 by its side of the loss's boundary. A prediction on
     the boundary counts one half. One-hot labels are mistaken where the largest of the predictions for a row

@@ -49,7 +49,7 @@ ROUNDING = {"float32": 1e-5, "float64": 1e-11}
 """What arithmetic alone may move a loss, relative to the initial loss."""
 
 QUIET = 1e-11
-"""A curve that stays below this is 0 but for rounding."""
+"""A curve that stays below this is 0 up to rounding."""
 
 ZERO = 1e-12
 """A bound below this is 0 up to rounding, and nothing is a multiple of it."""

@@ -69,7 +69,7 @@ def entry_of(preset: str) -> Entry:
         _texts(raw.get("learners"), "name"),
         _texts(raw.get("claims"), "text"),
         frozenset(_words(raw)),
-        _digest(raw),
+        digest(raw),
     )
 
 
@@ -87,7 +87,7 @@ def _texts(listed: Any, key: str) -> tuple[str, ...]:
     return tuple(str(item[key]) for item in items if isinstance(item, dict) and key in item)
 
 
-def _digest(raw: reading.Raw) -> str:
+def digest(raw: reading.Raw) -> str:
     """The digest of a preset without its words."""
     said = {key: value for key, value in raw.items() if key not in WORDS}
     written = msgspec.json.encode(said, order="deterministic")

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from engine.spec.preset_index import Entry
     from hadamard_tui.tours.talk import Talk
 
-NO_CHART = "There is no chart of it yet: it is new, or was changed since the others were drawn."
-NO_CHART_OF_YOURS = "Charts are kept of the presets that come with the program."
+NO_CHART = "No chart is stored: the preset is new, or has changed since the charts were drawn."
+NO_CHART_OF_YOURS = "Only the shipped presets have stored charts."
 
 
 FILE = Path(__file__).with_name("thumbnails.json")

@@ -116,7 +116,7 @@ def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tu
 
 def _letter(one: Series) -> int:
     """The letter of the colour of a series."""
-    return ord(ascii_letters[_tints().index(one.colour)])
+    return ord(ascii_letters[palette.current().of_charts.index(one.colour)])
 
 
 def of_heat_map(heat: HeatMap) -> dict[str, tuple[str, ...]]:
@@ -154,7 +154,7 @@ def _of_chart(ink: str, ground: str) -> Style:
     if ink == FRAME:
         return Style(dim=True)
     is_faded = ord(ink) >= FADED
-    colour = _tints()[ascii_letters.index(chr(ord(ink) - FADED * is_faded))]
+    colour = palette.current().of_charts[ascii_letters.index(chr(ord(ink) - FADED * is_faded))]
     return Style(color=parse(faded(colour) if is_faded else colour))
 
 
@@ -172,12 +172,6 @@ def _of_heat_map(ink: str, ground: str) -> Style:
 
 def _hex(colour: np.ndarray) -> str:
     return "#{:02x}{:02x}{:02x}".format(*colour.tolist())
-
-
-def _tints() -> tuple[str, ...]:
-    """The colours that a chart of one run may have."""
-    colours = palette.current()
-    return (*colours.of_learners, colours.theory, colours.unproved, colours.others)
 
 
 def _in_tenths(character: str, ink: str, ground: str) -> str:

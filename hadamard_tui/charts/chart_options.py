@@ -43,7 +43,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if self.window is not None and not _is_wide(self.window):
-            message = f"{[*self.window]} is not a window; take two numbers, the smaller first, as in [2, 9.5]"
+            message = f"{[*self.window]} is not a window: give two numbers, the smaller first, as [2, 9.5]"
             raise ValueError(message)
 
     def zoomed(self, by: float, around: float, x: np.ndarray) -> ChartOptions:

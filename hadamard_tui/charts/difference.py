@@ -36,7 +36,7 @@ def difference(look: Look) -> Plot:
         lines=[],
     )
     options = replace(look.options, y_log=False)
-    drawn = plot(replace(look, view=changed, options=options, pinned=(), ghost=None))
+    drawn = plot(replace(look, view=changed, options=options, pinned=(), ghost=None, stored=()))
     zero = Series(f"as with {pinned.name}", np.array(drawn.axes.x_limits), np.zeros(2), theory(), "dashed")
     return drawn._replace(series=[zero, *drawn.series])
 

@@ -83,13 +83,13 @@ def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, 
 
 def drawable(y: np.ndarray, axes: Axes) -> np.ndarray:
     """y with NaN for what has no place on the y-axis: ±inf, and where that is logarithmic 0 and less, also
-    what is 0 but for rounding."""
+    what is 0 up to rounding."""
     keep = np.isfinite(y) & (y > axes.y_rounding) if axes.y_log else np.isfinite(y)
     return y if keep.all() else np.where(keep, y, np.nan)
 
 
 def drawable_band(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray] | None:
-    """The borders of a band, NaN where its curve is 0 but for rounding on a logarithmic y-axis."""
+    """The borders of a band, NaN where its curve is 0 up to rounding on a logarithmic y-axis."""
     if curve.band is None or not axes.y_log:
         return curve.band
     low, high = (np.where(np.abs(curve.y) <= axes.y_rounding, np.nan, border) for border in curve.band)

@@ -52,7 +52,7 @@ def remark(series: Sequence[Series], axes: Axes, hidden: Hidden) -> str:
     points = hidden.values + hidden.places * (not axes.x_log)
     if hidden.places and axes.x_log:
         remarks.append(f"no place for {axes.x_label} ≤ 0")
-    for count, why in ((points, "≤ 0 or ∞"), (hidden.rounding, "0 but for rounding")):
+    for count, why in ((points, "≤ 0 or ∞"), (hidden.rounding, "0 up to rounding")):
         if count:
             remarks.append(f"{count} point{'s' * (count > 1)} not drawn ({why})")
     return " · ".join(remarks)

@@ -19,9 +19,13 @@ from hadamard_tui.charts.y_limits import rounded_off
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View
+    from hadamard_tui.charts.series import Series
 
 SMALL, HALF = 0.01, 0.5
 """Bounds that end below this share of their start separate learners no more; numbers are shown at HALF."""
+
+STORED = "stored"
+"""What charts call stored curves and pictures."""
 
 
 class Pinned(NamedTuple):
@@ -49,6 +53,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         stopped: whether the run was, before its end.
         guesses: where learners were guessed to come below a tenth, None for never, by name.
         ghost: the same picture of the run before, which stays faint behind it.
+        stored: the stored curves of the preset, faint too, until the run is over; in no file.
         moved: whether a person has put the playhead somewhere.
         whole: whether all points of the axes are computed.
     """
@@ -64,6 +69,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     pinned: Sequence[Pinned] = ()
     stopped: bool = False
     ghost: Pinned | None = None
+    stored: Sequence[Series] = ()
     guesses: Mapping[str, float | None] = msgspec.field(default_factory=dict)
     moved: bool = False
     whole: bool = False

@@ -89,7 +89,7 @@ class Axes(msgspec.Struct, frozen=True):
     """Whether there is nothing but at whole numbers of y."""
 
     y_rounding: float = 0.0
-    """On a logarithmic y-axis, what is not above this is 0 but for rounding, and has no place."""
+    """On a logarithmic y-axis, what is not above this is 0 up to rounding, and has no place."""
 
     def __post_init__(self) -> None:
         for name, (low, high), log in (("x", self.x_limits, self.x_log), ("y", self.y_limits, self.y_log)):

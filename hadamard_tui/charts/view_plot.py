@@ -67,7 +67,7 @@ def view_series(look: Look) -> list[Series]:
     curves = [
         curve for number, run in enumerate(look.pinned, start=1) for curve in _pinned(run, Pen(look, number))
     ]
-    curves += [] if look.ghost is None else _ghost(look.ghost)
+    curves += [*look.stored, *([] if look.ghost is None else _ghost(look.ghost))]
     if look.view.picture.draw == "bars":
         curves += bars(look.view)
     else:

@@ -58,7 +58,7 @@ def compute_all(
         if isinstance(event, Begun):
             begun.append(event.results)
         elif isinstance(event, NotKept):
-            errors.print(f"finished points are not kept: {event.why}", soft_wrap=True)
+            errors.print(f"finished points cannot be stored: {event.why}", soft_wrap=True)
 
     def work() -> None:
         try:

@@ -34,12 +34,12 @@ ALLOWED = {
     "number": "number",
     "text": "text",
     "wholes": "list of whole numbers",
-    "numbers": "number, or list of them;",
+    "numbers": "number or list of numbers;",
     "floats": "list of numbers",
     "items": "list of lists of numbers",
     "column": "column",
     "columns": "list of columns",
-    "rates": "number, list of them, or best;",
+    "rates": "number, list of numbers, or best;",
     "part": "table",
 }
 
@@ -168,6 +168,6 @@ def _facts(member: type[Part]) -> list[str | Text]:
     if example := getattr(member, "example", ""):
         return [example]
     if issubclass(member, Measure) and (cost := member().schedule().expensive):
-        return [f"expensive: at some of many evaluation points only ({cost})"]
+        return [f"expensive: measured at only some of many evaluation points ({cost})"]
     line: Any = member
     return [head(statement(line()))] if hasattr(member, "formula") else []

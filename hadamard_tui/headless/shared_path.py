@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def shared_path(
     title: str, stops: Sequence[Stop], errors: Console, device: str | None, fresh: bool
 ) -> tuple[bytes, int]:
-    """Return the page and the largest exit code of the runs. Raises: BadInput for a page that is too large."""
+    """Return the page and the largest exit code of the runs. Raises: BadInput for too large a page."""
     on_device = [] if device is None else [f"run.device={json.dumps(device)}"]
     shared, exit_code = [], 0
     for number, stop in enumerate(stops, start=1):

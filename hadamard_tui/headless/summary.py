@@ -101,15 +101,15 @@ def _diverged(curve: Curve, clock: str) -> str:
     extent = (
         f"in {curve.diverged} of {curve.replicas} replicas, in the first at {clock} = {curve.diverged_at:g}"
     )
-    means = "" if curve.diverged == curve.replicas else "; means are over the others from there on"
+    means = "" if curve.diverged == curve.replicas else "; from then on means exclude them"
     return f"{curve.name} {curve.fate} {extent}{means}{why}"
 
 
 def _more(bounds: bool, notes: bool) -> Iterator[Text]:
     """What other options say."""
     options = {
-        "--bounds says which lines of theory hold here, whom they bind, and why": not bounds,
-        "--notes says how it was computed": not notes,
+        "--bounds lists the theory lines that apply here, the learners that they bind, and why": not bounds,
+        "--notes shows how it was computed": not notes,
     }
     if any(options.values()):
         yield Text(f"\n{'; '.join(words for words, wanted in options.items() if wanted)}", "dim")

@@ -21,16 +21,16 @@ class Motion(msgspec.Struct, frozen=True):
 MOTIONS = (
     Motion("move-down", "down,j", "Go down"),
     Motion("move-up", "up,k", "Go up"),
-    Motion("move-left", "left,h", "In a heat map and in the first row: go left"),
-    Motion("move-right", "right,l", "In a heat map and in the first row: go right"),
+    Motion("move-left", "left,h", "Go left (heat map, first row)"),
+    Motion("move-right", "right,l", "Go right (heat map, first row)"),
     Motion("move-first", "home,g", "Go to the first line"),
     Motion("move-last", "end,G", "Go to the last line"),
     Motion("move-page-down", "pagedown,ctrl+d", "Go a page down; in the list of presets, scroll the preview"),
     Motion("move-page-up", "pageup,ctrl+u", "Go a page up; in the list of presets, scroll the preview"),
     Motion("choose", "enter", "Choose the line"),
-    Motion("filter", "slash", "In the list of presets: go on with what is typed"),
+    Motion("filter", "slash", "Return to the typed filter (list of presets)"),
     Motion("close", "escape,q", "Close the page"),
-    Motion("copy-failure", "c", "On the page of a failure: copy it"),
+    Motion("copy-failure", "c", "Copy the failure (on its page)"),
 )
 
 _BY_ID = {motion.id: motion for motion in MOTIONS}

@@ -56,6 +56,11 @@ class Palette(NamedTuple):
         """All colours that a learner may have."""
         return tuple(shade for shades in self.kinds.values() for shade in shades)
 
+    @property
+    def of_charts(self) -> tuple[str, ...]:
+        """The colours that a chart of one run may have; their positions are the same in every palette."""
+        return (*self.of_learners, self.theory, self.unproved, self.others)
+
 
 DARK = Palette(
     "#121212",

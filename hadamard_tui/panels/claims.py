@@ -55,9 +55,9 @@ def left_out(omissions: Sequence[LeftOut]) -> list[Text]:
 
 def lacks(experiment: Experiment) -> Lack | None:
     """Why there are no claims to show."""
-    return None if experiment.claims else Lack("No claims are made about this set-up.")
+    return None if experiment.claims else Lack("This set-up has no claims.")
 
 
 PANEL = Panel(
-    "claims", "the claims about this set-up, and how they came out", show, place=40, tally=tally, lacks=lacks
+    "claims", "the claims about this set-up, and whether they hold", show, place=40, tally=tally, lacks=lacks
 )

@@ -34,7 +34,7 @@ def lacks(experiment: Experiment) -> Lack | None:
     if any(finding.holds for _, finding in findings):
         return None
     reasons = "".join(f"\n{name}: {finding.reason}." for name, finding in findings)
-    return Lack(f"No lower bound speaks of this problem, so there is no gap to show.\n{reasons}")
+    return Lack(f"No lower bound applies to this problem, so there is no gap to show.\n{reasons}")
 
 
 def show(context: PanelContext) -> Plot | Text:

@@ -28,8 +28,8 @@ def show(context: PanelContext) -> Plot | Text:
     series = measured(context, "error")
     if not series:
         return nothing("No learner has begun yet.")
-    title = "0/1 error: share of rows that are mistaken"
+    title = "0/1 error: share of rows that are misclassified"
     return plot(context, title, Error.label, series, smoothed=smoothing(context.loss))
 
 
-PANEL = Panel("error", "0/1 error: the share of rows that are mistaken", show, place=90, lacks=lacks)
+PANEL = Panel("error", "0/1 error: the share of rows that are misclassified", show, place=90, lacks=lacks)

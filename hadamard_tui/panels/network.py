@@ -22,7 +22,7 @@ def show(context: PanelContext) -> Nets | Text:
     """The nets of all learners that have one, as far as they were trained once more."""
     snapshots = context.retraining.snapshots
     if snapshots is None:
-        return nothing("Nets are drawn once the run has finished: the learners train once more for it.")
+        return nothing("Nets are drawn after the run: the learners train once more for that.")
     curves = sorted(context.trace.curves, key=lambda curve: curve is not context.curve)
     nets = []
     for curve in curves:
@@ -34,7 +34,7 @@ def show(context: PanelContext) -> Nets | Text:
     if nets:
         return Nets(f"Nets, {at}", nets)
     reasons = "\n".join(f"{name}: {reason}." for name, reason in snapshots.reasons.items())
-    return nothing(reasons or "The learners train once more, for their nets to be drawn …")
+    return nothing(reasons or "The learners train once more, so that their nets can be drawn …")
 
 
 def _clock(context: PanelContext) -> str:

@@ -38,7 +38,7 @@ def show(context: PanelContext) -> Plot | Text:
 
 PANEL = Panel(
     "rank",
-    "the rank of every learner's weights across targets, and the most that it can be",
+    "the rank of every learner's weights across targets, and its maximum",
     show,
     place=70,
     lacks=partial(lacks, measure="rank"),

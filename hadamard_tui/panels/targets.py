@@ -28,7 +28,7 @@ def show(context: PanelContext) -> HeatMap | Text:
     snapshots, curve = context.retraining.snapshots, context.curve
     if snapshots is None:
         return nothing(
-            "Weights across targets are drawn once the run has finished: it trains once more for it."
+            "Weights across targets are drawn after the run: the learner trains once more for that."
         )
     curve_snapshots = snapshots.found.get(curve.learner)
     if curve_snapshots is None:

@@ -47,7 +47,7 @@ def show(context: PanelContext) -> Plot | Text:
 
 PANEL = Panel(
     "train",
-    "the loss over the examples seen, and of the selected learner that over rows unseen",
+    "the loss on the examples seen, and the loss of the selected learner on unseen rows",
     show,
     place=100,
     lacks=lacks,

@@ -82,8 +82,8 @@ def _here(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
 
 PANEL = Panel(
     "invariance",
-    "is each learner rotation invariant, its predictions the same whatever rotation all instances undergo? "
-    "Structure against measurement, and its bounds",
+    "is each learner rotation invariant: do its predictions stay the same when all instances are rotated? "
+    "What its structure says, what is measured, and its bounds",
     show,
     place=30,
 )

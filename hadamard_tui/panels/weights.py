@@ -221,5 +221,8 @@ def weight_limits(values: np.ndarray) -> tuple[float, float]:
 
 
 PANEL = Panel(
-    "weights", "every weight of the selected learner against k, that of the target in colour", show, place=10
+    "weights",
+    "every weight of the selected learner against k; the target's weight is coloured",
+    show,
+    place=10,
 )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
     from engine.spec.sweep import Sweep
+    from hadamard_tui.charts.series import Series
     from hadamard_tui.editing.fitting_claims import LeftOut
 
 
@@ -132,6 +133,7 @@ class Session:
         cursor: float | None = None,
         height: float | None = None,
         ghost: Pinned | None = None,
+        stored: Sequence[Series] = (),
     ) -> Look:
         """What there is to see of a picture by now, once there is a trace.
 
@@ -157,6 +159,7 @@ class Session:
             pinned=pinned,
             stopped=self._stopped,
             ghost=ghost,
+            stored=stored,
             guesses={} if number else self.guesses,
             moved=playback.moved,
             whole=sweep_results is not None and sweep_results.complete,

@@ -116,6 +116,8 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         self._frames_due = STILL
         self._is_at_rest = False
         """Whether no frame is to come until there is a message."""
+        self._has_painted = False
+        """Whether stored pictures may be read and drawn: the first paint does not wait for them."""
         self._ticked = time.monotonic()
         self._spent = time.thread_time()
         self.watchers: list[Callable[[], None]] = []
@@ -191,6 +193,8 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         A short run that follows a stepped number gets the processor to itself until its end.
         """
         self.wake()
+        stage = self.query_one(Stage)
+        stage.choose_picture(stage.picture)  # a stored law would hide the run
         if at_once:
             self._draw_in(max(0.0, PATIENCE - (time.monotonic() - self._ticked)))
         elif self._drawer_open:
@@ -383,6 +387,11 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
                 self._show(session, context)
             if session.trace is None or session.trace.reached < 0:
                 self.query_one("#loss", ChartView).hint = waiting_words(session)
+        if self._has_painted:
+            stored = self.stored_beside(session)
+            self.query_one(Stage).offer_law(None if stored is None else stored.law)
+            if self._trace is None:
+                self.query_one(Stage).show_stored(stored, self._title)
         look, learner = self.look, self._editable.learners[self._selected]["name"]
         in_field, at_start = self.query_one(SetupPane).has_focus_within, self._is_about_to_run
         facts = session, self._editable, self._pace, self._frames.rate, look, learner, in_field, at_start
@@ -448,17 +457,21 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         """Say in the empty laboratory what a run would show there."""
         from engine.spec.pictures import drawn
 
-        experiment = self._editable.experiment
-        title, error = experiment.title or "Your own experiment", self._editable.error
+        experiment, error = self._editable.experiment, self._editable.error
         refused = "" if error is None else f"The set-up was changed and cannot run: {error}"
         letters, kinds = self._editable.running_letters, self._editable.kind_places
-        self.query_one(Stage).clear(title, letters, kinds, drawn(experiment), refused)
+        self.query_one(Stage).clear(self._title, letters, kinds, drawn(experiment), refused)
         self.query_one(Story).show(None, experiment, list(self._editable.left_out.values()))
         self._list_runs()
-        self.call_after_refresh(self._dim_panels)  # for which the first paint does not wait
+        self.call_after_refresh(self._complete_set_up)  # for which the first paint does not wait
 
-    def _dim_panels(self) -> None:
-        """Dim the panels that would have nothing to show."""
+    @property
+    def _title(self) -> str:
+        return self._editable.experiment.title or "Your own experiment"
+
+    def _complete_set_up(self) -> None:
+        """Dim the panels that would have nothing to show, and let stored curves be drawn."""
+        self._has_painted = True
         stage = self.query_one(Stage)
         stage.dim(self._editable.experiment)
         if self._trace is None:

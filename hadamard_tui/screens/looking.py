@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from hadamard_tui.charts.chart_options import ChartOptions, why_not_log
 from hadamard_tui.charts.look import Pinned
 from hadamard_tui.charts.view_axes import view_axes
 from hadamard_tui.charts.view_plot import view_series
+from hadamard_tui.looks import palette
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.running.runs import compare
 from hadamard_tui.screens.running import Running
@@ -23,12 +25,16 @@ from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import HEAT, PanelView, Stage
 
 if TYPE_CHECKING:
+    from engine.spec.reading import Raw
     from hadamard_tui.charts.look import Look
+    from hadamard_tui.charts.series import Series
     from hadamard_tui.editing.editable_experiment import EditableExperiment
+    from hadamard_tui.looks.palette import Palette
     from hadamard_tui.panels.panel import Remedy
     from hadamard_tui.running.playback import Pace
     from hadamard_tui.running.runs import Kept
     from hadamard_tui.running.session import Session
+    from hadamard_tui.running.stored import Stored
 
 RUN_BEFORE = "the run before"
 """What the legend calls it, before what differs."""
@@ -46,6 +52,11 @@ class Looking(Running):
         self._height: float | None = None
         self._incomplete: list[Kept] = []
         """Pinned runs of which was said that they are not drawn."""
+        self._stored: Stored | None = None
+        """The stored pictures of the set-up that was looked up last."""
+        self._curves_of_stored: Sequence[Series] = ()
+        self._looked_up: tuple[Raw | None, Palette | None] = None, None
+        """That set-up, and the colours of the curves."""
 
     @property
     def look(self) -> Look | None:
@@ -59,8 +70,9 @@ class Looking(Running):
         try:
             pinned = self.runs.views(session, session.point.picture(number), all_points=number > 0)
             self._say_what_is_not_drawn()
-            ghost = self._run_before(session, number)
-            return session.look(number, self.chart_options, pinned, self._cursor, self._height, ghost), ""
+            ghost, stored = self._run_before(session, number), self._stored_curves(session)
+            place = self._cursor, self._height
+            return session.look(number, self.chart_options, pinned, *place, ghost, stored), ""
         except BadInput as error:
             pinned = self.runs.views(session, session.point.picture(0), all_points=False)
             return session.look(0, self.chart_options, pinned), str(error)
@@ -82,6 +94,27 @@ class Looking(Running):
             return Pinned(", ".join(filter(None, (RUN_BEFORE, name))), ghost.look(number).view)
         except (BadInput, IndexError):
             return None
+
+    def stored_beside(self, session: Session | None) -> Stored | None:
+        """The stored pictures of the set-up, unless the run on the screen is one of another set-up."""
+        document = self._editable.document
+        if self._editable.error is not None or (session is not None and session.document != document):
+            return None
+        colours = palette.current()
+        if self._looked_up[0] is not document or self._looked_up[1] is not colours:
+            from hadamard_tui.running.stored import stored_of
+
+            stored = stored_of(self._editable)
+            self._looked_up, self._stored = (document, colours), stored
+            self._curves_of_stored = () if stored is None or stored.first is None else stored.first.ghost()
+        return self._stored
+
+    def _stored_curves(self, session: Session) -> Sequence[Series]:
+        """The stored curves of the picture on the screen, until the run is over."""
+        is_live = not (session.over or session.playback.replaying or self.chart_options.multiples)
+        if not (is_live and self.query_one(Stage).has_first_chosen):
+            return ()
+        return () if self.stored_beside(session) is None else self._curves_of_stored
 
     @property
     def options_of_panels(self) -> ChartOptions:
@@ -185,7 +218,7 @@ class Looking(Running):
     @on(ChartView.Pointed)
     def _pointed(self, event: ChartView.Pointed) -> None:
         session, look = self.session, self.look
-        if session is None or look is None:
+        if session is None or look is None or self.query_one(Stage).has_law_chosen:
             return
         log = bool(look.resolved.x_log)
         if (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-NOTICE = "Every viewer has an engine of their own on the serving machine; close the page to end it."
+NOTICE = "Every viewer has a separate engine on the serving machine; closing the page ends it."
 
 
 def served() -> bool:

@@ -33,18 +33,18 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     theme: Annotated[ThemeName, Meta(description="colours at the start: dark, light or contrast")] = "dark"
     ascii: Annotated[
-        bool, Meta(description="true draws with ASCII alone, for fonts without braille and boxes")
+        bool, Meta(description="true draws with ASCII only, for fonts without braille and boxes")
     ] = False
     fps: Annotated[
-        float, Meta(gt=0, le=60, description="frames per second, at most; fewer on slow lines")
+        float, Meta(gt=0, le=60, description="maximum frames per second; slow lines get fewer")
     ] = 20.0
     fps_over_ssh: Annotated[float, Meta(gt=0, le=60, description="the same over SSH")] = 5.0
     kept_points_mb: Annotated[
-        float, Meta(ge=0, le=1e9, description="megabytes of finished points kept, at most; 0 keeps none")
+        float, Meta(ge=0, le=1e9, description="maximum megabytes of stored points; 0 stores none")
     ] = 1024.0
     clipboard: Annotated[
         Clipboard,
-        Meta(description="whether the terminal is given what is copied: yes, no, or auto, where it takes it"),
+        Meta(description="copy through the terminal: yes, no, or auto (where the terminal allows it)"),
     ] = "auto"
     keys: Annotated[
         dict[str, str], Meta(description="other keys for actions, as in run = 'r,f5'; listed below")
@@ -60,7 +60,7 @@ def path() -> Path:
 
 def default_text() -> str:
     """A configuration file that changes nothing and says what there is to change."""
-    lines = ["# hadamard-tui: whatever is commented out here is as it is by default.", ""]
+    lines = ["# hadamard-tui: the lines that are commented out show the defaults.", ""]
     described = msgspec.inspect.type_info(Config)
     assert isinstance(described, msgspec.inspect.StructType), "Config is a Struct"
     for field in described.fields:

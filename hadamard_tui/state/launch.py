@@ -78,7 +78,7 @@ def begin(
         try:
             memory.view.theme = msgspec.convert(theme, ThemeName)
         except msgspec.ValidationError as error:
-            raise BadInput("--theme", f"{theme!r} is unknown; take dark, light or contrast") from error
+            raise BadInput("--theme", f"{theme!r} is unknown; use dark, light or contrast") from error
     if ascii_only or lacks_letters():
         configured = msgspec.structs.replace(configured, ascii=True)
     first = wanted is None and memory.experiment is None and not autorun

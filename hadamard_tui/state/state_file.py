@@ -113,7 +113,7 @@ def parse(text: bytes) -> Memory:
 
 def read() -> tuple[Memory, str]:
     """The memory, and one line about a file that is broken and was set aside, or nothing."""
-    return read_or_set_aside(path, parse, Memory(), "the app starts afresh")
+    return read_or_set_aside(path, parse, Memory(), "the app starts fresh")
 
 
 def write(memory: Memory) -> str:

@@ -395,7 +395,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     async def redo(self) -> None:
         """Make a change again that was taken back."""
-        await self._restore(self._history.redo(), "Done again", "There is nothing to do again.")
+        await self._restore(self._history.redo(), "Done again", "There is nothing to redo.")
 
     async def _restore(self, step: Step | None, done: str, nothing: str) -> None:
         if step is None:
@@ -546,7 +546,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(Button.Pressed, "#switch")
     async def switch(self) -> None:
-        """Leave the selected learner out of the run, or take it back."""
+        """Leave the selected learner out of the run, or put it back."""
         if self.editable.switch_learner(self.learner):
             self._changed()
         else:

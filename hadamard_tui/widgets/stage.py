@@ -14,12 +14,14 @@ from textual.widgets import ContentSwitcher, Static
 
 from hadamard_tui.charts.difference import difference, is_difference
 from hadamard_tui.charts.heat_map import HeatMap
+from hadamard_tui.charts.look import STORED
 from hadamard_tui.charts.multiples import has_multiples, multiples
 from hadamard_tui.charts.nets import Nets
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.keyboard.actions import printed
 from hadamard_tui.keyboard.keymap import key, shown_keys
+from hadamard_tui.looks import palette
 from hadamard_tui.panels import ABOUT, PANELS, TABLE, WORDS, story
 from hadamard_tui.panels.panel import Lack, Panel, nothing
 from hadamard_tui.widgets.banner import Banner
@@ -40,12 +42,13 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.look import Look
     from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.running.stored import Stored, StoredPicture
 
 HEAT, MULTIPLES = "heat", "multiples"
 """The names of the widgets of pictures that are heat maps, and of those with a chart for each learner."""
 
-LIVE = "the run"
-"""The picture of losses as they come."""
+LIVE, LAW = "the run", "law, stored"
+"""The picture of losses as they come, and the stored one of a sweep, where its title has no room."""
 
 CHART_ROWS = 14
 """Rows of a chart with nine inside its frame: two of the frame, one of ticks and two of the legend."""
@@ -156,6 +159,10 @@ class Stage(Vertical):
         self._ascii_only = ascii_only
         self._of: Experiment | None = None
         """The experiment whose panels are dimmed where they do not apply."""
+        self._pictures: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
+        """Titles of the pictures of the experiment, and short ones."""
+        self._law: StoredPicture | None = None
+        """The stored picture of a sweep, which stands behind those of the experiment."""
 
     def compose(self) -> ComposeResult:
         yield PictureRow(id="pictures")
@@ -208,8 +215,25 @@ class Stage(Vertical):
 
     @property
     def picture(self) -> int:
-        """Which picture is shown: 0 the run as it goes on, then those of the experiment."""
-        return self.query_one(PictureRow).chosen
+        """Which picture is shown: 0 the run as it goes on, then those of the experiment.
+
+        It is the first one while the stored picture of a sweep is shown.
+        """
+        return self._first if self.has_law_chosen else self.query_one(PictureRow).chosen
+
+    @property
+    def has_law_chosen(self) -> bool:
+        """Whether the stored picture of a sweep is shown."""
+        return self._law is not None and self.query_one(PictureRow).chosen > len(self._pictures[0])
+
+    @property
+    def has_first_chosen(self) -> bool:
+        """Whether the picture is shown that the experiment opens with."""
+        return self.query_one(PictureRow).chosen == self._first
+
+    @property
+    def _first(self) -> int:
+        return min(1, len(self._pictures[0]))
 
     def choose_picture(self, number: int) -> None:
         """Show this picture from now on."""
@@ -228,14 +252,32 @@ class Stage(Vertical):
         names = [picture.title or picture.measure.label for picture in pictures]
         cut = shortened(names)
         short = [picture.name or name for picture, name in zip(pictures, cut, strict=True)]
-        row = self.query_one(PictureRow)
-        if row.names != (wanted := (LIVE, *names)):
-            row.names, row.short, row.chosen = wanted, (LIVE, *short), min(1, len(names))
-            self._fit_table()
+        if self._pictures[0] != tuple(names) or not self.query_one(PictureRow).names:
+            self._pictures = tuple(names), tuple(short)
+            self._name_pictures(self._first)
+
+    def offer_law(self, law: StoredPicture | None) -> None:
+        """Let the stored picture of a sweep be chosen, too, or no more."""
+        if law is not self._law:
+            chosen = self.picture
+            self._law = law
+            self._name_pictures(chosen)
+
+    def _name_pictures(self, chosen: int) -> None:
+        row, (names, short) = self.query_one(PictureRow), self._pictures
+        law = () if self._law is None else (f"{self._law.axes.title}, {STORED}",)
+        row.names, row.short = (LIVE, *names, *law), (LIVE, *short, *(LAW for _ in law))
+        row.chosen = chosen
+        self._drawn = None
+        self._fit_table()
 
     def _show_picture(self, look: Look, learner: str, refused: str) -> None:
         """Draw a picture, a heat map of one learner, or say why there is no such picture."""
         switcher, chart = self.query_one("#picture", ContentSwitcher), self.query_one("#loss", ChartView)
+        if self._law is not None and self.has_law_chosen:
+            switcher.current = "loss"
+            _draw(chart, self._law.plot(_computes("vary"), faint=False))
+            return
         heats = {heat.learner: heat for heat in look.view.heats}
         if heats and not refused:
             switcher.current = HEAT
@@ -279,13 +321,29 @@ class Stage(Vertical):
         self.dim(context.experiment)
         self._drawn = state
         self._show_picture(look, context.curve.learner, refused)
-        caption.say(instead or self._caption(context, look, refused))
+        law = self._law.headline if self._law is not None and self.has_law_chosen else ""
+        caption.say(instead or law or self._caption(context, look, refused))
         board = self.query_one(Scoreboard)
         board.show(look)
         self.query_one(TableNote).show(look, board.about.value, board.about.line)
         self.query_one(Tabs).words = {name: _word(name, context) for name in ABOUT}
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)
+
+    def show_stored(self, stored: Stored | None, title: str) -> None:
+        """Draw what is stored of the set-up before there is a run of it: its curves, faint, or a law.
+
+        `title` is that of the set-up.
+        """
+        is_law = self.has_law_chosen
+        picture = None if stored is None else stored.law if is_law else stored.first
+        if picture is None or not (is_law or self.has_first_chosen):
+            return
+        if self._drawn != (state := (picture, palette.current())):
+            self._drawn = state
+            note = _computes("vary" if is_law else "run")
+            _draw(self.query_one("#loss", ChartView), picture.plot(note, faint=not is_law))
+            self.screen.query_one(Caption).say(picture.headline if is_law else self._title(title))
 
     def _caption(self, context: PanelContext, look: Look, refused: str) -> str:
         """What a picture shows, or what the run is about, unless that stands on the screen already."""
@@ -351,6 +409,11 @@ def _word(name: str, context: PanelContext) -> str:
     """What stands on a tab, with what its panel counts of a run."""
     tally = next((panel.tally(context) for panel in PANELS if panel.name == name), "")
     return f"{WORDS[name]} {tally}".strip()
+
+
+def _computes(action: str) -> str:
+    """Which key computes a stored picture."""
+    return f"{key(action)} computes it"
 
 
 def _titled(title: str, context: PanelContext) -> str:

@@ -161,7 +161,7 @@ async def test_what_is_typed_filters_the_list_and_enter_opens_without_a_run(app:
         await until(pilot, lambda: standing(options) == "kernels-128")
         assert options.option_count < 40
         await until(
-            pilot, lambda: "No kernel gets below" in screen_text(app) and "kernels-128" in screen_text(app)
+            pilot, lambda: "No kernel falls below" in screen_text(app) and "kernels-128" in screen_text(app)
         )
         assert options.size.width > len("hadamard-4096-all-targets"), "names are whole"
         await pilot.press("down", "up", "enter")

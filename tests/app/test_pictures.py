@@ -186,7 +186,7 @@ async def test_a_picture_that_no_results_have_is_refused_before_anything_runs() 
 
 
 async def test_without_pictures_there_is_no_row_of_them() -> None:
-    app = app_of(EditableExperiment.of("hadamard-128"))
+    app = app_of(EditableExperiment.of("gaussian-128"))
     async with opened(app, WIDE):
         assert not app.laboratory.query_one(PictureRow).display
 

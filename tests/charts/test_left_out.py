@@ -67,7 +67,7 @@ def test_what_is_0_but_for_rounding_is_a_gap_and_counted_apart():
     on = {"y_limits": (0.01, 1), "y_log": True, "y_rounding": 1e-15}
     dashed_off = curve([0.5, 1e-16, 0.5, 0.0, 0.5], [0, 5, 10, 15, 19], mark="A")
     words = remark(dashed_off, **on)
-    assert words == "1 point not drawn (≤ 0 or ∞) · 1 point not drawn (0 but for rounding)"
+    assert words == "1 point not drawn (≤ 0 or ∞) · 1 point not drawn (0 up to rounding)"
     columns = {column for _, column in dots(paint([replace(dashed_off, mark=None)], axes(**on), 20, 4))}
     assert len(columns) == 3
 

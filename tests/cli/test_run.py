@@ -41,13 +41,13 @@ def test_a_run_prints_chart_caption_losses_and_claims_and_the_rest_if_asked(smal
     assert re.search(r"average square loss is 0.5 for GD and \S+ for EGU", " ".join(out.split()))
     assert re.search(r"✓ holds +After half the examples", out)
     assert "does not bind  " not in out
-    assert "--bounds says which lines of theory hold here" in out
+    assert "--bounds lists the theory lines that apply here" in out
     reasons = call("run", "small.toml", "--bounds").out
     assert "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)" in reasons
     assert re.search(r"does not bind +EGU is not rotation invariant", reasons)
     assert "not applicable: the bound on isotropic rows requires Gaussian instances" in reasons
     assert "computed by" not in out
-    assert "--notes says how it was computed" in " ".join(out.split())
+    assert "--notes shows how it was computed" in " ".join(out.split())
     assert "--notes" not in call("run", "small.toml", "--notes").out
 
 
@@ -148,7 +148,7 @@ def test_by_replica_is_refused_where_it_adds_nothing_or_too_much(
 ) -> None:
     code, out, err = call("run", "small.toml", "--by-replica")
     assert (code, out) == (2, "")
-    assert "--by-replica: it adds to JSON; give --json or --out FILE, too" in err
+    assert "--by-replica: needs JSON: add --json or --out FILE" in err
     monkeypatch.setattr(report, "MOST_BY_REPLICA", 10)
     code, out, err = call("run", "small.toml", "--json", "--by-replica", "--set", "run.replicas=2")
     assert (code, out) == (2, "")
@@ -236,7 +236,7 @@ def test_replicas_that_diverge_are_counted_and_the_others_go_on(small: Path, cal
     sentence = re.search(r"✗ GD diverged in (\d+) of 20 replicas, in the first at k =\s+(\d+)", out)
     assert sentence, out
     assert 0 < int(sentence.group(1)) < 20
-    assert "means are over the others" in " ".join(out.split())
+    assert "means exclude them" in " ".join(out.split())
     table = out[out.index("A GD") : out.index("✗ GD")]
     assert re.search(r"\n +32 +\d", table), "the curve goes on to the end"
     assert "diverged" not in table

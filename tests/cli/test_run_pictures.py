@@ -163,7 +163,7 @@ def test_where_points_cannot_be_kept_the_result_is_there_and_one_line_says_why(c
     assert code == 0
     assert json.loads(out)["pictures"]
     assert err.strip().count("\n") == 0
-    assert err.startswith("finished points are not kept: ")
+    assert err.startswith("finished points cannot be stored: ")
     assert "Not a directory" in err
 
 

@@ -215,7 +215,7 @@ def test_the_configuration_and_the_options_are_heard(opened: Opened, on_terminal
 def test_a_theme_that_is_not_there_is_refused(opened: Opened, on_terminal: Call) -> None:
     code, _, err = on_terminal("--theme", "pink")
     assert code == 2
-    assert "take dark, light or contrast" in err
+    assert "use dark, light or contrast" in err
     assert opened == []
 
 
@@ -246,7 +246,7 @@ def test_the_view_can_be_said(opened: Opened, on_terminal: Call) -> None:
         ("chart.y_log=7", "Expected `bool | null`, got `int`"),
         ("learner=-9", "Expected `int` >= 0"),
         ("pace=inf", "Expected `float` <= 1024"),
-        ("chart.window=[3, 3]", "[3.0, 3.0] is not a window; take two numbers, the smaller first"),
+        ("chart.window=[3, 3]", "[3.0, 3.0] is not a window: give two numbers, the smaller first"),
         ("chart.window=[nan, 3]", "two numbers"),
         ("chart.window=[5, 5.000000000000002]", "two numbers"),
         ("chart.window=[0, inf]", "two numbers"),

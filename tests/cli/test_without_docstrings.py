@@ -58,7 +58,7 @@ def test_one_module_alone_reads_docstrings() -> None:
         for file in sources
         if any(word in file.read_text(encoding="utf-8") for word in ("getdoc", "__doc__"))
     }
-    assert readers == {"docstrings.py"}
+    assert readers == {"parts.py"}
 
 
 @pytest.mark.slow

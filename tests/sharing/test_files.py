@@ -283,7 +283,7 @@ def test_what_is_0_but_for_rounding_is_an_arrow_at_the_foot_of_a_logarithmic_axi
     line, *_ = (element.get("d", "") for element in elements if element.get("stroke-linejoin"))
     assert len(arrows) == 2
     assert line.count("l") == 2
-    assert "2 points not drawn (0 but for rounding)" in texts(svg([curve], axes))
+    assert "2 points not drawn (0 up to rounding)" in texts(svg([curve], axes))
 
 
 def test_the_legend_of_a_file_names_no_line_that_is_not_drawn() -> None:
