@@ -1,4 +1,4 @@
-"""Into how many cells a net cuts a plane of inputs."""
+"""The number of cells into which a net cuts a plane of inputs."""
 
 from __future__ import annotations
 
