@@ -207,7 +207,7 @@ def _without(name: str, curve: str) -> str:
 def wrapped(
     entries: tuple[Entry, ...], width: int, lines: int, most_lines: int, note: str
 ) -> tuple[tuple[Piece, ...], ...]:
-    """Return the legend of entries on at most `lines` lines, or `most_lines`; `legend` says how they shrink."""
+    """Return the legend of entries on at most `lines` lines, or `most_lines`; for the order see `legend`."""
     note_end = width - _NOTE_MARGIN
     note = whole_remarks(note, note_end)
     names = [[(part.text, part.at) for part in entry.parts] for entry in entries]

@@ -115,7 +115,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         """Place on the x-axis of the numbers: usually where a person looks.
 
         At the end of a run whose bounds fall to about 0, all learners that have seen all rows look alike.
-        Until the playhead is moved, numbers are then shown where the bounds were half as high as at the start.
+        Until the playhead is moved, numbers are then shown where the bounds were half of those at the start.
         """
         curves = [curve for curve in self.view.curves if curve.places.clock is not None and increases(curve)]
         along = max((curve.x for curve in curves), key=len, default=np.empty(0))

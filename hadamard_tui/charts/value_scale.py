@@ -32,7 +32,7 @@ class ValueScale(msgspec.Struct, frozen=True):
     hidden: str = ""
 
     def steps(self, values: np.ndarray, count: int) -> np.ndarray:
-        """Return the step of each value among `count` equal ones, −1 for NaN; beyond the ends the outermost."""
+        """Return the step of each value among `count` equal ones, −1 for NaN; beyond the ends the last."""
         share = Scale(self.limits, self.log, 2).place(values)
         defined = ~np.isnan(share)
         steps = np.where(defined, share, 0.0) * count
