@@ -201,7 +201,7 @@ def _document(title: str, rules: str, body: Sequence[str]) -> bytes:
 
 
 def _figures(
-    one: View, number: int, results: Results, outcomes: Sequence[Outcome], name: str
+    view: View, number: int, results: Results, outcomes: Sequence[Outcome], name: str
 ) -> Iterator[str]:
     """The chart of a picture, or its heat maps, each with what it shows."""
     experiment = results.sweep.experiment
@@ -210,10 +210,10 @@ def _figures(
         if view.heats:
             heats = [heat_map(Look(view), heat) for heat in view.heats]
             for place, heat in enumerate(heats):
-                yield _heat_figure(heat, f"{name}-{place}", said if place == 0 else "")
+                yield _heat_figure(heat, f"{name}-{place}", caption if place == 0 else "")
             return
-        drawing = plot(Look(one))
-    yield _chart_figure(drawing.series, drawing.axes, one, name, said)
+        drawing = plot(Look(view))
+    yield _chart_figure(drawing.series, drawing.axes, view, name, caption)
 
 
 def _chart_figure(series: Sequence[Series], axes: Axes, view: View, name: str, caption: str) -> str:
