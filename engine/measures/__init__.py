@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from engine.core.params import Params
     from engine.hypotheses.hypothesis import Weighted
     from engine.learners.learner import Learner
-    from engine.learners.limit import Limit
     from engine.problems.data import Data
     from engine.problems.problem import Problem
-    from engine.solvers import Solver
+    from engine.solvers import Limit, Solver
 
 
 BY_ROW = 4

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.parts import Count
-from engine.hypotheses.tangent_kernel import largest_eigenpairs
+from engine.hypotheses.curvature import largest_eigenpairs
 from engine.measures import Measure, MeasureNeeds, MeasureSchedule, Probe
 from engine.measures.jacobian_spectrum import kernels_of_seen, seen_by_net
 

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.parts import Count
-from engine.hypotheses.tangent_kernel import tangent_kernels
+from engine.hypotheses.curvature import tangent_kernels
 from engine.measures import Index, Measure, MeasureNeeds, MeasureSchedule, Probe
 
 if TYPE_CHECKING:

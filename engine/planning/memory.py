@@ -16,8 +16,8 @@ from engine.problems.problem import ROTATED, Problem
 from engine.protocols import CLOCKS
 from engine.results.series import bytes_of
 from engine.spec.experiment import Experiment
-from engine.training.evaluators import choice as evaluators
-from engine.training.training_inputs import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
+from engine.training import evaluators as evaluators
+from engine.training.descent import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
 from engine.updates import Update
 
 KERNELS = 4

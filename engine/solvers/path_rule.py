@@ -12,7 +12,7 @@ from engine.core.groups import rotations
 from engine.core.lazy import torch
 from engine.core.parts import Verdict
 from engine.core.streams import Streams
-from engine.formulas.sign_products import SignProducts
+from engine.formulas.parities import SignProducts
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances

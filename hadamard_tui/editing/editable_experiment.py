@@ -15,7 +15,7 @@ import msgspec
 from engine.core import catalogue
 from engine.core.expressions import has_braces, plain
 from engine.core.parts import BadInput
-from engine.learners.kind_place import KindPlace, kind_places
+from engine.pictures.view import KindPlace, kind_places
 from engine.spec import documents, presets, reading
 from engine.spec.changes import unjudged
 from engine.spec.fields import UNTAGGED

@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.core.parts import BadInput
 from engine.core.texts import listed
-from engine.pictures.view_names import x_name
+from engine.pictures.wording import x_name
 from engine.results.headlines import headline
 from engine.results.outcomes import about
 from engine.results.views import view

@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Digits, Label, Static
 
 from engine.core.expressions import number
-from engine.pictures.view_names import x_name
+from engine.pictures.wording import x_name
 from hadamard_tui.charts.values import looked_at
 from hadamard_tui.keyboard.keymap import key
 

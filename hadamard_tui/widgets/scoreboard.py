@@ -23,7 +23,7 @@ from hadamard_tui.charts.values import Value, values
 from hadamard_tui.keyboard.motions import motions
 
 if TYPE_CHECKING:
-    from engine.learners.kind_place import KindPlace
+    from engine.pictures.view import KindPlace
     from hadamard_tui.charts.look import Look
 
 WIDTHS = {
