@@ -49,9 +49,9 @@ class ItemList(Vertical):
     class Requested(Message):
         """A person requests another item, for one less, or for another way in which an axis is given."""
 
-        def __init__(self, items: ItemList, what: str, number: int = 0) -> None:
+        def __init__(self, items: ItemList, action: str, number: int = 0) -> None:
             super().__init__()
-            self.items, self.part, self.what, self.number = items, items.part, what, number
+            self.items, self.part, self.action, self.number = items, items.part, action, number
 
     def __init__(self, part: str) -> None:
         super().__init__(id=f"{part}-items")
@@ -69,8 +69,8 @@ class ItemList(Vertical):
         kind = KINDS[self.part]
         yield compact(Lines(id=f"{self.part}-list"))
         with Horizontal(classes="line"):
-            for name, what in (("add", f"Add {kind.with_article}"), ("remove", f"Remove this {kind.one}")):
-                tooltip = f"{what} ({key(f'{name}_learner')} in the list)"
+            for name, action in (("add", f"Add {kind.with_article}"), ("remove", f"Remove this {kind.one}")):
+                tooltip = f"{action} ({key(f'{name}_learner')} in the list)"
                 yield Small(name, classes=name, tooltip=tooltip)
 
     @property
@@ -136,10 +136,10 @@ class ItemList(Vertical):
         event.stop()
         self.request("add" if event.button.has_class("add") else "remove")
 
-    def request(self, what: str) -> None:
+    def request(self, action: str) -> None:
         """Request another item, or one less."""
         number = self.selected
-        if what == "add" or number is not None:
-            self.post_message(self.Requested(self, what, number or 0))
+        if action == "add" or number is not None:
+            self.post_message(self.Requested(self, action, number or 0))
         else:
             self.notify(f"No {KINDS[self.part].one} is selected; enter in the list opens one.")
