@@ -19,7 +19,7 @@ from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import PictureSteps
 from engine.results.trace import Curve, TheoryLine, Trace
-from engine.spec.recorded import missing
+from engine.spec.experiment import missing
 from engine.spec.sweep import Point
 
 Floats = NDArray[np.float64]

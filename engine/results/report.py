@@ -18,8 +18,7 @@ from engine.results.results import Results, of_one
 from engine.results.spectra import Spectrum, picture_of_spectra, spectra
 from engine.results.trace import Curve, Floats, TheoryLine, Trace
 from engine.results.views import view
-from engine.spec.experiment import Experiment
-from engine.spec.pictures import drawn, of_run
+from engine.spec.experiment import Experiment, drawn, of_run
 
 MOST_BY_REPLICA = 4_000_000
 """Values of single replicas in a report at most, about 80 MB of text."""

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from engine.measures.spectrum import SingularValues
 from engine.pictures.picture import Picture
 from engine.pictures.view import View
-from engine.spec.experiment import Experiment
-from engine.spec.pictures import of_run
+from engine.spec.experiment import Experiment, of_run
 
 Floats = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.updates import BEST
 
 

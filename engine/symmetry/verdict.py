@@ -8,7 +8,7 @@ from engine.architectures import Architecture
 from engine.core.groups import SIGNED_PERMUTATIONS, TRIVIAL, Group
 from engine.core.parts import Verdict
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.updates import Update
 
 

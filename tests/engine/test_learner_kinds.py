@@ -16,7 +16,7 @@ from engine.results.views import view
 from engine.runtime.run import run
 from engine.solvers import Solver
 from engine.spec import presets
-from engine.spec.pictures import drawn, of_run
+from engine.spec.experiment import drawn, of_run
 from engine.updates import Diagonal, Update
 from engine.updates.gd import GD
 
