@@ -10,7 +10,7 @@ from engine.core import catalogue
 from engine.pictures.picture import Picture
 from engine.pictures.view import View
 from engine.pictures.wording import LONGEST
-from engine.results.comparison import comparison
+from engine.results.headlines import comparison
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run

@@ -10,7 +10,7 @@ import pytest
 from engine.core import catalogue
 from engine.core.parts import LearnerKind
 from engine.learners.learner import Learner
-from engine.results.kinds import kinds_in
+from engine.results.gathering import kinds_in
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
