@@ -21,6 +21,7 @@ from engine.core.parts import BadInput
 from engine.core.stopping import Stopped
 from engine.core.streams import Streams
 from engine.measures.loss import AverageLoss
+from engine.planning import memory
 from engine.planning.memory import needed_bytes, scatters, takes_matrix
 from engine.planning.run_plan import LearnerPlan, RunPlan, plan_run
 from engine.problems.data import Data
@@ -28,7 +29,6 @@ from engine.problems.examples import Examples
 from engine.problems.matrices import Rows
 from engine.protocols import CLOCKS, EarlyEnd
 from engine.results.trace import Curve, Floats, Trace
-from engine.runtime import memory_estimate
 from engine.runtime.compiling import Handover, compile_meanwhile
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.pacing import MOST
@@ -133,7 +133,7 @@ def run(
             while active and (records := gate()):
                 for learner_run in _last_of(active) if amid is None else [amid]:
                     if scattered:
-                        memory_estimate.give_back()
+                        memory.give_back()
                     length = learner_run.length
                     for event in learner_run.advance(min(records, most), turn):
                         notify(event)
@@ -150,7 +150,7 @@ def run(
             if trace is None:
                 raise
         except (MemoryError, RuntimeError) as error:
-            if not memory_estimate.ran_out(error):
+            if not memory.ran_out(error):
                 raise
             reached = -1 if trace is None else trace.frontier
             when = (
@@ -364,11 +364,11 @@ def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
     Raises: BadInput if there are too few anyway.
     """
     try:
-        return memory_estimate.check(plan, device)
+        return memory.check(plan, device)
     except BadInput:
         if not source.give_back():
             raise
-    return memory_estimate.check(plan, device)
+    return memory.check(plan, device)
 
 
 def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:

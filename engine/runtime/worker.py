@@ -10,8 +10,8 @@ from typing import Literal
 
 from engine.core.lazy import load_torch
 from engine.core.parts import BadInput
+from engine.planning import memory
 from engine.results.trace import Trace
-from engine.runtime import memory_estimate
 from engine.runtime.pacing import Pacing
 from engine.runtime.run import Loaded
 from engine.runtime.store import Store
@@ -169,4 +169,4 @@ class Worker:
             self._notify(Failed(traceback.format_exc()))
             self._notify(Changed("failed"))
         finally:
-            memory_estimate.give_back()
+            memory.give_back()
