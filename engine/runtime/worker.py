@@ -12,8 +12,7 @@ from engine.core.lazy import load_torch
 from engine.core.parts import BadInput
 from engine.planning import memory
 from engine.results.trace import Trace
-from engine.runtime.pacing import Pacing
-from engine.runtime.run import Loaded
+from engine.runtime.run import Loaded, Pacing
 from engine.runtime.store import Store
 from engine.runtime.sweep import Event as RunEvent
 from engine.runtime.sweep import load_torch_for, run_sweep
