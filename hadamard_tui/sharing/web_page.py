@@ -146,7 +146,7 @@ def _document(title: str, rules: str, body: Sequence[str]) -> bytes:
 def _figures(one: View, number: int, results: Results, outcomes: Sequence[Outcome]) -> Iterator[str]:
     """The chart of a picture, or its heat maps, each with what it shows."""
     experiment = results.sweep.experiment
-    said = headline(one, experiment, about(one.picture, experiment, outcomes)) if number else ""
+    said = headline(one, experiment, about(one.picture, experiment, outcomes), results) if number else ""
     with palette.on_paper():
         if one.heats:
             heats = [heat_map(Look(one), heat) for heat in one.heats]
