@@ -1,4 +1,4 @@
-"""Architectures: functions of an instance, and how they start."""
+"""Architectures: parametrised functions of an instance, and their starts."""
 
 from __future__ import annotations
 
@@ -19,138 +19,137 @@ from engine.problems.instances import Instances
 Start = dict[str, NDArray[np.float64]]
 """Starting values by name; the first dimension of each is the replica.
 
-Those that `layers` does not name are fixed: they belong to the function, and no update rule sees them.
+Tensors that `layers` does not name are fixed: no update rule sees them.
 """
 
 
 class Signals(NamedTuple):
-    """The law of a fully connected net with Gaussian weights at its start, given layer by layer."""
+    """Distribution of a fully connected net with Gaussian weights at its start, layer by layer."""
 
     activation: str
     widths: tuple[int, ...]
     """Units of the hidden layers, [L]."""
 
     cw: tuple[float, ...]
-    """C_w, the variance of weights times their fan-in, of every layer, the output too, [L + 1]."""
+    """C_w of every layer and the output, the variance of weights times their fan-in, [L + 1]."""
 
     cb: tuple[float, ...]
     """C_b, the variance of biases, [L + 1]."""
 
     unscaled: bool
-    """Whether the weights are trained as they act, in no other unit."""
+    """Whether the trained weights act without a factor."""
 
 
 class HiddenLayers(NamedTuple):
-    """The layers of which `preactivations` has the signals, input layer first."""
+    """Layers whose signals `preactivations` returns, input layer first."""
 
     activation: str
-    """What makes their outputs of these signals, σ."""
+    """Transfer function σ of these signals."""
 
     next_variances: tuple[float, ...]
-    """C_w, the variance of weights times their fan-in, of the layer that follows each of them."""
+    """C_w of the layer after each of them, the variance of its weights times their fan-in."""
 
 
 class ArchitectureStructure(NamedTuple):
-    """What an architecture declares of itself. With the defaults no theorem binds a learner."""
+    """Properties that an architecture declares. With the defaults no theorem binds its learners."""
 
     learner_kind: LearnerKind | Literal["by-rule"] = "other"
-    """Kind of the learners that are trained on it; `by-rule` if their update rule says it."""
+    """Kind of its learners; `by-rule` if their update rule decides."""
 
     by_inner_products: bool = False
-    """Whether all that it sees of an instance are inner products with others: no rotation changes these,
-    whatever rule trains it."""
+    """Whether it sees only inner products of instances, which no rotation changes, under every rule."""
 
     trains_weights: bool = False
-    """Whether a prediction is xᵀw, of a tensor `w` [B, d] that starts at 0 and is all that is trained."""
+    """Whether a prediction is xᵀw, where `w` [B, d] starts at 0 and is the only trained tensor."""
 
     power: int | None = None
-    """L if it is xᵀ(u^L − v^L), or xᵀu^L, of tensors [B, d] that are all that is trained; None if not."""
+    """L if it is xᵀ(u^L − v^L), or xᵀu^L, of tensors [B, d] that are the only trained ones; else None."""
 
     starts_at_zero: bool = False
-    """Whether all weights of a single layer start at 0; then they start alike and with fixed inputs, too."""
+    """Whether it is a single layer whose weights start at 0; then `starts_alike` and `fixed_input_start`."""
 
     starts_alike: bool = False
-    """Whether every trained tensor has one number for each feature, the same for all at the start."""
+    """Whether every trained tensor has a number for each feature, and all features start alike."""
 
     fixed_input_start: bool = False
-    """Whether every draw starts with the same weights of the inputs: then a draw favours no feature."""
+    """Whether the weights of the inputs start the same in every draw, so that no draw favours a feature."""
 
     exchanges_on_flips: bool = False
-    """Whether −x_i does with two tensors [B, d] what x_i does with their entries i exchanged.
+    """Whether flipping x_i is the same as exchanging the entries i of its two tensors [B, d].
 
-    They start alike, and their gradients are exchanged, too.
+    The tensors start alike, and a flip exchanges their gradients too.
     """
 
     rate_of_weights: float | None = None
     """c if gradient descent with a small rate η multiplies the weights w by about exp(−c η ∂L/∂w).
 
-    From w = 1/d, all of them; None if it does anything else.
+    All weights start at 1/d. None for other architectures.
     """
 
     signals: Signals | None = None
-    """The law of its signals at the start; None if it is not that of a Gaussian fully connected net."""
+    """Distribution of its signals at the start; None unless it is a Gaussian fully connected net."""
 
     hidden_layers: HiddenLayers | None = None
-    """The hidden layers of a fully connected net; None if it is no such net."""
+    """Hidden layers of a fully connected net; None for other architectures."""
 
     affine: bool = False
-    """Whether a prediction is made by layers z = Wa + b alone, as `edges` has them."""
+    """Whether a prediction is computed by the layers z = Wa + b of `edges` alone."""
 
     layered: bool = False
-    """Whether every trained tensor is that of a layer z = Wa, of which `through` says the rest."""
+    """Whether every trained tensor is the W of a layer z = Wa, as `through` requires."""
 
     keeps_determinant: bool = False
-    """Whether weights are a product of square matrices, each of determinant > 0 at the start.
+    """Whether weights are a product of square matrices, each with a determinant > 0 at the start.
 
-    No gradient flow changes the sign of it: factors keep their rank as long as it goes on.
+    Gradient flow keeps the sign of the determinants, as the factors keep their rank at all times.
     """
 
     is_relu_layer: bool = False
-    """Whether it is Σ_j a_j relu(w_jᵀx + b_j) + c, all of it trained, and b and c under no penalty."""
+    """Whether it is Σ_j a_j relu(w_jᵀx + b_j) + c, trained in all parameters, with no penalty on b and c."""
 
 
 class StructureAt(NamedTuple):
-    """What an architecture declares of itself for d features. By default no theorem binds a learner."""
+    """Properties that an architecture declares for d features. By default no theorem binds its learners."""
 
     linear_layers: int | None = None
-    """How many fully connected linear layers a prediction is the product of; None if it is none."""
+    """Number of fully connected linear layers whose product predicts; None for other architectures."""
 
     layers_on_features: int | None = None
-    """The same of features φ(x) that are fixed beforehand, other than x, and no part of the training."""
+    """Number of such layers on features φ(x) that differ from x and are not trained."""
 
     kernel_at_start: dict[str, float] | None = None
-    """What every trained tensor has of the tangent kernel at the start, over xᵀx̃, by its name.
+    """Factor of xᵀx̃ in the tangent kernel at the start, by trained tensor.
 
-    None if predictions are not 0 there, or the kernel is no multiple of xᵀx̃.
+    None if predictions are not 0 at the start, or the kernel is not a multiple of xᵀx̃.
     """
 
 
 class Layout(NamedTuple):
-    """The tensors of an architecture for d features."""
+    """Tensors of an architecture for d features."""
 
     shapes: Mapping[str, tuple[int, ...]]
-    """The shapes of all tensors, trained or fixed, by name and without the batch."""
+    """Shapes of all tensors, trained or fixed, by name, without the batch dimension."""
 
     rate_factors: Mapping[str, float] = MappingProxyType({})
-    """Factors of the rates of trained tensors; 1 for those not named."""
+    """Factors of the rates of trained tensors; 1 for tensors that are not named."""
 
     l2_penalties: Mapping[str, float] = MappingProxyType({})
-    """λ of trained tensors θ, by name: training adds λ/2 ‖θ‖² to the loss; 0 for those not named."""
+    """λ of trained tensors θ, by name: training adds λ/2 ‖θ‖² to the loss; 0 for tensors not named."""
 
     units: int = 0
-    """The number of hidden units whose signals a prediction holds, for every row."""
+    """Number of hidden units whose signals a prediction holds, per row."""
 
     refusal: str | None = None
-    """Why there are no tensors for d features, in one sentence; None if there are."""
+    """Why it is not defined for d features, in one sentence; None if it is."""
 
     @property
     def size(self) -> int:
-        """The number of numbers, trained or fixed."""
+        """Number of parameters, trained or fixed."""
         return sum(map(math.prod, self.shapes.values()))
 
     @property
     def l2_penalty(self) -> float:
-        """The largest λ; 0 without a penalty."""
+        """Largest λ; 0 without a penalty."""
         return max(self.l2_penalties.values(), default=0.0)
 
 
@@ -158,21 +157,21 @@ class Edges(NamedTuple):
     """A layer of a net."""
 
     weights: torch.Tensor
-    """W, [B, units, units below], as it acts; an edge that is not there is 0."""
+    """W, [B, units, units below], with all factors; a missing edge is 0."""
 
     biases: torch.Tensor | None = None
     """b, [B, units]; None for 0."""
 
     @property
     def offsets(self) -> torch.Tensor:
-        """b, also where it is 0."""
+        """b, as a tensor of zeros if there are no biases."""
         return torch.zeros_like(self.weights[..., 0]) if self.biases is None else self.biases
 
 
 class Architecture(Part, frozen=True):
     """A parametrised function of an instance x ∈ ℝ^d.
 
-    Methods that take `params` get the trained tensors and the fixed ones.
+    `params` in its methods are the trained and the fixed tensors.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(
@@ -194,61 +193,61 @@ class Architecture(Part, frozen=True):
     )
 
     def structure(self) -> ArchitectureStructure:
-        """What it declares of itself. A member replaces fields of `super().structure()`."""
+        """Return its properties. A member replaces fields of `super().structure()`."""
         return ArchitectureStructure()
 
     @property
     def outputs(self) -> int:
-        """How many targets, next to one another in the batch, one set of tensors predicts."""
+        """Number of targets, adjacent in the batch, that a set of tensors predicts."""
         return 1
 
     def structure_at(self, d: int) -> StructureAt:
-        """What it declares for d features. A member replaces fields of `super().structure_at(d)`."""
+        """Return its properties for d features. A member replaces fields of `super().structure_at(d)`."""
         return StructureAt()
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """The names of the trained tensors, input layer first."""
+        """Names of the trained tensors, input layer first."""
         raise NotImplementedError
 
     def start(self, stream: Stream, d: int) -> Start:
-        """Starting values for d features, one draw per replica."""
+        """Return starting values for d features, one draw per replica."""
         raise NotImplementedError
 
     def layout(self, d: int) -> Layout:
-        """The tensors for d features, of every `start`."""
+        """Return the layout of the tensors for d features."""
         raise NotImplementedError
 
     def fitted(self, params: Params, instances: Instances) -> Params:
-        """The tensors with those that are made of the instances that a learner sees, before any step."""
+        """Return the tensors, with fixed ones that depend on the instances, before the first step."""
         return params
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n] of tensors [B/outputs, …]."""
+        """Return predictions [B, n] of tensors [B/outputs, …]."""
         raise NotImplementedError
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
-        """The signals of the hidden layers before σ, [B, h, n] each, input layer first; [] without such."""
+        """Return the signals of the hidden layers before σ, [B, h, n] each, input layer first."""
         return []
 
     def weights(self, params: Params) -> torch.Tensor | None:
-        """The vectors w [B, d] with predictions xᵀw, or None if predictions are not linear in x."""
+        """Return w [B, d] with predictions xᵀw, or None if predictions are not linear in x."""
         return None
 
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
-        """The net as layers of edges, from these of its inputs up; [] for what is no such net.
+        """Return the net as layers of edges, from the given inputs up; [] for other architectures.
 
-        Of hidden layers the first so many units.
+        Hidden layers are cut to their first `units` units.
         """
         return []
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        """Gradients of the loss summed over instances and outputs; `slope` is ∂L/∂ŷ [B, n] of ŷ [B, n].
+        """Return gradients of the loss, summed over instances and outputs, by trained tensor.
 
-        Only the trained tensors have one. Members of the batch are independent, so one backward pass of the
-        sum serves them all.
+        `slope` maps ŷ [B, n] to ∂L/∂ŷ [B, n]. Members of the batch are independent, so a single backward pass
+        of their sum computes all gradients.
         """
         leaves = {name: params[name].detach().requires_grad_() for name in self.layers}
         with torch.enable_grad():
@@ -259,42 +258,41 @@ class Architecture(Part, frozen=True):
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
     ) -> dict[str, LayerSignals]:
-        """The inputs of the layer of every trained tensor, and what comes back to its outputs.
+        """Return, for every trained tensor, the inputs of its layer and the signals sent back to its outputs.
 
-        `sent` says what is sent back from every prediction [B, n] of ŷ [B, n]. Only of those that are
-        `layered`.
+        `sent` maps ŷ [B, n] to the signals [B, n] that are sent back from it. Only `layered` ones have this.
         """
         raise NotImplementedError
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """The start that corresponds to `params` when every instance x becomes U x; `turn` makes w into U w.
+        """Return the start that matches `params` if every instance x becomes U x; `turn` maps w to U w.
 
-        For a random start with a rotation-invariant law this couples the two starts; a start that is the same
-        whatever the instances are stays as it is.
+        For a random start with a rotation-invariant distribution this couples the two starts. A fixed start
+        does not change.
         """
         return params
 
     def invariance(self, d: int) -> Verdict:
-        """Whether function and start treat all rotations of instances with d features alike, and why."""
+        """Return whether function and start treat all rotations of instances of d features alike, and why."""
         reason = f"{self.kind} does not say that it treats rotated instances alike"
         return Verdict(False, reason, undecided=True)
 
 
 class LayerSignals(NamedTuple):
-    """Of a trained tensor W [B, o, i] that makes z = W a of its inputs a, on n examples.
+    """Signals of a layer z = W a with a trained tensor W [B, o, i], on n examples.
 
-    A vector w [B, i] is a layer of one output.
+    A vector w [B, i] is a layer with one output.
     """
 
     inputs: torch.Tensor
     """a, [B, i, n]."""
 
     back: torch.Tensor
-    """What comes back to z, [B, o, n]: its derivatives ∂ŷ/∂z times what was sent back."""
+    """Signals sent back to z, [B, o, n]: ∂ŷ/∂z times the signals sent back from ŷ."""
 
 
 def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Params) -> Params:
-    """Gradients of the loss at these trained tensors, with those of the L2 penalties of a layout added."""
+    """Return the gradients plus those of the L2 penalties of a layout at these trained tensors."""
     if not penalties:
         return gradients
     return {
@@ -306,7 +304,7 @@ def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Para
 def vector_jacobian(
     outputs: torch.Tensor, vector: torch.Tensor, inputs: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor, ...]:
-    """Σ_i v_i ∂y_i/∂x of every input x, for outputs y and a vector v of their shape.
+    """Return Σ_i v_i ∂y_i/∂x of every input x, for outputs y and a vector v of their shape.
 
     This is `torch.autograd.grad` with `grad_outputs`, which imports sympy at its first call: half a second.
     """

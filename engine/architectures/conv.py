@@ -56,12 +56,12 @@ class Conv(Architecture, frozen=True, tag="conv"):
         return self._back(self._spectra(params).prod(0), params)
 
     def _spectra(self, params: Params) -> torch.Tensor:
-        """Fourier coefficients of the filters, [L, B, d//2 + 1]."""
+        """Return Fourier coefficients of the filters, [L, B, d//2 + 1]."""
         spectra: torch.Tensor = torch.fft.rfft(torch.stack([params[name] for name in self.layers]))
         return spectra
 
     def _back(self, spectra: torch.Tensor, params: Params) -> torch.Tensor:
-        """The vectors [..., d] with these Fourier coefficients."""
+        """Return the vectors [..., d] with these Fourier coefficients."""
         vectors: torch.Tensor = torch.fft.irfft(spectra, n=params[self.layers[0]].shape[-1])
         return vectors
 
@@ -79,7 +79,7 @@ class Conv(Architecture, frozen=True, tag="conv"):
 
 
 def _of_others(spectra: torch.Tensor) -> torch.Tensor:
-    """The product of all spectra but one, for each of them [L, B, f]."""
+    """Return, for every spectrum, the product of all others, [L, B, f]."""
     if len(spectra) == 2:
         return spectra.flip(0)
     numbers = range(len(spectra))

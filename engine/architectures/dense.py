@@ -39,19 +39,19 @@ OfLayers = Meta(min_length=1, max_length=MOST_LAYERS + 1)
 
 
 class Scaling(NamedTuple):
-    """What a parametrisation makes of one layer, in relation to the standard one."""
+    """Factors of a layer in a parametrisation, relative to the standard one."""
 
     start: float = 1.0
-    """Multiplies the size of the weights that the layer starts with, as it acts on its inputs."""
+    """Factor of the size of the starting weights, as they act on the inputs."""
 
     forward: float = 1.0
-    """Multiplies the trained tensor where it acts on its inputs, m: a fixed tensor, unless it is 1."""
+    """Factor m of the trained tensor where it acts on its inputs: a fixed tensor, unless it is 1."""
 
     rate: float = 1.0
-    """Multiplies the rate of the trained tensor, r."""
+    """Factor r of the rate of the trained tensor."""
 
     bias_rate: float = 1.0
-    """Multiplies the rate of the biases."""
+    """Factor of the rate of the biases."""
 
 
 class Dense(Architecture, frozen=True, tag="dense"):
@@ -178,7 +178,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def hidden(self) -> tuple[int, ...]:
-        """The units of every hidden layer, from the input up."""
+        """Units of every hidden layer, from the input up."""
         if self.depth is not None and self.width is not None:
             return (self.width,) * self.depth
         return self.widths or DEFAULT_WIDTHS
@@ -190,7 +190,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def has_drawn_biases(self) -> bool:
-        """Whether units have biases that start at random numbers."""
+        """Whether units have biases with a random start."""
         return (max(self.cb) if isinstance(self.cb, tuple) else self.cb) > 0
 
     @property
@@ -206,17 +206,17 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _biased(self) -> range:
-        """The numbers of the layers that have biases."""
+        """Numbers of the layers that have biases."""
         count = len(self._numbers) if self.output_bias else len(self.hidden)
         return self._numbers[: count if self.has_biases else 0]
 
     @property
     def _numbers(self) -> range:
-        """The numbers of the layers; the last is the output."""
+        """Numbers of the layers; the last is the output."""
         return range(1, len(self.hidden) + 2)
 
     def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
-        """A value for every layer."""
+        """Return a value for every layer."""
         return value if isinstance(value, tuple) else (value,) * len(self._numbers)
 
     def _sizes(self) -> list[float]:
@@ -230,7 +230,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, self.outputs))]
 
     def _scalings(self, d: int) -> list[Scaling]:
-        """What the parametrisation makes of every layer."""
+        """Scalings of every layer by the parametrisation."""
         if self.parametrisation == "standard":
             return [Scaling()] * len(self._numbers)
         return [
@@ -312,7 +312,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def _layer(
         self, stream: Stream, number: int, fan_out: int, fan_in: int, size: float
     ) -> NDArray[np.float64]:
-        """The weights [R, fan-out, fan-in] that a layer starts with in the standard parametrisation."""
+        """Return starting weights [R, fan-out, fan-in] of a layer in the standard parametrisation."""
         output = number == len(self._numbers)
         if self.init == "identity":
             matrix = np.ones((fan_out, fan_in)) if output else np.eye(fan_out, fan_in)
@@ -362,15 +362,15 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return [signal for _, signal in self._layers(params, instances)][:-1]
 
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
-        """What W₁ makes of the instances, [B, h, n]."""
+        """Return the signals of the first layer before σ, [B, h, n]."""
         return instances.inner(params["W1"])
 
     def _layers(
         self, params: Params, instances: Instances
     ) -> Iterator[tuple[torch.Tensor | None, torch.Tensor]]:
-        """What every layer takes, [B, n_{l−1}, n], and puts out before σ, [B, n_l, n], from the input up.
+        """Yield inputs [B, n_{l−1}, n] and signals before σ [B, n_l, n] of every layer, from the input up.
 
-        The first takes the instances, for which there is None; what the last puts out is the prediction.
+        The inputs of the first layer are the instances, given as None. The last signals are the predictions.
         """
         inputs, signal = None, self.first(params, instances)
         for number in self._numbers:
@@ -398,7 +398,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
         slopes: torch.Tensor,
     ) -> Params:
-        """∂L/∂θ of ∂L/∂ŷ, `slopes`, for what `_layers` gives."""
+        """Return ∂L/∂θ from `slopes` ∂L/∂ŷ and the layers of `_layers`."""
         gradients, biased = {}, self._biased
         for number, inputs, back in self._back(params, layers, slopes.view_as(layers[-1][1])):
             if number in biased:
@@ -409,7 +409,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return {name: gradients[name] for name in self.layers}
 
     def _by_first(self, params: Params, back: torch.Tensor, instances: Instances) -> torch.Tensor:
-        """∂L/∂W₁ [B, h, d] of ∂L/∂z [B, h, n], for what `first` makes of the instances, z."""
+        """Return ∂L/∂W₁ [B, h, d] from ∂L/∂z [B, h, n] for the signals z of `first`."""
         return instances.combine(back.flatten(0, 1)).view(len(back), -1, instances.d)
 
     def _back(
@@ -418,9 +418,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
         slopes: torch.Tensor,
     ) -> Iterator[tuple[int, torch.Tensor | None, torch.Tensor]]:
-        """The number of every layer, what it takes, and ∂L/∂z [B, n_l, n], from the output down.
+        """Yield the number of every layer, its inputs, and ∂L/∂z [B, n_l, n], from the output down.
 
-        z is what a layer puts out before σ; of the last it is given, as `slopes`.
+        z are the signals of the layer before σ; `slopes` has ∂L/∂z of the last layer.
         """
         for number in reversed(self._numbers):
             inputs, _ = layers[number - 1]
@@ -433,7 +433,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def _gradient_of_product(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        """Gradients where predictions are xᵀw, w = W_L … W_1: (W_L … W_{l+1})ᵀ G (W_{l−1} … W_1)ᵀ of W_l.
+        """Return gradients for predictions xᵀw, w = W_L … W_1: (W_L … W_{l+1})ᵀ G (W_{l−1} … W_1)ᵀ for W_l.
 
         G is ∂L/∂w [B, m, d] times all factors m_l, which multiply w.
         """
@@ -481,7 +481,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return layers
 
     def _product(self, params: Params) -> torch.Tensor:
-        """m_L W_L … m_1 W_1 [B, m, d], from the output down: every factor has a row for each of m outputs."""
+        """Return m_L W_L … m_1 W_1 [B, m, d]; from the output down, partial products have only m rows."""
         *below, rows = (params[name] for name in self.layers)
         for layer in reversed(below):
             rows = rows @ layer
@@ -505,30 +505,30 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
 
     def _units_start_alike(self, d: int) -> bool:
-        """Whether permuting the inputs is permuting units of every hidden layer, which start alike."""
+        """Whether permuting the inputs permutes units of every hidden layer, as these start alike."""
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
 
 
 def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
-    """Signs [R, rows, columns] of which half of every row are +, rounded up, in random order."""
+    """Return signs [R, rows, columns] in random order; half of every row, rounded up, are +."""
     orders = np.stack([stream.permutation(columns) for _ in range(rows)], 1)
     return np.where(orders < (columns + 1) // 2, 1, -1)
 
 
 def _alternating(stream: Stream, units: int, columns: int) -> NDArray[np.float64]:
-    """Numbers [R, units, columns] of sizes U(0, √3), signs +, −, +, … along units; their mean square is 1."""
+    """Return numbers [R, units, columns] of sizes U(0, √3), mean square 1, with signs +, −, … along units."""
     signs = np.where(np.arange(units) % 2 == 0, 1, -1)[:, None]
     alternating: NDArray[np.float64] = math.sqrt(3) * signs * stream.uniform(units, columns)
     return alternating
 
 
 def _semi_orthogonal(stream: Stream, rows: int, columns: int) -> NDArray[np.float64]:
-    """Matrices [R, rows, columns] with orthonormal rows, or columns if these are fewer.
+    """Return matrices [R, rows, columns] with orthonormal rows, or columns if these are fewer.
 
-    The Q of a Gaussian matrix G = QR with positive diagonal of R: its law does not change when G is rotated,
-    so Q is uniform, and multiplying it from the right by any orthogonal matrix leaves its law as it is.
-    Source: Mezzadri 2007.
+    Q of a Gaussian matrix G = QR, with a positive diagonal of R. Its distribution does not change when G is
+    rotated, so Q is uniform, also after multiplication by any orthogonal matrix from the right. Source:
+    Mezzadri 2007.
     """
     tall, wide = max(rows, columns), min(rows, columns)
     gaussian = stream.normal(tall, wide)

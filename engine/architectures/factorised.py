@@ -45,7 +45,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     scale: Annotated[Positive, Meta(title="scale s", description="of the start")] = 0.01
 
     def _refusal(self, d: int) -> str | None:
-        """Why a matrix with d entries is no such product; None if it is."""
+        """Return why a matrix of d entries is not such a product; None if it is."""
         if (why := no_pair(self.factors, d)) is not None:
             return why
         if (
@@ -89,7 +89,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return tensors
 
     def _sides(self, d: int) -> tuple[int, int]:
-        """Rows and columns of W."""
+        """Return the numbers of rows and columns of W."""
         return pair_of(self.factors, d)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
@@ -99,12 +99,12 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return self._before(params)[-1].flatten(1)
 
     def _factors(self, params: Params) -> list[torch.Tensor]:
-        """The matrices of which W is the product, from the left."""
+        """Return the factors of W, from the left."""
         first, *rest = (params[name] for name in self.layers)
         return [first.mT, *rest]
 
     def _before(self, params: Params) -> list[torch.Tensor]:
-        """The products of the first 1, 2, … L of them."""
+        """Return the products of the first 1, 2, … L factors."""
         first, *rest = self._factors(params)
         products = [first]
         for factor in rest:
@@ -125,7 +125,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return {name: gradients[name] for name in self.layers}
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """The start for instances U x (V z)ᵀ, if `turn` makes U W Vᵀ of a matrix W as a vector."""
+        """Return the start for instances U x (V z)ᵀ; `turn` maps a matrix W, as a vector, to U W Vᵀ."""
         if self.init == "identity":
             return params
         first, last = params["A1"], params[self.layers[-1]]

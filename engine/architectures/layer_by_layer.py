@@ -1,4 +1,4 @@
-"""The fully connected net at its start as a single instance sees it, drawn layer by layer."""
+"""The distribution of a fully connected net at its start on a single instance, drawn layer by layer."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
         return list(self._signals(params, instances))[:-1]
 
     def _signals(self, params: Params, instances: Instances) -> Iterator[torch.Tensor]:
-        """The signals of every layer before σ, [B, n_l, n], from the input up; the last is the prediction."""
+        """Yield the signals before σ of every layer, [B, n_l, n], input first; the last are predictions."""
         rows = instances.rows
         mean = rows.square().mean(-1).repeat_interleave(len(params["g1"]) // len(rows), 0)  # [B, n]
         for name in self.layers:
-            least = torch.finfo(mean.dtype).tiny  # where all signals are 0, √ has no slope
+            least = torch.finfo(mean.dtype).tiny  # keeps √ away from 0, where it has no slope
             variance = (self.cb + self.cw * mean).clamp(min=least)
             signal = params[name] * variance.sqrt()[:, None]
             yield signal

@@ -54,7 +54,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         instances: Instances,
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
     ) -> torch.Tensor:
-        """The predictions, for what the layers take and put out at the start."""
+        """Return the predictions, from the inputs and signals of the layers at the start."""
         start = self._started(params)
         moved = {name: params[name] - start[name] for name in self.layers}
         change = self.first(moved, instances)
@@ -98,12 +98,12 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         return super().invariance(d)
 
     def _started(self, params: Params) -> Params:
-        """The tensors with the trained ones as they were at the start."""
+        """Return the tensors with the trained ones replaced by their starting values."""
         started = {name: params[_at_start(name)] for name in self.layers}
-        started["W1"] = started["W1"][..., : params["W1"].shape[-1]]  # some inputs may be left out
+        started["W1"] = started["W1"][..., : params["W1"].shape[-1]]  # a narrowed net has fewer inputs
         return {**params, **started}
 
 
 def _at_start(name: str) -> str:
-    """What the fixed copy of a trained tensor is called."""
+    """Return the name of the fixed copy of a trained tensor."""
     return f"start {name}"

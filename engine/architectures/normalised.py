@@ -18,10 +18,10 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 EPSILON = 1e-5
-"""Added to the variance of the entries of an instance, as is usual."""
+"""Usual constant that is added to the variance of the entries of an instance."""
 
 CONSTANT = 8
-"""A feature that deviates by no more than so many units of rounding is constant."""
+"""Units of rounding up to which the deviation of a feature counts as 0."""
 
 
 class Normalised(Dense, frozen=True, tag="normalised"):
@@ -70,7 +70,7 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         return {**params, **{name: moment.repeat_interleave(nets, 0) for name, moment in moments.items()}}
 
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Signals [B, h, n] of the first layer."""
+        """Return the signals [B, h, n] of the first layer."""
         weights = params["W1"]
         d = weights.shape[-1]
         if self.of == "features":
@@ -80,7 +80,7 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         return (instances.inner(weights) - weights.sum(-1, keepdim=True) * mean) / deviation
 
     def _moments(self, params: Params, instances: Instances) -> tuple[torch.Tensor, torch.Tensor]:
-        """Mean and deviation [B, 1, n] of the entries of each instance."""
+        """Return mean and deviation [B, 1, n] of the entries of every instance."""
         d = params["centre"].shape[-1]
         mean = instances.rows.sum(-1) / d  # [R, n]; what is left out of the entries is 0
         deviation = (instances.rows.square().sum(-1) / d - mean.square() + EPSILON).sqrt()

@@ -70,7 +70,7 @@ class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
         return [self._signals(params, instances)]
 
     def _signals(self, params: Params, instances: Instances) -> torch.Tensor:
-        """What the units are given, [B, n units, n]."""
+        """Return the signals of the units before relu, [B, n units, n]."""
         return instances.inner(params["W1"]) + params["b1"]
 
     def gradient(

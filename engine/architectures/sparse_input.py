@@ -72,7 +72,7 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
         return self._product(params)[:, 0] if self.activation == "identity" else None
 
     def _first(self, params: Params) -> torch.Tensor:
-        """The input layer [B, h, d] with 0 where there is no edge, whatever an update rule did there."""
+        """Return the input layer [B, h, d] with 0 at missing edges, which update rules may have changed."""
         return params["W1"] * params["edges"] if "edges" in params else params["W1"]
 
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:

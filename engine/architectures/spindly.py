@@ -18,9 +18,9 @@ from engine.problems.instances import Instances
 
 
 def chains(parts: Sequence[torch.Tensor], depth: int) -> list[Edges]:
-    """The layers [B, units, units below] of a path of so many equal edges for every number u [B, d].
+    """Return the layers [B, units, units below] of chains of equal edges u, one for every entry of u [B, d].
 
-    With a second tensor there are as many paths more, whose outputs are subtracted.
+    A second tensor adds as many chains, whose outputs are subtracted.
     """
     paths = torch.cat(list(parts), 1)
     first = torch.cat([torch.diag_embed(part) for part in parts], 1)
@@ -64,7 +64,7 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return super().structure_at(d)._replace(kernel_at_start=kernel)
 
     def _alpha(self, d: int) -> float:
-        """What every number starts at."""
+        """Starting value of every parameter."""
         w0 = self.w0 or (0.5 / d if self.signed else 1.0 / d)
         return float(w0 ** (1.0 / self.depth))
 

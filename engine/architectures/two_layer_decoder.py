@@ -1,4 +1,4 @@
-"""Two linear layers whose start and feature map are made for each other."""
+"""Two linear layers whose start and feature map match each other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 LEAST, MOST = 1e-9, 1e9
-"""What sizes may be, so that the feature map, with entries up to √2 d/(εμL²), is finite."""
+"""Range of the sizes, so that the feature map, with entries up to √2 d/(εμL²), does not overflow."""
 
 
 class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
@@ -67,7 +67,7 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         }
 
     def fitted(self, params: Params, instances: Instances) -> Params:
-        """With the linear map that takes orthogonal rows of length √d to their features."""
+        """Add the linear map from orthogonal rows of length √d to their features."""
         count = min(instances.n, instances.d)
         features = torch.from_numpy(self.features(instances.d)[:count]).to(instances.device, instances.dtype)
         rows = instances.at(slice(0, count)).rows
@@ -75,7 +75,7 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         return {**params, "map": maps.repeat_interleave(len(params["map"]) // len(maps), 0)}
 
     def features(self, d: int) -> NDArray[np.float64]:
-        """φ of the d rows in their order, [d, 2h]."""
+        """Return φ of the d rows in their order, [d, 2h]."""
         h, eps, mu, gain = d // 2 + 1, self.eps, self.mu, self.gain
         psi, m = np.eye(d, h) / gain, mu * np.eye(d, h)
         if d > 1:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.measures import Measure
     from engine.spec.experiment import Experiment
     from engine.spec.setup import Setup
-    from engine.training.training_inputs import TrainingInputs, Undrawn
+    from engine.training.descent import TrainingInputs, Undrawn
     from engine.training.training_run import Recording, TrainingRun
 
 

@@ -17,14 +17,10 @@ from engine.core.memory import CELLS, Sizes
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
 from engine.problems.data import Data
-from engine.problems.instances import Instances
-from engine.problems.scaled_identity import ScaledIdentity
-from engine.training.descent import Descent
-from engine.training.evaluators import Measures, includes
-from engine.training.evaluators.by_predictions import ByPredictions
-from engine.training.evaluators.mistakes import Mistakes
+from engine.problems.instances import Instances, ScaledIdentity
+from engine.training.descent import Descent, TrainingInputs
+from engine.training.evaluators import ByPredictions, Measures, Mistakes, includes
 from engine.training.recorder import Recorder
-from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:

@@ -13,12 +13,9 @@ from engine.core.memory import Sizes
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
 from engine.problems.instances import Dense, Instances
-from engine.training.descent import Descent
-from engine.training.evaluators import includes
-from engine.training.evaluators.by_predictions import ByPredictions
-from engine.training.evaluators.by_weights import ByWeights
+from engine.training.descent import Descent, TrainingInputs
+from engine.training.evaluators import ByPredictions, ByWeights, includes
 from engine.training.recorder import Recorder
-from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:

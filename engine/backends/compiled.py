@@ -11,7 +11,7 @@ from engine.backends.passes.code import code_of
 from engine.core import device as devices
 from engine.core.memory import Sizes
 from engine.measures import Measure
-from engine.training.training_inputs import TrainingInputs
+from engine.training.descent import TrainingInputs
 from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:

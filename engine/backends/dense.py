@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.backends import Backend, Needs
 from engine.problems.instances import Dense
-from engine.training.coupled_runs import coupled
-from engine.training.training_inputs import TrainingInputs
-from engine.training.training_run import TrainingRun
+from engine.training.descent import TrainingInputs
+from engine.training.training_run import TrainingRun, coupled
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner

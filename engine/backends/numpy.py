@@ -11,16 +11,15 @@ from numpy.typing import NDArray
 from engine.backends import Backend, Needs, weight_vectors
 from engine.backends.structured import LARGE
 from engine.measures import Measure
-from engine.training.descent import rates_of
-from engine.training.pieces import InPieces
+from engine.training.descent import kept_records, rates_of
 from engine.training.recorder import Block
-from engine.training.training_inputs import kept_records
+from engine.training.training_run import InPieces
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
     from engine.problems.examples import Examples
     from engine.spec.experiment import Experiment
-    from engine.training.training_inputs import Undrawn
+    from engine.training.descent import Undrawn
     from engine.training.training_run import Recording
 
 Numbers = NDArray[np.floating[Any]]

@@ -12,12 +12,10 @@ from engine.core.lazy import torch
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
 from engine.measures.error import sides
-from engine.problems.instances import Instances
-from engine.problems.scaled_identity import ScaledIdentity
-from engine.training.descent import Descent
+from engine.problems.instances import Instances, ScaledIdentity
+from engine.training.descent import Descent, TrainingInputs
 from engine.training.evaluators import Measures, includes
 from engine.training.recorder import Recorder
-from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:

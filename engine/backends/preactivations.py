@@ -10,7 +10,7 @@ from engine.backends.structured import rotated, why_not_rotated
 from engine.core import device as devices
 from engine.core.activations import BENT
 from engine.measures import Measure
-from engine.training.training_inputs import TrainingInputs
+from engine.training.descent import TrainingInputs
 from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:

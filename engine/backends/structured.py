@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 import msgspec
 
 from engine.backends import Backend, weight_vectors
-from engine.problems.scaled_identity import ScaledIdentity
+from engine.problems.instances import ScaledIdentity
 from engine.symmetry.verdict import verdict
-from engine.training.training_inputs import TrainingInputs
+from engine.training.descent import TrainingInputs
 from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from engine.core.expressions import number
 from engine.core.parts import LARGEST, MOST_WORDS, BadField, Part
 from engine.learners.learner import Name
 from engine.pictures import reductions, wording
-from engine.pictures.view_names import curve_name, line_name, measure_name, x_name
+from engine.pictures.wording import curve_name, line_name, measure_name, x_name
 
 if TYPE_CHECKING:
     from engine.measures import Measure as AnyMeasure

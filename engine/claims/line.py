@@ -13,7 +13,7 @@ from engine.core.expressions import number
 from engine.core.parts import BadField
 from engine.learners.learner import Name
 from engine.pictures import reductions, wording
-from engine.pictures.view_names import line_name
+from engine.pictures.wording import line_name
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, LineView, View

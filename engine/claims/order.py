@@ -11,7 +11,7 @@ from msgspec import Meta
 from engine.claims import Claim, Floats, MaybePlace, Outcome, Tolerance, name_of, unfinished, where
 from engine.learners.learner import Name
 from engine.pictures import reductions, wording
-from engine.pictures.view_names import curve_name
+from engine.pictures.wording import curve_name
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View

@@ -11,7 +11,7 @@ from engine.claims import Claim, Outcome, Tolerance, divergence, name_of, where
 from engine.core.expressions import number
 from engine.learners.learner import Name
 from engine.pictures import wording
-from engine.pictures.view_names import curve_name
+from engine.pictures.wording import curve_name
 
 if TYPE_CHECKING:
     from engine.pictures.view import View

@@ -10,7 +10,7 @@ from msgspec import Meta
 from engine.claims import Comparing, Floats, Outcome, standard_error, unfinished
 from engine.core.expressions import number
 from engine.pictures import wording
-from engine.pictures.view_names import x_name
+from engine.pictures.wording import x_name
 
 if TYPE_CHECKING:
     from engine.pictures.view import View

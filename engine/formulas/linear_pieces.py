@@ -1,9 +1,10 @@
-"""Linear pieces of nets on a line: where their units switch, and how many pieces there are in the mean."""
+"""Linear pieces of nets: where units switch on a line, and the cells of a plane with the same units on."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +61,7 @@ def _beyond(ends: Floats) -> tuple[float, float]:
     return finite[0] - max(1.0, abs(finite[0])), finite[-1] + max(1.0, abs(finite[-1]))
 
 
-def of_one_layer(width: int, cw: float, cb: float, low: float, high: float) -> float:
+def pieces_of_one_layer(width: int, cw: float, cb: float, low: float, high: float) -> float:
     """E pieces of a layer of units σ(wx + b), w ~ N(0, C_w) and b ~ N(0, C_b), between two ends.
 
     Every unit switches at −b/w, which is √(C_b/C_w) times a Cauchy number. On [−R, R] it is
@@ -72,3 +73,68 @@ def of_one_layer(width: int, cw: float, cb: float, low: float, high: float) -> f
         return 0.0 if end == 0 else math.atan(end * ratio)
 
     return 1 + width * (angle(high) - angle(low)) / math.pi
+
+
+FAR = 1e9
+"""Half the side of the square that stands for the whole plane, in units of the inputs."""
+
+THIN = 1e-12
+"""How near to 0, relatively, a signal at a corner counts as 0: by rounding, no cell lies beyond it."""
+
+
+def cells(layers: Layers, slopes: tuple[float, float], reach: float = FAR) -> int:
+    """How many cells a net of two inputs has in the square [−reach, reach]².
+
+    Within a cell of the layers below every signal z = a·x + c of a layer is linear, so the units of the layer
+    cut it one after the other by straight lines into convex cells. Cells with the same predictions are not
+    merged.
+
+    Args:
+        slopes: of σ above 0 and below.
+
+    Source: Zaslavsky 1975; theory-nets.md §39.
+    """
+    corners = reach * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1.0]])
+    found = [(corners, np.eye(2), np.zeros(2))]  # corners in order, and what the layer below sends: A x + c
+    *hidden, _ = layers
+    for weights, biases in hidden:
+        above = []
+        for polygon, slope, offset in found:
+            a, c = weights @ slope, weights @ offset + biases
+            for part in _cut(polygon, a, c):
+                through = np.where(a @ part.mean(0) + c > 0, *slopes)
+                above.append((part, through[:, None] * a, through * c))
+        found = above
+    return len(found)
+
+
+def _cut(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
+    """A convex polygon [k, 2] cut along every line a·x + c = 0."""
+    parts = [polygon]
+    for slope, offset in zip(a, c, strict=True):
+        parts = [piece for part in parts for piece in _halves(part, slope, offset)]
+    return parts
+
+
+def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
+    """What of a convex polygon is on either side of a line; the polygon itself if all is on one."""
+    signal = polygon @ slope + offset
+    least = THIN * (np.abs(polygon) @ np.abs(slope) + abs(offset))
+    if not ((signal > least).any() and (signal < -least).any()):
+        return [polygon]
+    after, next_signal = np.roll(polygon, -1, 0), np.roll(signal, -1)
+    sides: list[Floats] = []
+    for sign in (1, -1):
+        kept: list[Floats] = []
+        for corner, other, here, there in zip(polygon, after, sign * signal, sign * next_signal, strict=True):
+            if here >= 0:
+                kept.append(corner)
+            if here * there < 0:
+                kept.append(corner + here / (here - there) * (other - corner))
+        sides.append(np.array(kept))
+    return sides
+
+
+def cells_of_one_layer(width: int) -> int:
+    """Σ_{i ≤ 2} C(n, i), the cells of n lines in general position. Source: Zaslavsky 1975."""
+    return sum(comb(width, i) for i in range(3))

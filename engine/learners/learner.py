@@ -1,17 +1,181 @@
-"""Who learns."""
+"""Who learns: the learner, the schedule of its rates, clipping, decay and noise."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+import math
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
 
 from engine.core import catalogue
-from engine.core.parts import LARGEST, MOST_LAYERS, SELDOM, BadField, LearnerKind
+from engine.core.lazy import torch
+from engine.core.memory import DERIVED, Sizes
+from engine.core.params import Params, flat, per_member
+from engine.core.parts import LARGEST, MOST, MOST_LAYERS, SELDOM, BadField, LearnerKind
+from engine.core.streams import Stream
 from engine.core.texts import listed
-from engine.learners.schedule import AnySchedule
-from engine.learners.step_options import Clip, Decay, Noise
+
+Steps = Annotated[float, Meta(gt=0, le=MOST, title="steps T", description="until the rate is 0")]
+Factor = Annotated[float, Meta(gt=0, le=1, title="factor γ")]
+WarmUp = Annotated[int, Meta(ge=0, le=MOST, title="warm-up", description="steps in which rates grow from 0")]
+
+
+class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
+    """A factor of the rate at step t = 0, 1, 2, …; with a warm-up of w steps times (t + 1)/w in the first w.
+
+    Scalars change no verdict about symmetry. Source: theory-symmetry.md §21.
+    """
+
+    of_loss: ClassVar[bool] = False
+    """Whether the factor is divided by the loss of the examples of the step, of every net by itself."""
+
+    warm_up: WarmUp = 0
+
+    def factor(self, step: int) -> float:
+        """What multiplies the rate at a step, counted from 0."""
+        return self.after_warm_up(step) * min(1.0, (step + 1) / self.warm_up if self.warm_up else 1.0)
+
+    def after_warm_up(self, step: int) -> float:
+        """The same without a warm-up."""
+        raise NotImplementedError
+
+
+class Constant(Schedule, frozen=True, tag="constant"):
+    """1, for a warm-up alone."""
+
+    def after_warm_up(self, step: int) -> float:
+        return 1.0
+
+
+class Linear(Schedule, frozen=True, tag="linear", kw_only=True):
+    """1 − t/T, and 0 from T on; with `constant` c it is 1 up to cT, and falls to 0 from there."""
+
+    steps: Steps
+    constant: Annotated[
+        float, Meta(ge=0, lt=1, title="constant", description="share of the steps before it falls")
+    ] = 0.0
+
+    def after_warm_up(self, step: int) -> float:
+        return min(1.0, max(0.0, (1 - step / self.steps) / (1 - self.constant)))
+
+
+class Cosine(Schedule, frozen=True, tag="cosine", kw_only=True):
+    """½(1 + cos πt/T), and 0 from T on."""
+
+    steps: Steps
+
+    def after_warm_up(self, step: int) -> float:
+        return (1 + math.cos(math.pi * min(1.0, step / self.steps))) / 2
+
+
+class Exponential(Schedule, frozen=True, tag="exponential", kw_only=True):
+    """γᵗ."""
+
+    factor_per_step: Annotated[Factor, Meta(description="of every step")]
+
+    def after_warm_up(self, step: int) -> float:
+        return float(self.factor_per_step**step)
+
+
+class Step(Schedule, frozen=True, tag="step", kw_only=True):
+    """γ^⌊t/s⌋: once every s steps the rate falls by a factor."""
+
+    factor_per_stage: Annotated[Factor, Meta(description="of every stage")]
+    every: Annotated[Steps, Meta(title="every s", description="steps of a stage")]
+
+    def after_warm_up(self, step: int) -> float:
+        return float(self.factor_per_stage ** (step // self.every))
+
+
+class PerLoss(Schedule, frozen=True, tag="per-loss", kw_only=True):
+    """1/L for the mean loss L of the examples of the step, of every replica, rate and target by itself.
+
+    Steps are −η ∇L/L = −η ∇ ln L, which do not fade as L falls to 0. The sum of the rates is the time in
+    which gradient flow goes as far; it differs between replicas. Only for losses that are above 0 whatever is
+    predicted. Source: theory-nets.md §35, theory-bias.md §47.
+    """
+
+    of_loss: ClassVar[bool] = True
+
+    def after_warm_up(self, step: int) -> float:
+        return 1.0
+
+
+AnySchedule = Constant | Linear | Cosine | Exponential | Step | PerLoss
+
+
+Most = Annotated[float, Meta(gt=0, le=LARGEST)]
+
+
+class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Independent N(0, σ²) noise at every step: on the entries of the gradient, or on the weights after it.
+
+    On the weights it is not multiplied by the rate. Replicas draw their own; rates and targets share it.
+    Source: Abbe, Sandon 2020; theory-bias.md §41.
+    """
+
+    sigma: Annotated[float, Meta(ge=0, le=LARGEST, title="σ", description="standard deviation")]
+    on: Annotated[
+        Literal["gradient", "weights"], Meta(title="on", description="gradients, or weights after steps")
+    ] = "gradient"
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        """Bytes of the noise of a step while it is drawn, in float64."""
+        return DERIVED * sizes.replicas * sizes.parameters
+
+
+def drawn(stream: Stream, like: Params) -> Params:
+    """N(0, 1) noise shaped like parameters [B, …], the same for all of the batch that belong to a replica."""
+    noise_by_name = {}
+    for name, w in like.items():
+        noise = torch.from_numpy(stream.normal(*w.shape[1:])).to(w)
+        noise_by_name[name] = noise.repeat_interleave(len(w) // stream.replicas, 0)
+    return noise_by_name
+
+
+class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Gradients cut by the Euclidean norm of all their entries together, or entry by entry.
+
+    The norm does not change when instances are rotated, single entries do. Source: theory-symmetry.md §21.
+    """
+
+    norm: Annotated[Most | None, Meta(title="norm", description="longer gradients are shortened to it")] = (
+        None
+    )
+    value: Annotated[Most | None, Meta(title="value", description="entries are cut to ± it")] = None
+
+    def __post_init__(self) -> None:
+        if (self.norm is None) == (self.value is None):
+            raise BadField("norm", "it needs one of norm and value")
+
+    def clipped(self, gradients: Params) -> Params:
+        """The gradients of every member of the batch, cut."""
+        if self.value is not None:
+            return {name: g.clamp(-self.value, self.value) for name, g in gradients.items()}
+        assert self.norm is not None, "__post_init__ sees to it"
+        gradient = flat(gradients.values())
+        lengths = torch.linalg.vector_norm(gradient, dim=1)
+        factors = torch.where(lengths > self.norm, self.norm / lengths, 1.0)
+        return {name: g * per_member(factors, g) for name, g in gradients.items()}
+
+
+class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Before a step with rate η weights shrink by η λ w, or with p = "1" by η λ sign(w).
+
+    It is decoupled: no gradient has it, so rules that divide by sizes of gradients do not see it.
+    Source: Loshchilov, Hutter 2019; theory-symmetry.md §21.
+    """
+
+    rate: Annotated[float, Meta(ge=0, le=LARGEST, title="λ", description="of the weights, times the rate")]
+    p: Annotated[
+        Literal["1", "2"], Meta(title="p", description="2: in proportion to weights; 1: to their signs")
+    ] = "2"
+
+    def direction(self, params: Params) -> Params:
+        """What rates multiply: λ w, or λ sign(w)."""
+        return {name: self.rate * (w if self.p == "2" else w.sign()) for name, w in params.items()}
+
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture as AnyArchitecture

@@ -1,4 +1,4 @@
-"""Losses: what a wrong prediction costs."""
+"""Losses: the cost of wrong predictions."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from engine.core.parts import Part, Values
 class Loss(Part, frozen=True):
     """A function L(ŷ, y) of prediction and label, elementwise.
 
-    A `joint` one is of the predictions of all targets of an instance, […, m, n] like their labels.
+    A `joint` loss depends on the predictions of all targets of an instance, […, m, n] like their labels.
     """
 
     labels: ClassVar[Values] = "any"
-    """What labels must be."""
+    """Labels that it requires."""
 
     joint: ClassVar[bool] = False
-    """Whether it is of the predictions of all targets together, which then are the classes of an instance.
+    """Whether it depends on the predictions of all targets of an instance, which are classes then.
 
-    Its value is the same for all of them, so that averages over targets are those over instances; its slope
-    is that of this one number.
+    All targets have the same value, so that averages over targets equal averages over instances.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(
@@ -31,42 +30,42 @@ class Loss(Part, frozen=True):
     shortcuts: ClassVar[frozenset[str]] = frozenset(("slope", "average", "relative_slope"))
 
     continuous_slope: ClassVar[bool] = False
-    """Whether its slope, as a function of its prediction alone, has no jumps."""
+    """Whether its slope is a continuous function of the prediction."""
 
     positive: ClassVar[bool] = False
-    """Whether it is above 0 whatever is predicted."""
+    """Whether it is above 0 for every prediction."""
 
     is_square: ClassVar[bool] = False
     """Whether it is (ŷ − y)²."""
 
     constant: ClassVar[float | None] = None
-    """c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)], the least cost of not knowing a sign. Source: WKA21 §3."""
+    """c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)], the least cost of an unknown sign. Source: WKA21 §3."""
 
     bit_constant: ClassVar[float | None] = None
-    """min_ŷ ½[L(ŷ, 0) + L(ŷ, 1)], the least cost of not knowing a bit. Source: WKA21 Thm 4."""
+    """min_ŷ ½[L(ŷ, 0) + L(ŷ, 1)], the least cost of an unknown bit. Source: WKA21 Thm 4."""
 
     bit_boundary: ClassVar[float] = 0.5
-    """The prediction at which a label changes from 0 to 1; that from −1 to +1 is always 0."""
+    """Decision boundary between the labels 0 and 1; between −1 and +1 it is always 0."""
 
     steady: ClassVar[bool] = False
-    """Whether a value is the same bits wherever in a tensor it is computed.
+    """Whether a value has the same bits at every place of a tensor.
 
-    Exponentials and logarithms are not: several are taken at a time, and those left over at the end are
-    rounded in another way.
+    Exponentials and logarithms do not: SIMD code computes several at a time, and the remainder at the end is
+    rounded differently.
     """
 
     def of_targets(self, targets: int) -> Cost:
-        """The loss of a batch of predictions [B, n] of so many targets each."""
+        """Return the loss of a batch of predictions [B, n] with this number of targets."""
         return Joint(self, targets) if self.joint else self
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """L(ŷ, y), elementwise."""
+        """Return L(ŷ, y), elementwise."""
         raise NotImplementedError
 
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """∂L(ŷ, y)/∂ŷ, elementwise; at a kink, the slope of the side with the smaller loss.
+        """Return ∂L(ŷ, y)/∂ŷ, elementwise; at a kink, the slope of the side with the smaller loss.
 
-        By default the derivative of `value`, as torch has it.
+        The default is the derivative of `value` by torch.
         """
         leaf = predictions.detach().requires_grad_()
         with torch.enable_grad():
@@ -75,12 +74,12 @@ class Loss(Part, frozen=True):
         return slopes / leaf.shape[-2] if self.joint else slopes
 
     def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """L(ŷ, y) averaged over the last dimension, in float64."""
+        """Return L(ŷ, y) averaged over the last dimension, in float64."""
         return self.value(predictions, labels).mean(-1, dtype=torch.float64)
 
     def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """∂L(ŷ, y)/∂ŷ, elementwise, over the average of L(ŷ, y) over the last dimension.
+        """Return ∂L(ŷ, y)/∂ŷ, elementwise, divided by the average of L(ŷ, y) over the last dimension.
 
-        One that falls below the smallest number, as e^(−m) does, says it in a way that does not divide by it.
+        A loss that underflows, as e^(−m) does, overrides it to avoid the division.
         """
         return relative(self.slope(predictions, labels), self.average(predictions, labels))

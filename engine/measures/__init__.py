@@ -1,4 +1,4 @@
-"""Measures: what is measured of a learner as it trains, and where it can be."""
+"""Measures: quantities of a learner that are recorded while it trains, and their conditions."""
 
 from __future__ import annotations
 
@@ -26,25 +26,24 @@ if TYPE_CHECKING:
     from engine.core.params import Params
     from engine.hypotheses.hypothesis import Weighted
     from engine.learners.learner import Learner
-    from engine.learners.limit import Limit
     from engine.problems.data import Data
     from engine.problems.problem import Problem
-    from engine.solvers import Solver
+    from engine.solvers import Limit, Solver
 
 
 BY_ROW = 4
-"""Numbers in float64 for every prediction while losses over rows seen and unseen, or classes, are found."""
+"""Float64 numbers per prediction that losses over rows seen or unseen, or classes, take as temporaries."""
 
 
 class Index(NamedTuple):
-    """A dimension of a measure beside records and replicas, such as the number of a singular value."""
+    """A dimension of a measure besides records and replicas, such as the number of a singular value."""
 
     name: str
     values: NDArray[np.float64]
 
 
 class Probe:
-    """A learner at one record, with what several measures need of it, each computed once."""
+    """A learner at a record, with the quantities that measures share, each computed once."""
 
     def __init__(
         self,
@@ -56,11 +55,13 @@ class Probe:
         first: Mapping[Measure, torch.Tensor] | None = None,
         limit: Limit | None = None,
     ) -> None:
-        """`counts` says how often every row is among the examples seen, [B or 1, n].
+        """Take a learner at a record.
 
-        `start` has the trained tensors at the first record, for measures that need them, and `first` what
-        was measured there; None at the first record itself. `limit` is what the learner is said to
-        tend to, if anything is.
+        Args:
+            counts: returns how often every row is among the examples seen, [B or 1, n].
+            start: the trained tensors at the first record; None if no measure needs them.
+            first: the measures of the first record; None at that record.
+            limit: the solution that the learner tends to, if it names one.
         """
         self.data, self.loss = data, loss
         self._hypothesis, self._counts, self._start = hypothesis, counts, start
@@ -69,43 +70,43 @@ class Probe:
 
     @cached_property
     def predictions(self) -> torch.Tensor:
-        """The predictions of all rows [B, n]."""
+        """Predictions of all rows [B, n]."""
         return self._hypothesis.predict(self.data.instances)
 
     @property
     def known_predictions(self) -> torch.Tensor | None:
-        """These, if somebody has needed them."""
+        """`predictions` if they were computed, else None."""
         predictions: torch.Tensor | None = self.__dict__.get("predictions")
         return predictions
 
     def predict(self, rows: torch.Tensor) -> torch.Tensor:
-        """The predictions [B, k] of other instances [R, k, d], or [1, k, d] for all replicas."""
+        """Return the predictions [B, k] of other instances [R, k, d], or [1, k, d] for all replicas."""
         same = rows.to(self.data.labels).expand(self.data.replicas, -1, -1).contiguous()
         return self._hypothesis.predict(Dense(same))
 
     @property
     def squared_norm(self) -> torch.Tensor:
-        """‖f‖² [B] in the space of the kernel that f is fitted with."""
+        """‖f‖² [B] in the space of the kernel of the fit f."""
         assert isinstance(self._hypothesis, Normed), "only what is fitted by a kernel has it"
         return self._hypothesis.squared_norm()
 
     @cached_property
     def weights(self) -> torch.Tensor | None:
-        """The vectors w [B, d] with predictions xᵀw; None if predictions are not linear in x.
+        """Weights w [B, d] with predictions xᵀw; None if predictions are not linear in x.
 
-        In the coordinates in which they are computed, which a fast backend may have turned.
+        They are in the coordinates of the backend, which may have rotated the instances.
         """
         return self._hypothesis.weights()
 
     @cached_property
     def drawn_weights(self) -> torch.Tensor:
-        """The weights [B, d] in the coordinates that learners see, after `rotate`, for measures of them."""
+        """Weights [B, d] in the coordinates that learners see, after `rotate`."""
         assert self.weights is not None, "a measure of weights needs weights"
         return self.data.instances.turn_back(self.weights)
 
     @property
     def start_weights(self) -> torch.Tensor:
-        """The weights [B, d] at the first record, those of a solver before its first example."""
+        """Weights [B, d] at the first record: for a solver, those before its first example."""
         if self.weights is not None and not isinstance(self._hypothesis, Parametrised):
             return torch.zeros_like(self.weights)
         start = self.architecture.weights({**self.tensors, **self.start})
@@ -114,65 +115,63 @@ class Probe:
 
     @property
     def limit(self) -> torch.Tensor:
-        """The weights [B, d] that theory says that the learner tends to on the rows seen."""
+        """Weights [B, d] that the learner tends to on the rows seen, according to theory."""
         assert self._limit is not None, "only learners of which this is said have it"
         return self._limit(self.counts, self.start_weights)
 
     @property
     def solver_of_limit(self) -> Solver:
-        """What finds these weights."""
+        """Solver that computes `limit`."""
         assert self._limit is not None, "only learners of which this is said have it"
         return self._limit.solver
 
     @cached_property
     def counts(self) -> torch.Tensor:
-        """How often every row is among the examples seen, [B or 1, n]."""
+        """Number of times that every row is among the examples seen, [B or 1, n]."""
         return self._counts()
 
     @property
     def architecture(self) -> Architecture:
-        """The function whose parameters are trained."""
+        """Architecture of the net that is trained."""
         return self._parametrised.architecture
 
     @property
     def parameters(self) -> Params:
-        """The trained tensors [N, …] by name, in the coordinates in which they are computed."""
+        """Trained tensors [N, …] by name, in the coordinates of the backend."""
         return self._parametrised.params
 
     @property
     def layers(self) -> Params:
-        """The same, input layer first, as gradients have them."""
+        """Trained tensors, input layer first, in the order of gradients."""
         return {name: self.parameters[name] for name in self.architecture.layers}
 
     @property
     def tensors(self) -> Params:
-        """All tensors that the function takes: the trained ones and those that belong to it."""
+        """All tensors of the architecture: the trained ones and the fixed ones."""
         return self._parametrised.tensors
 
     @property
     def start(self) -> Params:
-        """The trained tensors at the first record."""
+        """Trained tensors at the first record."""
         assert self._start is not None, "only measures of the start need it"
         return self._start
 
     @property
     def gradient(self) -> torch.Tensor:
-        """The gradient [N, P] of the mean loss over the rows seen, one parameter tensor after the other.
+        """Gradient [N, P] of the mean loss over the rows seen, with the parameter tensors side by side.
 
-        Of the N = B/outputs nets, each of which has the sum of the losses of its outputs.
-
-        NaN where no row was seen.
+        The loss of each of the N = B/outputs nets is the sum over its outputs. NaN where no row was seen.
         """
         return self.curvature.gradient
 
     @property
     def gradient_of_logarithm(self) -> torch.Tensor:
-        """A positive multiple of the same gradient, where the loss itself may be too small for a number."""
+        """Positive multiple of `gradient` that does not underflow where the loss does."""
         return self._curvature(Logarithm(self.loss)).gradient
 
     @property
     def weight_gradient(self) -> torch.Tensor:
-        """A positive multiple of ∂L/∂w [B, d], L the mean loss over the rows seen, as `drawn_weights`."""
+        """Positive multiple of ∂L/∂w [B, d] for `drawn_weights` w, L the mean loss over the rows seen."""
         seen = self._seen
         loss, labels = Logarithm(self.loss), self.data.labels[:, seen]
         slopes = loss.slope(self.predictions[:, seen], labels) * self.counts[:, seen].to(labels.dtype)
@@ -180,7 +179,7 @@ class Probe:
 
     @cached_property
     def curvature(self) -> Curvature:
-        """The Hessian of the same loss, of every net."""
+        """Hessian of the mean loss over the rows seen, of every net."""
         return self._curvature(self.loss)
 
     def _curvature(self, loss: Cost) -> Curvature:
@@ -193,7 +192,7 @@ class Probe:
 
     @property
     def _seen(self) -> slice:
-        """The rows up to the last that was seen; the first before any was."""
+        """Rows up to the last row seen; the first row if none was seen."""
         return slice(0, int((self.counts > 0).any(0).nonzero().amax()) + 1 if self.counts.any() else 1)
 
     @property
@@ -202,104 +201,104 @@ class Probe:
         return self._hypothesis
 
     def value(self, measure: Measure) -> torch.Tensor:
-        """What a measure says here, for other measures that are made of it."""
+        """Return a measure at this record, for other measures that use it."""
         if measure not in self.values:
             self.values[measure] = measure.value(self)
         return self.values[measure]
 
     def value_at_start(self, measure: Measure) -> torch.Tensor:
-        """What it said at the first record, for measures that need it at every record."""
+        """Return a measure at the first record, for other measures that use it at every record."""
         return self.value(measure) if self._first is None else self._first[measure]
 
 
 class MeasureStructure(NamedTuple):
-    """What a measure declares of its values."""
+    """Properties that a measure declares of its values."""
 
     is_risk: bool = False
-    """Whether it is what learning is to make small, and never below 0: learners are compared by it."""
+    """Whether learners are compared by it: learning should make it small, and it is never below 0."""
 
     per_learner: bool = False
-    """Whether each learner makes another number small, so that learners cannot be compared by it."""
+    """Whether its definition depends on the learner, so that learners cannot be compared by it."""
 
     is_integer: bool = False
-    """Whether it is a whole number, which rounding leaves as it is."""
+    """Whether it is an integer, which does not change by rounding."""
 
     negligible: float = 0.0
-    """Up to this its values count as 0, as what steps make of rounding."""
+    """Values up to this count as 0, as rounding in the steps produces them."""
 
     of_labels: bool = False
-    """Whether its values are predictions along instances, so that labels can be drawn beside them."""
+    """Whether its values are predictions along instances, so that charts can show the labels too."""
 
 
 class MeasureNeeds(NamedTuple):
-    """What a measure needs of a learner, of the backend that trains it, and of the run."""
+    """Requirements of a measure: of the learner, of its backend, and of the run."""
 
     weights: bool = False
-    """Whether it needs predictions that are linear in the instance, with their weights."""
+    """Whether it needs the weights of predictions that are linear in the instance."""
 
     parameters: bool = False
-    """Whether it needs a function with parameters, as an architecture is and a solver is not."""
+    """Whether it needs parameters, which architectures have and solvers do not."""
 
     coordinates: bool = False
-    """Whether it is of parameters as they stand to single features, and no backend may turn these."""
+    """Whether it depends on the coordinates of the features, which the backend must not rotate then."""
 
     curvature: bool = False
-    """Whether it needs the Hessian of the loss that a net is trained on."""
+    """Whether it needs the Hessian of the training loss of a net."""
 
     start: bool = False
-    """Whether it needs the parameters at the first record, of learners that have any."""
+    """Whether it needs the parameters at the first record, for learners that have parameters."""
 
     rows_seen: bool = False
-    """Whether it is of the rows that were seen alone, or of the rows never seen alone."""
+    """Whether it is about the rows seen only, or about the rows never seen only."""
 
     under: Group | None = None
-    """The group of transformations of the instances under which it compares a learner with itself.
+    """Group of transformations of the instances under which it compares a learner with a second run.
 
-    The learner is trained once more beside itself; None if it needs no other run.
+    None if it needs no second run.
     """
 
 
 class MeasureSchedule(NamedTuple):
-    """In which runs and at which of their records a measure is measured."""
+    """Runs and records at which a measure is computed."""
 
     always: bool = False
-    """Whether every run records it that it does not refuse, or only one with a picture or a claim of it."""
+    """Whether every run that it does not refuse records it, or only runs with a picture or a claim of it."""
 
     expensive: str = ""
-    """What it costs, where that is much: it is then measured at some of many records only."""
+    """Reason why it is expensive, if it is: then it is computed at some records only."""
 
     ends_only: bool = False
-    """Whether it is measured at the first and at the last record only, as what costs too much between."""
+    """Whether it is computed at the first and the last record only, as others would cost too much."""
 
 
 class Measure(Part, frozen=True):
-    """A number, or an array over indices of its own, that says something of a learner at a record."""
+    """A quantity of a learner at a record: a number, or an array over indices of the measure."""
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure",))
 
     label: ClassVar[str]
-    """What an axis says of it."""
+    """Label of its axis."""
 
     def structure(self) -> MeasureStructure:
-        """What it declares of its values."""
+        """Return the properties of its values."""
         return MeasureStructure()
 
     def needs(self) -> MeasureNeeds:
-        """What must be there for it to be measured."""
+        """Return its requirements."""
         return MeasureNeeds()
 
     def schedule(self) -> MeasureSchedule:
-        """When it is measured."""
+        """Return the runs and records at which it is computed."""
         return MeasureSchedule()
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
-        """It with every choice that has a name of its own."""
+        """Return one measure for every choice of its fields that has a name."""
         return (cls(),)
 
     @property
     def name(self) -> str:
-        """What claims, files and traces call it: its kind, and what of it is set."""
+        """Name in claims, files and traces: its kind, and the fields that differ from their defaults."""
         defaults = dict(zip(self.__struct_fields__[::-1], self.__struct_defaults__[::-1], strict=False))
         settings = {name: getattr(self, name) for name in self.__struct_fields__}
         set_here = (
@@ -309,7 +308,7 @@ class Measure(Part, frozen=True):
         return f"{self.kind} ({choices})" if choices else self.kind
 
     def label_with(self, loss: str) -> str:
-        """What an axis says of it where wrong predictions cost this loss."""
+        """Return the label of its axis for this loss."""
         return self.label
 
     @property
@@ -318,34 +317,34 @@ class Measure(Part, frozen=True):
         return type(self).index is Measure.index
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        """The dimensions beside records and replicas; none for a number."""
+        """Return its dimensions besides records and replicas; none for a number."""
         return ()
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        """Where it is measured, if not of this learner on this problem: "it is measured only where …"."""
+        """Return the condition that is not met, to follow "it is measured only where"; None if it is met."""
         return None
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
-        """How many numbers it holds at once, in float64, if it is a measure of parameters.
+        """Return the float64 numbers that it holds at once, if it needs parameters.
 
-        Of a batch of learners with so many parameters each, and signals of units on all rows. By default as
-        many as a gradient, what it is made of, and a copy.
+        Args: parameters per learner of a batch, and signals of all units on all rows. The default counts a
+        gradient, the signals behind it, and a copy.
         """
         return batch * (2 * parameters + 3 * signals)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Bytes that it takes while it is measured, beside predictions and weights."""
+        """Return the bytes of its temporaries, besides predictions and weights."""
         if not self.needs().parameters:
             return 0
         return DERIVED * self.numbers(sizes.parameters, sizes.signals, sizes.nets)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        """[R, V, *index] for replicas and variants; of the first replica alone [1, V, *index]."""
+        """Return [R, V, *index] for replicas and variants, or [1, V, *index] of the first replica only."""
         raise NotImplementedError
 
 
 class OfLayers(Measure, frozen=True):
-    """A measure of every trained tensor of a net, each a layer, from the input up."""
+    """Base of measures with a value for every trained tensor of a net, from the input up."""
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)
@@ -359,14 +358,14 @@ class OfLayers(Measure, frozen=True):
 
 
 OF_ROWS = {"all": "", "train": " on seen rows", "test": " on unseen rows"}
-"""What labels say of the rows of a measure."""
+"""Words for the rows of a measure in labels."""
 
 
 class OfRows(Measure, frozen=True):
-    """A measure of all rows, of those seen or of those never seen."""
+    """Base of measures over all rows, the rows seen, or the rows never seen."""
 
     names: ClassVar[Mapping[str, str]]
-    """What claims, files and traces call it, by its rows."""
+    """Names in claims, files and traces, by its rows."""
 
     rows: Annotated[
         Literal["all", "train", "test"],
@@ -392,7 +391,7 @@ class OfRows(Measure, frozen=True):
         return DERIVED * BY_ROW * sizes.predicted if by_row else 0
 
     def mean_over_rows(self, values: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """The mean [B] of values [B, n] over all rows, those seen, as often as they were, or never seen."""
+        """Return the mean [B] of values [B, n] over its rows; rows seen are weighted by their counts."""
         if self.rows == "all":
             return values.mean(1)
         shares = probe.counts if self.rows == "train" else (probe.counts == 0).double()
@@ -401,7 +400,7 @@ class OfRows(Measure, frozen=True):
 
 @cache
 def named() -> dict[str, Measure]:
-    """Every measure by its name. Raises: ValueError if two have the same."""
+    """Return every measure by its name. Raises: ValueError if two have the same name."""
     members = catalogue.members("measures").values()
     measures_by_name: dict[str, Measure] = {}
     for measure in chain.from_iterable(cast("type[Measure]", member).every() for member in members):
@@ -412,17 +411,17 @@ def named() -> dict[str, Measure]:
 
 @cache
 def _as_names() -> dict[str, Measure]:
-    """Every measure that is a number, as expressions name it: train-error as train_error."""
+    """Return every measure that is a number by its name in expressions: train_error for train-error."""
     return {name.replace("-", "_"): measure for name, measure in named().items() if measure.is_number}
 
 
 def measures_in(names: Collection[str]) -> dict[str, Measure]:
-    """Those of some names in expressions that are measures, as clocks, axes and sizes are not."""
+    """Return the measures among names in expressions, which may also be clocks, axes and sizes."""
     return {name: _as_names()[name] for name in names if name in _as_names()}
 
 
 def needs_teacher(problem: Problem) -> str | None:
-    """Where labels are made of xᵀw* for the instances x that learners see, if that is not here."""
+    """Return the condition for labels made of xᵀw*, x as seen, that is not met; None if it is met."""
     if not problem.target_structure.has_w_star:
         return "labels are made of xᵀw*, as by the targets feature, sparse and weights"
     if not problem.matrix.structure().features_are_seen:

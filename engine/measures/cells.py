@@ -1,4 +1,4 @@
-"""How many units of a net are on, over a plane of inputs."""
+"""The number of active units of a net, over a plane of inputs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Cells(Measure, frozen=True, tag="cells"):
 
     @staticmethod
     def _along(probe: Probe, inputs: torch.Tensor) -> torch.Tensor:
-        """How many units of every net are on [B, k] at some of the inputs [2, k]."""
+        """Return the number of active units of every net at inputs [2, k], [B, k]."""
         layers = probe.architecture.edges(probe.tensors, slice(None), MOST)
         (weights, biases), *above = [(layer.weights.double(), layer.offsets.double()) for layer in layers]
         hidden = probe.architecture.structure().hidden_layers
@@ -79,7 +79,7 @@ class Cells(Measure, frozen=True, tag="cells"):
 
 
 def needs_bent_net(learner: Learner) -> str | None:
-    """Of which learners linear regions are known, if not of this one."""
+    """Return the condition for linear pieces that a learner fails; None if it has them."""
     net = learner.architecture
     structure = None if net is None else net.structure()
     hidden = None if structure is None or not structure.affine else structure.hidden_layers
@@ -91,7 +91,7 @@ def needs_bent_net(learner: Learner) -> str | None:
 
 
 def needs_plane(learner: Learner, problem: Problem) -> str | None:
-    """Of which learners cells of a plane are known, if not of this one."""
+    """Return the condition for cells in a plane that is not met; None if it is met."""
     if (reason := needs_bent_net(learner)) is not None:
         return reason
     return None if problem.matrix.shape()[1] > 1 else "instances have two entries or more"

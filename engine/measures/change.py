@@ -1,4 +1,4 @@
-"""How much predictions change when the instances are transformed."""
+"""The change of predictions when the instances are transformed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure a learner is of the clusters that instances fall into."""
+"""The confidence of a learner on clusters of instances."""
 
 from __future__ import annotations
 

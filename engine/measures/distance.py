@@ -1,4 +1,4 @@
-"""The distance of a learner's weights to the solution that it is said to tend to."""
+"""The distance of a learner's weights to the solution that it tends to according to theory."""
 
 from __future__ import annotations
 

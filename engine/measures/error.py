@@ -1,4 +1,4 @@
-"""0/1 error: the share of rows that are misclassified, of all rows, of those seen or of those never seen."""
+"""0/1 error: the share of wrong predictions on all rows, on rows seen, or on rows never seen."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ class Error(OfRows, frozen=True, tag="error"):
 
 
 def right_less_wrong(predictions: torch.Tensor, data: Data, loss: Cost) -> torch.Tensor:
-    """P(right) − P(wrong) of each of the predictions […, B, n], where ties are decided by chance.
+    """Return P(right) − P(wrong) of each of the predictions […, B, n], where chance decides ties.
 
-    One-hot labels are predicted together: what is said of a row is the same for all of its targets.
+    One-hot labels are predicted together: all targets of a row have the same value.
     """
     if not data.one_hot:
         return sides(predictions, data.labels, data.values, loss)
@@ -83,9 +83,10 @@ def right_less_wrong(predictions: torch.Tensor, data: Data, loss: Cost) -> torch
 
 
 def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss: Cost) -> torch.Tensor:
-    """+1 for a prediction on the side of its label, −1 on the other, and 0 for one that is a tie.
+    """Return +1 for a prediction on the side of its label, −1 on the other side, and 0 for a tie.
 
-    For labels ±1 or, by `values`, 0 and 1. Up to √eps from the boundary is a tie: rounding moves it off.
+    Labels are ±1 or, by `values`, 0 and 1. Predictions up to √eps from the boundary are ties, as rounding
+    moves predictions off the boundary.
     """
     if values == "bits":
         predictions, labels = predictions - loss.bit_boundary, 2 * labels - 1
@@ -95,7 +96,7 @@ def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss:
 
 
 def _largest_is_right(predictions: torch.Tensor, labels: torch.Tensor, targets: int) -> torch.Tensor:
-    """2p − 1 in float64, p = 1/t if the class of a row has one of its t largest predictions, or else 0."""
+    """Return 2p − 1, p = 1/t if the class of a row has one of its t largest predictions, and else 0."""
     scores, classes = by_instance(predictions, targets), by_instance(labels, targets)
     tie = torch.finfo(predictions.dtype).eps ** 0.5
     largest = (scores >= scores.amax(-2, keepdim=True) - tie).double()

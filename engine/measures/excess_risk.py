@@ -1,4 +1,4 @@
-"""Excess risk: what weights lose to those that made the labels."""
+"""Excess risk: the expected loss of weights above that of the weights that made the labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a learner predicts of numbers, as a function of them."""
+"""The predictions of a learner as a function of one number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 PLACES = 101
-"""At how many places a function is seen where every replica draws its own instances."""
+"""Number of inputs at which a function is evaluated if every replica draws its own instances."""
 
 
 class Function(Measure, frozen=True, tag="function"):
@@ -49,7 +49,7 @@ class Function(Measure, frozen=True, tag="function"):
 
 
 def _places(problem: Problem) -> NDArray[np.float64]:
-    """Where the function is seen."""
+    """Inputs at which the function is evaluated."""
     structure = problem.matrix.structure()
     if structure.points_are_fixed:
         return np.sort(problem.matrix.rows(Streams([0]))[0, :, 0])
@@ -65,13 +65,13 @@ def _one_target(problem: Problem) -> str | None:
 
 
 def needs_fixed_points(problem: Problem) -> str | None:
-    """Where f(x) can be seen at the instances themselves, if that is not here."""
+    """Return the condition for evaluating f at the instances that is not met; None if it is met."""
     if not problem.matrix.structure().points_are_fixed:
         return "instances are numbers that are the same in every replica, as interval has with spaced points"
     return _one_target(problem)
 
 
 def function(probe: Probe) -> tuple[torch.Tensor, torch.Tensor]:
-    """The instances x [n], in order, and what is predicted of them [n, R, V]."""
+    """Return the instances x [n] in increasing order, and their predictions [n, R, V]."""
     x, order = probe.data.instances.rows[0, :, 0].double().sort(stable=True)
     return x, probe.data.over_targets(probe.predictions[:, order].mT)

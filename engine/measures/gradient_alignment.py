@@ -1,4 +1,4 @@
-"""How much of a net's gradient points to a target at all."""
+"""The share of a net's gradient that depends on a target."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ class GradientAlignment(Measure, frozen=True, tag="gradient-alignment"):
 
 
 def _squares(gradients: Params) -> torch.Tensor:
-    """The squared length of a gradient [B]."""
+    """Return the squared length of a gradient, [B]."""
     return torch.stack([g.double().square().flatten(1).sum(1) for g in gradients.values()]).sum(0)

@@ -1,4 +1,4 @@
-"""By how many directions the gradient of every layer goes."""
+"""The root of the stable rank of the gradient of every layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large the gradients of all layers are together, as automatic gradient descent counts it."""
+"""The gradient summary G of automatic gradient descent, over all layers."""
 
 from __future__ import annotations
 

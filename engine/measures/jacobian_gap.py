@@ -1,4 +1,4 @@
-"""How far the singular values of a net's Jacobian stand above the next."""
+"""The ratios of consecutive singular values of a net's Jacobian."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the first layer must go for the part of the labels in the large directions of the Jacobian."""
+"""The distance that the first layer needs for the part of the labels in large Jacobian directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of the labels, or of the residual, lies in the large directions of a net's Jacobian."""
+"""The share of the labels, or of the residual, in the large directions of a net's Jacobian."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.parts import Count
-from engine.hypotheses.tangent_kernel import largest_eigenpairs
+from engine.hypotheses.curvature import largest_eigenpairs
 from engine.measures import Measure, MeasureNeeds, MeasureSchedule, Probe
 from engine.measures.jacobian_spectrum import kernels_of_seen, seen_by_net
 
@@ -65,7 +65,7 @@ class OfJacobian(Measure, frozen=True):
         return 3 * batch * signals
 
     def over_nets(self, of_nets: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Values [nets] as [R, V]."""
+        """Return numbers of all nets [nets] as the means [R, V]."""
         data = probe.data
         return of_nets.view(data.replicas, data.variants, -1).mean(2)
 
@@ -113,20 +113,20 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
 
 
 class Labels(Measure, frozen=True):
-    """The labels of the rows seen, output by output, 0 on others: [nets, K·n]. For other measures."""
+    """The labels of the rows seen, output by output, and 0 on other rows: [nets, K·n]. For other measures."""
 
     def value(self, probe: Probe) -> torch.Tensor:
         return _of_rows_seen(probe.data.labels, probe)
 
 
 class Residuals(Measure, frozen=True):
-    """The predictions less the labels of the same rows: [nets, K·n]. Only other measures use it."""
+    """The predictions minus the labels, on the same rows: [nets, K·n]. For other measures."""
 
     def value(self, probe: Probe) -> torch.Tensor:
         return _of_rows_seen(probe.predictions - probe.data.labels, probe)
 
 
 def _of_rows_seen(values: torch.Tensor, probe: Probe) -> torch.Tensor:
-    """Values [B, n] of every net, [nets, K·n], 0 on rows not seen."""
+    """Return values [B, n] by net, [nets, K·n], with 0 on rows not seen."""
     seen = seen_by_net(probe)
     return values.double().view(seen.shape).where(seen, 0.0).flatten(1)

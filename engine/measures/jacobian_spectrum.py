@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.parts import Count
-from engine.hypotheses.tangent_kernel import tangent_kernels
+from engine.hypotheses.curvature import tangent_kernels
 from engine.measures import Index, Measure, MeasureNeeds, MeasureSchedule, Probe
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 FIRST_LAYER = {"W1": 1.0}
-"""The part of a tangent kernel that is of the weights of the first layer."""
+"""Factors of the layers in a tangent kernel of the first layer's weights only."""
 
 
 class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
@@ -77,7 +77,7 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
 
 
 def kernels_of_seen(probe: Probe) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Of one net after the other the numbers of the predictions of rows seen, of K·n, and J Jᵀ of these."""
+    """Yield, net by net, the numbers among K·n of the predictions of rows seen, and their J Jᵀ."""
     instances, nets = probe.data.instances, seen_by_net(probe)
     members = len(nets) // instances.replicas
     for net, seen in enumerate(nets):
@@ -92,6 +92,6 @@ def kernels_of_seen(probe: Probe) -> Iterator[tuple[torch.Tensor, torch.Tensor]]
 
 
 def seen_by_net(probe: Probe) -> torch.Tensor:
-    """Which rows were seen, for every output of every net, [nets, K, n]."""
+    """Return which rows were seen, for every output of every net, [nets, K, n]."""
     labels = probe.data.labels
     return (probe.counts > 0).expand_as(labels).view(-1, probe.architecture.outputs, labels.shape[1])

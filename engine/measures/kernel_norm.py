@@ -1,4 +1,4 @@
-"""The norm of a function in the space of the kernel that it was fitted with."""
+"""The norm of a kernel fit in the space of its kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far parameters are from a stationary point of the margin problem, by an angle."""
+"""The angle of parameters to a stationary point of the margin problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much the weights of each layer see of the labels."""
+"""The gradient of each layer along the labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many coefficients of the weights are large."""
+"""The number of large coefficients of the weights."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.core.linear_algebra import coefficients
 from engine.measures import Measure, MeasureNeeds, Probe
 
 LARGE = 0.05
-"""Above so large a share of the largest a coefficient counts. Source: theory-bias.md §47."""
+"""Share of the largest coefficient above which a coefficient is large. Source: theory-bias.md §47."""
 
 
 class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
@@ -36,6 +36,6 @@ class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
 
 
 def large(values: torch.Tensor) -> torch.Tensor:
-    """Which of the coefficients [B, d] are large."""
+    """Return which of the coefficients [B, d] are large."""
     sizes = values.abs()
     return sizes > LARGE * sizes.amax(1, keepdim=True)

@@ -1,4 +1,4 @@
-"""How far the weights of every layer have moved from the start."""
+"""The distance of the weights of every layer from the start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much the weights of every layer can stretch a signal."""
+"""The spectral norm of the weights of every layer."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ class LayerNorms(OfLayers, frozen=True, tag="layer-norms"):
 
 
 def spectral_norm(w: torch.Tensor) -> torch.Tensor:
-    """The largest singular value [N] of every member of a batch of layers [N, …, d]; a vector is one row."""
+    """Return the largest singular value [N] of a batch of layers [N, …, d]; a vector counts as one row."""
     norms: torch.Tensor = torch.linalg.matrix_norm(as_matrix(w).double(), ord=2)
     return norms

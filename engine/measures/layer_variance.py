@@ -1,4 +1,4 @@
-"""Layer variance: how large the signals of every hidden layer make those of the next."""
+"""Layer variance: the variance of the next layer's signals, by every hidden layer."""
 
 from __future__ import annotations
 

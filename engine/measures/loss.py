@@ -1,4 +1,4 @@
-"""The average loss over all rows, over those seen, or over those never seen."""
+"""The average loss over all rows, over the rows seen, or over the rows never seen."""
 
 from __future__ import annotations
 

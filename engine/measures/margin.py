@@ -1,4 +1,4 @@
-"""The margin: how far the examples are from the boundary, at least."""
+"""The margin: the least distance of an example to the decision boundary."""
 
 from __future__ import annotations
 

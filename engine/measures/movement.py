@@ -1,4 +1,4 @@
-"""How far predictions have moved from the start."""
+"""The distance of predictions from the start."""
 
 from __future__ import annotations
 

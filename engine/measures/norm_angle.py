@@ -1,4 +1,4 @@
-"""How far weights are from a stationary point of a margin problem in a norm, by an angle."""
+"""The angle of weights to a stationary point of a margin problem in a norm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The norm that a learner is said to make small, relative to the least there is."""
+"""The norm that a learner minimises according to theory, relative to the minimum."""
 
 from __future__ import annotations
 

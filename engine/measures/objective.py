@@ -1,4 +1,4 @@
-"""The loss that a net is trained on, with its penalty."""
+"""The training loss of a net, with its penalty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many linear pieces a net has along a line of instances."""
+"""The number of linear pieces of a net along a line of instances."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
 
 
 class Segment(NamedTuple):
-    """The inputs origin + u · direction, and from which u to which there are instances."""
+    """The inputs origin + u · direction, and the range of u that contains the instances."""
 
     origin: Floats
     direction: Floats
@@ -86,14 +86,14 @@ class Segment(NamedTuple):
 
 
 def _line(rows: Floats) -> Segment:
-    """The line along which instances [n, d] lie: the only one, or that through the first two."""
+    """Return the line of instances [n, d]: the axis if d = 1, else the line through the first two."""
     if rows.shape[1] == 1:
         return Segment(np.zeros(1), np.ones(1), rows.min(), rows.max())
     return Segment(rows[0], rows[1] - rows[0], 0.0, 1.0)
 
 
 def slopes_of(probe: Probe) -> tuple[float, float]:
-    """Those of σ above 0 and below."""
+    """Return the slopes of σ above 0 and below 0."""
     hidden = probe.architecture.structure().hidden_layers
     assert hidden is not None, "others are refused"
     up, down = slope(hidden.activation, torch.tensor([1.0, -1.0], dtype=torch.float64)).tolist()
@@ -101,7 +101,7 @@ def slopes_of(probe: Probe) -> tuple[float, float]:
 
 
 def nets_of(probe: Probe) -> Iterator[linear_pieces.Layers]:
-    """Weights and biases of every net."""
+    """Yield weights and biases of every net."""
     layers = [
         (layer.weights.double().cpu().numpy(), layer.offsets.double().cpu().numpy())
         for layer in probe.architecture.edges(probe.tensors, slice(None), MOST)

@@ -1,11 +1,11 @@
-"""Into how many cells a net cuts a plane of inputs."""
+"""The number of cells into which a net cuts a plane of inputs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.core.lazy import torch
-from engine.formulas import plane_cells
+from engine.formulas import linear_pieces
 from engine.measures import Measure, MeasureNeeds, MeasureSchedule, Probe
 from engine.measures.cells import needs_plane
 from engine.measures.pieces import nets_of, slopes_of
@@ -37,7 +37,7 @@ class Regions(Measure, frozen=True, tag="regions"):
     def value(self, probe: Probe) -> torch.Tensor:
         slopes = slopes_of(probe)
         counts = [
-            plane_cells.cells([(first[:, :2], biases), *above], slopes)
+            linear_pieces.cells([(first[:, :2], biases), *above], slopes)
             for (first, biases), *above in nets_of(probe)
         ]
         return probe.data.over_targets(torch.tensor([counts], dtype=torch.float64))[0]

@@ -1,4 +1,4 @@
-"""Sharpness in units of that at the start."""
+"""Sharpness in units of the sharpness at the start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long the gradients of single rows are."""
+"""The mean squared length of the gradients of single rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 TOGETHER = 1 << 20
-"""Numbers of all the gradients that are made at once."""
+"""Numbers in the gradients that are computed at once."""
 
 
 class RowGradients(Measure, frozen=True, tag="row-gradients"):
@@ -63,7 +63,7 @@ class RowGradients(Measure, frozen=True, tag="row-gradients"):
 
 
 def _kernel_diagonal(architecture: Architecture, tensors: Params, rows: torch.Tensor) -> torch.Tensor:
-    """‖∇ŷ_j‖² [B, n] at every row x_j [R, n, d]: a row by itself is one more member of the batch."""
+    """Return ‖∇ŷ_j‖² [B, n] at every row x_j [R, n, d], where each row is a member of the batch."""
     replicas, _, d = rows.shape
     nets = len(next(iter(tensors.values())))
     parameters = sum(tensors[name][0].numel() for name in architecture.layers)

@@ -1,4 +1,4 @@
-"""How near weights are to where steps of one size along all axes go first."""
+"""The cosine of weights with the first direction of sign descent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.core.lazy import torch
 from engine.measures import Measure, MeasureNeeds, Probe
 
 ROUNDING = 64
-"""What is no more than so many units of rounding of the largest entry counts as 0, whose sign is 0."""
+"""Units of rounding of the largest entry up to which an entry counts as 0, with the sign 0."""
 
 
 class SignAlignment(Measure, frozen=True, tag="sign-alignment"):

@@ -1,4 +1,4 @@
-"""How much the slope of a function of one number varies."""
+"""The total variation of the slope of a function of one number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 SAME = 1e-6
-"""Instances that lie nearer to one another than this share of their range are one place."""
+"""Instances nearer to one another than this share of their range count as one point."""
 
 
 class SlopeVariation(Measure, frozen=True, tag="slope-variation"):

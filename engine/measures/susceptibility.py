@@ -1,4 +1,4 @@
-"""Susceptibility: by how much every hidden layer moves near inputs apart."""
+"""Susceptibility: the factor by which every hidden layer separates nearby inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How aligned a target is under a group of transformations of the instances."""
+"""The alignment of a target under a group of transformations of the instances."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
 
 
 def _off_sphere(problem: Problem) -> str | None:
-    """Why the alignment under rotations is not known, in one sentence; None if it is."""
+    """Return why no formula gives the alignment under rotations, in one sentence; None if one does."""
     target, matrix = problem.target, problem.matrix
     is_linear = target.structure(matrix).has_w_star and target.columns(matrix) == 1 and problem.noise == 0
     high_sphere = matrix.structure().on_sphere and matrix.shape()[1] >= 3

@@ -1,6 +1,8 @@
-"""The bounds that a curve of a view is compared with."""
+"""The bounds that a curve of a view is compared with, and whether it respects one that binds it."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,3 +45,129 @@ def bound_heights(view: View, curve: CurveView, x: Floats) -> Floats:
     for line in bounds_on(view, curve):
         np.fmax(heights, np.interp(x, line.x, line.y), out=heights)
     return np.where(heights > ZERO, heights, 0.0)
+
+
+ENOUGH = 10
+"""From so many replicas on, a mean that is below a bound on the expectation says something."""
+
+UNLIKELY = 3.2e-5
+"""How unlikely a mean must be to break a bound: as unlikely as four standard errors of a normal law."""
+
+
+class Respect(NamedTuple):
+    """Whether a curve respects a bound: None where the run is too small to decide."""
+
+    bound: str
+    """The kind of the bound."""
+
+    called: str
+    """What it is called in words."""
+
+    holds: bool | None
+    detail: str
+    exact: bool = False
+    """Whether it is the bound itself, but for rounding."""
+
+    beyond: float = 0.0
+    """The most that it lies beyond the bound, 0 where that is no more than rounding."""
+
+    at: float = 0.0
+    """Where on x that is."""
+
+    @property
+    def word(self) -> str:
+        """Whether it does, in words."""
+        return "? not decided" if self.holds is None else "✓ respected" if self.holds else "✗ broken"
+
+
+def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
+    """Whether a curve respects a bound that binds its learner, as long as no replica has diverged.
+
+    A bound on every run is broken by what is beyond it by more than `rounding`, relative to the first value.
+    One on the expectation is broken by a mean of at least ENOUGH replicas that is beyond it by so many
+    standard errors that Student's law calls it UNLIKELY, unless rare replicas may explain it: see `unseen`.
+    """
+    there = np.flatnonzero(curve.ends.sound & np.isfinite(curve.y))
+    if not len(there):
+        return Respect(line.kind, line.called, None, "the curve has no evaluation points")
+    sign = -1 if line.direction == "upper" else 1
+    x, y = curve.x[there], curve.y[there]
+    gap = sign * (y - np.interp(x, line.x, line.y))
+    rounding = rounding * abs(float(y[0]))
+    until = (
+        ""
+        if curve.ends.diverged_at is None
+        else f", until it {curve.ends.fate} at {curve.ends.diverged_at:g}"
+    )
+
+    def at(place: int | np.intp) -> str:
+        return standing(curve, line, int(there[place]), rounding)
+
+    outside, least = gap < -rounding, int(gap.argmin())
+    if not outside.any():
+        exact = bool(np.abs(gap).max() <= rounding)
+        return Respect(line.kind, line.called, True, f"closest: {at(_closest(x, line, gap))}{until}", exact)
+    broken = f"{at(least)}{until}"
+    found = Respect(line.kind, line.called, False, broken, beyond=-float(gap[least]), at=float(x[least]))
+    if not line.in_expectation:
+        return found
+    if curve.stderr is None or curve.replicas < ENOUGH:
+        few = f"which {curve.replicas} of the {ENOUGH} replicas needed do not show"
+        detail = f"{at(least)}; the bound is on the expectation, {few}{until}"
+        return found._replace(holds=None, detail=detail)
+    errors = np.where(outside, gap / np.maximum(curve.stderr[there], rounding), np.inf)
+    worst, allowed = int(errors.argmin()), allowed_errors(curve.replicas)
+    detail = f"{at(worst)}, where {allowed:.1f} are allowed{until}"
+    beyond = errors < -allowed
+    if not beyond.any():
+        return found._replace(holds=True, detail=detail)
+    if curve.summary == "mean":
+        each = np.stack([curve.over([replica])[there] for replica in range(curve.replicas)])
+        largest = float(np.nanmax(sign * (each - y), initial=0.0))
+        beyond &= unseen(-gap, largest, curve.replicas) < UNLIKELY
+    if beyond.any():
+        return found._replace(holds=False, detail=detail)
+    rare = f"rare replicas of which these {curve.replicas} have none may explain it"
+    return found._replace(holds=None, detail=f"{detail}; {rare}")
+
+
+def unseen(missing: Floats, largest: float, replicas: int) -> Floats:
+    """The probability that all replicas lack the rare large values that would add `missing` to the mean [N].
+
+    Student's law takes the law of a replica to be about normal, and the spread of the sample for that of the
+    law. If rare large values carry the expectation, most samples have none of them, little spread, and a mean
+    below it. Let D = `largest` be the most by which a replica lies beyond the mean at any place, toward the
+    bound. Values of that size with probability p = missing/D would account for the gap, and R replicas have
+    none of them with probability (1 − p)^R.
+    """
+    missing = np.maximum(missing, 0.0)
+    shares = np.divide(missing, largest, out=np.ones_like(missing), where=missing < largest)
+    return np.asarray((1 - shares) ** replicas)
+
+
+def allowed_errors(replicas: int) -> float:
+    """How many standard errors Student's law exceeds with probability UNLIKELY."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+    return float(stdtrit(replicas - 1, 1 - UNLIKELY))
+
+
+def _closest(x: Floats, line: LineView, gap: Floats) -> int:
+    """Where a curve comes closest to a bound after the first example, where that is not 0."""
+    matters = (x > 0) & (np.interp(x, line.x, line.y) > ZERO)
+    return int(np.where(matters, gap, np.inf).argmin() if matters.any() else gap.argmin())
+
+
+def standing(curve: CurveView, line: LineView, place: int, rounding: float) -> str:
+    """How a curve of the loss stands to a bound at a place, in standard errors where there are any.
+
+    What is no more than `rounding` is 0, and no error of samples.
+    """
+    x = float(curve.x[place])
+    gap = float(curve.y[place]) - float(np.interp(x, line.x, line.y))
+    if abs(gap) <= rounding:
+        return f"loss − {line.called} = 0 at {x:g}"
+    text = f"loss − {line.called} = {gap:+.2g} at {x:g}"
+    if curve.stderr is not None and curve.stderr[place] > rounding:
+        text += f", {gap / float(curve.stderr[place]):+.1f} standard errors"
+    return text

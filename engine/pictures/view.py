@@ -1,21 +1,44 @@
-"""A view: what a picture shows of results, as arrays. Charts, tables, files and claims read nothing else."""
+"""A view: what a picture shows of results, as arrays. Charts, tables, files and claims read nothing else.
+
+Where the curves of a picture stand among those of the same kind of learner.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.learners.kind_place import KindPlace
+from engine.core.parts import LearnerKind
 
 if TYPE_CHECKING:
     from engine.core.groups import Group
     from engine.core.parts import Verdict
     from engine.pictures.picture import Marked, Picture
+
+
+class KindPlace(NamedTuple):
+    """Kind of the learner of a curve, and the place of the curve among all of this kind."""
+
+    kind: LearnerKind = "other"
+    place: int = 0
+    total: int = 1
+
+
+def kind_places(kinds: Sequence[LearnerKind]) -> list[KindPlace]:
+    """Return the kind of each curve, given for all curves in their order, with its place."""
+    counts, passed = Counter(kinds), Counter[LearnerKind]()
+    places = []
+    for kind in kinds:
+        places.append(KindPlace(kind, passed[kind], counts[kind]))
+        passed[kind] += 1
+    return places
+
 
 FROM_BELOW = ("lower", "conjecture")
 """The directions of lines that are bounds from below, proved or not."""

@@ -1,16 +1,67 @@
-"""Curves, places and values of a view in words, as findings say them."""
+"""Curves, places, values and laws of a view in words, as findings, legends and axes say them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from engine.core.expressions import number, symbol
+from engine.core.expressions import briefer, number, symbol, values_written, written
 from engine.pictures.view import CurveView, Floats, LineView, View, along_records, negligible
-from engine.pictures.view_names import line_in_brief, measure_name, short_name, x_name
+
+
+def x_name(view: View) -> str:
+    """Return the name before a place on x, as in "k = 3"."""
+    return written(view.picture.x, view.axes.words)
+
+
+def y_name(view: View) -> str:
+    """Return the name of the y of a heat map; empty where there is none."""
+    return "" if view.picture.y is None else written(view.picture.y, view.axes.words)
+
+
+def measure_name(view: View) -> str:
+    """Return the name of the measure where its label has it as a word, else the label."""
+    measure = view.picture.measure
+    return measure.name if measure.name in measure.label.split() else measure.label
+
+
+def curve_name(view: View, curve: CurveView) -> str:
+    """Return the name of a curve with the values of axes in words and symbols."""
+    name, learner = curve.name, curve.learner
+    if not curve.apart or not name.startswith(learner):
+        return name
+    return learner + values_written(name.removeprefix(learner), view.axes.words)
+
+
+def short_name(view: View, curve: CurveView) -> str:
+    """Return the name of a curve, without that of its learner where there is no other learner."""
+    name = curve_name(view, curve)
+    return name.removeprefix(f"{curve.learner}, ") if _only_learner(view) == curve.learner else name
+
+
+def line_name(view: View, line: LineView) -> str:
+    """Return the name of a line in words, without that of the only learner whose own it may be."""
+    owner = "" if line.curve in ("", _only_learner(view)) else f" of {line.curve}"
+    return f"{line.called}{owner}{values_written(line.values, view.axes.words)}"
+
+
+def line_in_brief(view: View, line: LineView) -> str:
+    """Return the formula of a line where it says all and is shorter than the name, else the name."""
+    name = line_name(view, line)
+    says_all = view.quantity.as_measured and not (line.curve or line.apart)
+    return briefer(name, line.formula) if says_all else name
+
+
+def _only_learner(view: View) -> str | None:
+    """The only learner that has curves, or is going to have some; None where there are others."""
+    learners = {curve.learner for curve in view.curves if not curve.training.is_reference}
+    learners.update(line.curve for line in view.lines if line.curve)
+    return learners.pop() if len(learners) == 1 else None
+
 
 LONGEST = 160
 """Characters of a finding at most."""
@@ -161,3 +212,86 @@ def predicate(view: View) -> str:
 def verb(view: View) -> str:
     """The verb after the quantity on y."""
     return "are" if PLURAL.search(quantity(view)) else "is"
+
+
+LEAST_PLACES = 4
+"""Two numbers are fitted, so fewer places say nothing about the law."""
+
+LEAST_EXPONENT = 1 / 3
+"""Over a few doublings of x, smaller powers and logarithms differ by less than replicas do."""
+
+NEARLY_ONE = 0.03
+"""An exponent that differs from 1 by less is called a share of x, too."""
+
+WORST = 0.2
+"""Root mean square of the relative residuals from which on neither law is said."""
+
+
+class Law(NamedTuple):
+    """y ∝ x^exponent, or y = c + slope · log₂ x; one of the two is None.
+
+    `error` is the relative residual, and `share` the mean of y/x.
+    """
+
+    exponent: float | None
+    slope: float | None
+    error: float
+    share: float
+
+
+def fitted_law(x: Floats, y: Floats) -> Law | None:
+    """The law of two parameters that fits y(x) [N], by the root mean square of ŷ/y − 1.
+
+    Both are least squares: log y against log x, and y against log₂ x. None where there are too few positive
+    places, or neither law fits.
+    """
+    fits = np.isfinite(y) & (y > 0) & (x > 0)
+    if fits.sum() < LEAST_PLACES:
+        return None
+    x, y = x[fits], y[fits]
+    exponent, constant = np.polyfit(np.log(x), np.log(y), 1)
+    share = float(np.mean(y / x))
+    power = Law(float(exponent), None, _error(np.exp(constant) * x**exponent, y), share)
+    slope, constant = np.polyfit(np.log2(x), y, 1)
+    logarithm = Law(None, float(slope), _error(constant + slope * np.log2(x), y), share)
+    law = power if abs(exponent) >= LEAST_EXPONENT and power.error < logarithm.error else logarithm
+    return law if law.error <= WORST else None
+
+
+def _error(fitted: Floats, y: Floats) -> float:
+    return float(np.sqrt(np.mean((fitted / y - 1) ** 2)))
+
+
+def laws_in_words(view: View) -> str:
+    """The laws of the curves of a picture along an axis, as a sentence; nothing where none can be told.
+
+    For example "GD ∝ d^1.00 (0.90 d); EGU ∝ log d: 2.4 more examples per doubling of d".
+    """
+    reading, axes = view.picture.reading, view.axes
+    if reading is None or not reading.is_threshold or view.heats or axes.names:
+        return ""
+    curves = [curve for curve in view.curves if curve.chosen and not curve.training.is_reference]
+    laws = [(curve, law) for curve in curves if (law := fitted_law(curve.x, curve.y)) is not None]
+    powers = [(curve, law.exponent) for curve, law in laws if law.exponent is not None]
+    logarithms = [(curve, law.slope) for curve, law in laws if law.slope is not None]
+    clauses = []
+    if powers:
+        shares = [(curve, law.share) for curve, law in laws if law.exponent is not None]
+        is_share = all(abs(exponent - 1) < NEARLY_ONE for _, exponent in powers)
+        share = f" ({_ends(shares, '.2f')} {x_name(view)})" if is_share else ""
+        clauses.append(f"{_names(view, powers)} ∝ {x_name(view)}^{_ends(powers, '.2f')}{share}")
+    if logarithms:
+        unit = f"{UNITS[axes.clock]}s" if axes.clock in UNITS else "more"
+        more = f"{_ends(logarithms, '.2g')} more {unit}".replace("more more", "more")
+        growth = f"∝ log {x_name(view)}: {more} per doubling of {x_name(view)}"
+        clauses.append(f"{_names(view, logarithms)} {growth}")
+    return shortened(clauses[0], *(f"; {clause}" for clause in clauses[1:])) if clauses else ""
+
+
+def _names(view: View, numbered: Sequence[tuple[CurveView, float]]) -> str:
+    return listed([called(view, curve) for curve, _ in numbered])
+
+
+def _ends(numbered: Sequence[tuple[CurveView, float]], form: str) -> str:
+    """The least and the greatest number, or one where both are written alike."""
+    return ends([number for _, number in numbered], lambda number: format(number, form))

@@ -113,16 +113,16 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
 
 def _entered(run: OtherRun, wanted: list[OtherRun]) -> int:
     """The number of a run among those wanted, with all that is measured of it; entered if it is new."""
-    for number, known in enumerate(wanted):
-        if (known.learner, known.problem) == (run.learner, run.problem):
-            wanted[number] = known._replace(measures=_together(known.measures, run.measures))
+    for number, other in enumerate(wanted):
+        if (other.learner, other.problem) == (run.learner, run.problem):
+            wanted[number] = other._replace(measures=_together(other.measures, run.measures))
             return number
     wanted.append(run)
     return len(wanted) - 1
 
 
-def _together(some: tuple[Measure, ...], others: tuple[Measure, ...]) -> tuple[Measure, ...]:
-    return (*some, *(measure for measure in others if measure not in some))
+def _together(measures: tuple[Measure, ...], added: tuple[Measure, ...]) -> tuple[Measure, ...]:
+    return (*measures, *(measure for measure in added if measure not in measures))
 
 
 def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:

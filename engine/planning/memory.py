@@ -16,8 +16,8 @@ from engine.problems.problem import ROTATED, Problem
 from engine.protocols import CLOCKS
 from engine.results.series import bytes_of
 from engine.spec.experiment import Experiment
-from engine.training.evaluators import choice as evaluators
-from engine.training.training_inputs import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
+from engine.training import evaluators as evaluators
+from engine.training.descent import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
 from engine.updates import Update
 
 KERNELS = 4
@@ -31,9 +31,9 @@ def needed_bytes(plan: RunPlan) -> int:
 
 def shares(plan: RunPlan) -> Counter[str]:
     """Bytes by the place that needs them, the matrix first. Runs for lines count as the protocol's."""
-    own = _own_shares(plan.experiment, plan.learners)
-    own["protocol"] += sum(_own_shares(planned.experiment, [planned]).total() for planned in plan.beside)
-    return own
+    by_part = _own_shares(plan.experiment, plan.learners)
+    by_part["protocol"] += sum(_own_shares(planned.experiment, [planned]).total() for planned in plan.beside)
+    return by_part
 
 
 def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Counter[str]:
@@ -45,8 +45,8 @@ def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Coun
     parts.update(dict.fromkeys(by_place, 0))
     records = learners[0].records
     curves = 1 + sum(len(planned.rates) for planned in learners)
-    most = max(len(planned.measures) for planned in learners)
-    parts["protocol"] = curves * bytes_of(len(CLOCKS) + most, records, replicas)
+    largest = max(len(planned.measures) for planned in learners)
+    parts["protocol"] = curves * bytes_of(len(CLOCKS) + largest, records, replicas)
     measured: Counter[str] = Counter()
     for place, planned in by_place.items():
         learner, sizes, measures = planned.learner, planned.sizes, planned.measures
@@ -61,12 +61,12 @@ def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Coun
         coupled_runs = sum(measure.needs().under is not None for measure in measures)
         turned = replicas * sizes.n * sizes.d * sizes.item + DERIVED * ROTATED * sizes.d**2
         parts[place] += coupled_runs * (parts[place] + turned)
-    place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
-    parts[place] += most
-    item, as_matrix = learners[0].sizes.item, takes_matrix(learners)
+    place, largest = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
+    parts[place] += largest
+    itemsize, as_matrix = learners[0].sizes.item, takes_matrix(learners)
     parts[sized] = max(
-        problem.bytes_kept(replicas, item, as_matrix),
-        problem.bytes_drawn(replicas, item, as_matrix) - parts.total(),
+        problem.bytes_kept(replicas, itemsize, as_matrix),
+        problem.bytes_drawn(replicas, itemsize, as_matrix) - parts.total(),
     )
     return parts
 
@@ -86,18 +86,18 @@ def _trained(planned: LearnerPlan) -> int:
     """Bytes that a learner takes while it is trained, with the weights that its curves keep."""
     learner, sizes, rates = planned.learner, planned.sizes, len(planned.rates)
     records = min(MOST_WEIGHT_RECORDS, planned.records)
-    taken = rates * min(MOST_WEIGHT_BYTES, records * sizes.d * sizes.item)
+    held = rates * min(MOST_WEIGHT_BYTES, records * sizes.d * sizes.item)
     if rates > 1:
-        taken += sizes.batch * sizes.n * sizes.item
+        held += sizes.batch * sizes.n * sizes.item
     if learner.solver is not None:
-        return taken + learner.solver.bytes_held(sizes)
+        return held + learner.solver.bytes_held(sizes)
     assert learner.architecture is not None, "Learner admits no other combination"
-    taken += planned.backend.bytes_held(sizes) + planned.experiment.protocol.bytes_held(sizes)
+    held += planned.backend.bytes_held(sizes) + planned.experiment.protocol.bytes_held(sizes)
     if learner.rate_unit == "start-jacobian":
-        taken += KERNELS * DERIVED * (sizes.n * sizes.outputs) ** 2
+        held += KERNELS * DERIVED * (sizes.n * sizes.outputs) ** 2
     if learner.update is not None:
-        taken += _of_steps(learner.update, learner.architecture, sizes)
-    return taken + (0 if learner.noise is None else learner.noise.bytes_held(sizes))
+        held += _of_steps(learner.update, learner.architecture, sizes)
+    return held + (0 if learner.noise is None else learner.noise.bytes_held(sizes))
 
 
 def _of_steps(update: Update, architecture: Architecture, sizes: Sizes) -> int:
@@ -149,8 +149,8 @@ def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> in
 def scatters(plan: RunPlan) -> bool:
     """Whether the learners use tensors so large that free memory is to be returned before every round."""
     size = plan.vector_bytes
-    most = max(planned.sizes.batch for planned in plan.learners)
-    return size >= LONG or most * size >= WIDE
+    batch = max(planned.sizes.batch for planned in plan.learners)
+    return size >= LONG or batch * size >= WIDE
 
 
 def _place(number: int, planned: LearnerPlan) -> str:

@@ -105,11 +105,11 @@ def plan_run(experiment: Experiment) -> RunPlan:
     learners = _learner_plans(experiment, recorded)
     names = {measure.name for measures in recorded.by_learner.values() for measure in measures}
     lines = lines_on(experiment, names, recorded.along)
-    others = side_runs(experiment, lines, recorded.by_learner)
+    sides = side_runs(experiment, lines, recorded.by_learner)
     beside = tuple(
-        planned for other in others.experiments for planned in _learner_plans(other, recorded_measures(other))
+        planned for other in sides.experiments for planned in _learner_plans(other, recorded_measures(other))
     )
-    return RunPlan(experiment, learners, lines, beside, others)
+    return RunPlan(experiment, learners, lines, beside, sides)
 
 
 def _learner_plans(experiment: Experiment, recorded: RecordedMeasures) -> tuple[LearnerPlan, ...]:

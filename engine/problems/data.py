@@ -13,9 +13,9 @@ from engine.core.lazy import torch
 from engine.core.parts import Values
 from engine.core.streams import Streams
 from engine.problems.examples import given, tabled
+from engine.problems.hadamard_matrices import Sylvester, Walsh
 from engine.problems.instances import Dense, Instances
 from engine.problems.matrices import RowNumbers, Rows
-from engine.problems.sylvester import Sylvester, Walsh
 
 if TYPE_CHECKING:
     from engine.problems.problem import Problem

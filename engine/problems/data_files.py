@@ -1,15 +1,171 @@
-"""The user's files that a matrix or target names: where they are, and which version of them there is."""
+"""The user's files that a matrix or target names: their versions, how they are read, and what was read."""
 
 from __future__ import annotations
 
 import stat
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
+from msgspec import Meta
 from msgspec.structs import force_setattr
 
 from engine.core import files, texts
-from engine.core.parts import BadField, BadInput, Part
+from engine.core.parts import MOST, SELDOM, BadField, BadInput, Part
+from engine.core.texts import message
+
+LABELS = "problem.target"
+"""The place of the target in a preset."""
+
+LONGEST = 600
+"""Letters of a sentence at most: it is shown in one line."""
+
+
+class LeftOut(NamedTuple):
+    """Columns that are neither features nor the label."""
+
+    columns: str
+    """Their names, or positions."""
+
+    reason: str
+
+
+class DataReport(NamedTuple):
+    """How the data of a matrix or target were read."""
+
+    place: str
+    """Where a preset says it, as problem.matrix."""
+
+    file: str
+    rows: int
+    columns: int
+    header: bool | None = None
+    """Whether the file has a header; None in formats where that is no question."""
+
+    names: str = ""
+    """The first and the last name of the columns, if they have names."""
+
+    label: str = ""
+    """The column of labels, if there is one."""
+
+    classes: str = ""
+    """Which word or number is which class."""
+
+    left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
+    """How the file is written, where that is not the usual way."""
+
+    remark: str = ""
+    """A sentence of its own, in place of rows and columns."""
+
+    def of_labels(self, targets: int, remark: str, classes: str = "") -> DataReport:
+        """How the labels in a column of the same file are learned, as so many targets."""
+        return DataReport(
+            LABELS, self.file, self.rows, targets, label=self.label, classes=classes, remark=remark
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The report in one line."""
+        if self.remark:
+            return message(self.remark, LONGEST)
+        header = {None: "", True: f"header {self.names}", False: "no header"}[self.header]
+        if not header and self.names:
+            header = f"columns {self.names}"
+        size = f"{_count(self.rows, 'row')} × {_count(self.columns, 'column')}"
+        parts = [
+            ", ".join(filter(None, (size, header))),
+            *self.notes,
+            f"label {self.label}" if self.label else "",
+            self.classes,
+            "; ".join(f"left out: {columns} ({reason})" for columns, reason in self.left_out),
+        ]
+        name = self.file.rpartition("/")[2]
+        kind = "labels " if self.place == LABELS else ""
+        return message(f"{kind}{name}: {', '.join(filter(None, parts))}", LONGEST)
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for JSON."""
+        return {
+            "place": self.place,
+            "file": self.file,
+            "rows": self.rows,
+            "columns": self.columns,
+            "header": self.header,
+            "label": self.label or None,
+            "classes": self.classes or None,
+            "left_out": [left_out._asdict() for left_out in self.left_out],
+            "notes": [*self.notes],
+            "sentence": self.sentence,
+        }
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+MOST_PATH = 4096
+"""Letters of a path at most: Linux opens none that is longer."""
+
+MOST_NAME = 1000
+"""Letters of the name of a column or array at most."""
+
+Position = Annotated[int, Meta(ge=-MOST, lt=MOST)]
+Name = Annotated[str, Meta(min_length=1, max_length=MOST_NAME)]
+Column = Position | Name
+"""A column: its position, counted from 0, or its name in the header. −1 is the last one."""
+
+FilePath = Annotated[str, Meta(min_length=1, max_length=MOST_PATH)]
+DataPath = Annotated[
+    FilePath, Meta(title="path", description=".csv, .tsv, .txt, .parquet, .npy, .npz or .svm; ~ is home")
+]
+LabelPath = Annotated[
+    FilePath | None,
+    Meta(title="path", description="file of labels; none: the label column of the instances' file"),
+]
+Header = Annotated[
+    bool | None,
+    Meta(title="header", description="whether the first line has names; auto: detect it", extra=SELDOM),
+]
+Index = Annotated[
+    bool | Position | Name | None,
+    Meta(
+        title="index",
+        description="column that only counts or names rows: true (the first), false, or one column",
+        extra=SELDOM,
+    ),
+]
+Columns = Annotated[
+    Annotated[tuple[Column, ...], Meta(min_length=1, max_length=MOST)] | None,
+    Meta(
+        title="columns",
+        description="names, or positions from 0; none: all but index and label",
+        extra=SELDOM,
+    ),
+]
+Array = Annotated[
+    Name | None, Meta(title="array", description="of the several arrays of an .npz file", extra=SELDOM)
+]
+Separator = Annotated[
+    Literal[",", ";", "|", "tab", "space"] | None,
+    Meta(title="separator", description="between cells of a text file; none: detect it", extra=SELDOM),
+]
+Decimal = Annotated[
+    Literal[".", ","] | None,
+    Meta(title="decimal", description="decimal sign of a text file; none: detect it", extra=SELDOM),
+]
+
+
+@dataclass(frozen=True)
+class TableSettings:
+    """How a table is read; None leaves the decision to what the file shows."""
+
+    header: bool | None = None
+    index: bool | int | str | None = None
+    columns: tuple[int | str, ...] | None = None
+    array: str | None = None
+    separator: str | None = None
+    decimal: str | None = None
 
 
 class Version(NamedTuple):

@@ -1,20 +1,24 @@
-"""The examples of a problem as they are drawn: arrays of numpy, instance by instance."""
+"""Instances and labels as they are drawn, in arrays of numpy: all of them, or an excerpt."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.core.linear_algebra import one_thread
 from engine.core.parts import Values
 from engine.core.streams import Streams
-from engine.problems.matrices import Rows, drawn_rows
+from engine.problems.matrices import Arrangement, Matrix, Rows, drawn_rows
 
 if TYPE_CHECKING:
     from engine.problems.problem import Problem
     from engine.problems.targets import Combination
+
 
 Numbers = NDArray[np.floating[Any]]
 
@@ -63,3 +67,127 @@ def given(problem: Problem, labels: Rows, streams: Streams) -> Rows:
     if problem.noise > 0:
         labels = labels + problem.noise * streams("noise").normal(targets, n)
     return labels
+
+
+Whole = NDArray[np.integer[Any]]
+
+MOST_ENTRIES = 1 << 22
+"""A matrix that has to be drawn as a whole for a few of its entries has at most so many."""
+
+MOST_ROTATED = 1 << 18
+"""The same of one whose instances are rotated, for which a random rotation is drawn."""
+
+
+def can_excerpt(matrix: Matrix) -> bool:
+    """Whether some entries of the instances can be had without more work or memory than a picture is worth.
+
+    Raises: BadInput for a file that cannot be used.
+    """
+    return matrix.structure().is_sylvester or math.prod(matrix.shape()) <= (
+        MOST_ROTATED if matrix.rotate else MOST_ENTRIES
+    )
+
+
+def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
+    """These entries of the instances that a replica with this seed sees, in their order, [rows, features].
+
+    Of matrices for which `can_excerpt` holds. Raises: BadInput for a file that cannot be used.
+    """
+    if matrix.structure().is_sylvester:
+        arrangement = _arrangement(matrix, seed)
+        columns = np.arange(matrix.shape()[1])[features]
+        return _of_sylvester(
+            arrangement.order[0, rows], arrangement.signs[0, rows], columns, arrangement.shifted
+        )
+    return _whole(matrix, seed)[rows, features]
+
+
+def _of_sylvester(order: Whole, signs: Whole, columns: Whole, shifted: bool) -> Rows:
+    """Entry (i, j) of Sylvester's matrix is (−1)^popcount(i & j)."""
+    entries = 1.0 - 2.0 * (np.bitwise_count(order[:, None] & columns) % 2)
+    signed: Rows = signs[:, None] * entries
+    return (signed + 1) / 2 if shifted else signed
+
+
+@lru_cache(maxsize=2)
+def _arrangement(matrix: Matrix, seed: int) -> Arrangement:
+    arrangement = matrix.arrangement(Streams([seed]))
+    return arrangement if matrix.repeat is None else arrangement.repeated(matrix.repeat)
+
+
+@lru_cache(maxsize=2)
+def _whole(matrix: Matrix, seed: int) -> Rows:
+    streams = Streams([seed])
+    instances: Rows = matrix.instances(drawn_rows(matrix, streams), streams)[0]
+    return instances
+
+
+Floats = NDArray[np.float64]
+
+EXACT = 1 << 24
+"""Whole numbers up to here are numbers of float32."""
+
+PROBES, PIECE = 4, 256
+"""Vectors by which orthogonal targets are known, and how many targets are multiplied by them at once."""
+
+
+class Labels:
+    """The labels Y of m targets on n rows that were drawn, and what several lines need of them."""
+
+    def __init__(self, values: Rows) -> None:
+        """For labels [R, m, n]."""
+        self._values = values
+        self.replicas, self.m, self.n = values.shape
+
+    def rank_bound(self, rank: Floats) -> Floats:
+        """(1/nm) Σ_{i>r} s_i(Y)² for ranks r: the least mean square error of predictions of that rank."""
+        bound: Floats = self._tails[np.minimum(rank, len(self._tails) - 1).astype(int)]
+        return bound
+
+    @cached_property
+    def _tails(self) -> Floats:
+        """The same for ranks 0 … min(m, n), averaged over replicas."""
+        squares = np.stack([_squared_singular_values(labels) for labels in self._values])  # [R, min(m, n)]
+        tails = np.zeros((len(squares), squares.shape[1] + 1))
+        tails[:, :-1] = np.cumsum(squares[:, ::-1], axis=1)[:, ::-1]
+        mean: Floats = tails.mean(0) / (self.n * self.m)
+        return mean
+
+
+def _squared_singular_values(labels: Rows) -> Floats:
+    """s_i² of a matrix [m, n], largest first.
+
+    Where its rows are orthogonal, or its columns if it has more rows, these are their squared lengths. All
+    features of a Hadamard matrix are such targets, and so are these with their negatives. Inner products of
+    other whole numbers are exact, in float32 as long as no sum is larger than EXACT, and s_i² are their
+    eigenvalues, found in half the time.
+    """
+    wide = labels if len(labels) <= labels.shape[1] else labels.T
+    if (lengths := _lengths_if_orthogonal(wide)) is not None:
+        return np.sort(lengths)[::-1]
+    with one_thread(len(wide)):
+        if np.array_equal(wide, np.rint(wide)):
+            short = np.square(wide, dtype=np.float64).sum(1).max() <= EXACT
+            integers: Rows = wide.astype(np.float32 if short else np.float64)
+            inner = (integers @ integers.T).astype(np.float64)
+            squares: Floats = np.maximum(np.linalg.eigvalsh(inner)[::-1], 0.0)
+            return squares
+        return np.square(np.linalg.svd(wide.astype(np.float64), compute_uv=False))
+
+
+def _lengths_if_orthogonal(labels: Rows) -> Floats | None:
+    """‖y_i‖² of the rows of a matrix [m, n] if they are orthogonal.
+
+    They are if YYᵀv has the entries ‖y_i‖² v_i for random whole-number vectors v; for another matrix of whole
+    numbers, which are exact here, that happens with probability 2⁻⁸⁰ at most.
+    """
+    probes = np.random.default_rng(0).integers(0, 1 << 20, (len(labels), PROBES)).astype(np.float64)
+    images, lengths = np.zeros((labels.shape[1], PROBES)), np.empty(len(labels))
+    pieces = [slice(first, first + PIECE) for first in range(0, len(labels), PIECE)]
+    for piece in pieces:
+        rows = labels[piece].astype(np.float64)
+        images += rows.T @ probes[piece]
+        lengths[piece] = np.einsum("mn,mn->m", rows, rows)
+    expected = lengths[:, None] * probes
+    same = (np.array_equal(labels[piece].astype(np.float64) @ images, expected[piece]) for piece in pieces)
+    return lengths if all(same) else None

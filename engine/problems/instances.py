@@ -1,11 +1,20 @@
-"""The instances as an operator: rows on demand, and inner products with many weight vectors at once."""
+"""The instances as an operator: rows on demand, and inner products with many weight vectors at once.
+
+Also orthogonal instances turned along the axes, and random elements of groups of transformations.
+"""
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.core.groups import Group
 from engine.core.lazy import torch
-from engine.core.linear_algebra import moment, with_rows
+from engine.core.linear_algebra import moment, one_thread, with_rows
+from engine.core.streams import Stream
 
 CACHE = 8 << 20
 """A matrix of more bytes than a cache holds is better multiplied by several vectors than read for each."""
@@ -177,3 +186,135 @@ class Dense(Instances):
         """What was made of them [R, S·B/R, …] as [S, B, …]."""
         grouped = tensor.view(self.replicas, records, -1, tensor.shape[-1])
         return grouped.transpose(0, 1).reshape(records, -1, tensor.shape[-1])
+
+
+class ScaledIdentity(Instances):
+    """n = d orthogonal instances of length √d, times the orthogonal matrix that makes them √d e_1 … √d e_n.
+
+    For X with XXᵀ = d·I that matrix is X/√d. A rotation-invariant learner does not notice, if its start is
+    turned along: it predicts the same, and the weights of its first layer are its predictions, or those of
+    its hidden units, over √d. A row that it has not seen is a column that does not move; the Gram matrix of
+    the instances is all that there is to them. Source: theory.md §8.
+    """
+
+    def __init__(self, drawn: Instances, numbers: slice | None = None) -> None:
+        self._drawn = drawn
+        self.replicas, self.d = drawn.replicas, drawn.d
+        self.dtype, self.device = drawn.dtype, drawn.device
+        self._first, self._end, _ = (numbers or slice(None)).indices(drawn.d)
+        self.n = self._end - self._first
+        self._length = math.sqrt(drawn.d)
+
+    @property
+    def rows(self) -> torch.Tensor:
+        axes = self._length * torch.eye(self.d, dtype=self.dtype, device=self.device)
+        return axes[self._first : self._end].repeat(self.replicas, 1, 1)
+
+    @property
+    def length(self) -> float:
+        """√d."""
+        return self._length
+
+    def at(self, numbers: slice) -> Instances:
+        first, end, _ = numbers.indices(self.n)
+        return ScaledIdentity(self._drawn, slice(self._first + first, self._first + end))
+
+    def pick(self, numbers: torch.Tensor) -> PickedAxes:
+        return PickedAxes(self, numbers + self._first)
+
+    def of_replica(self, replica: int) -> ScaledIdentity:
+        return ScaledIdentity(self._drawn.of_replica(replica), slice(self._first, self._end))
+
+    def narrowed(self) -> ScaledIdentity | None:
+        if self._first > 0:
+            return None
+        few = ScaledIdentity(self._drawn, slice(0, self.n))
+        few.d = self.n
+        return few
+
+    def inner(self, weights: torch.Tensor) -> torch.Tensor:
+        selected = weights if self.n == self.d else weights[:, :, self._first : self._end]
+        return selected * self._length
+
+    def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
+        if self.n == self.d:
+            return coefficients * self._length
+        combined = coefficients.new_zeros(len(coefficients), self.d)
+        combined[:, self._first : self._end] = coefficients * self._length
+        return combined
+
+    def turn(self, weights: torch.Tensor) -> torch.Tensor:
+        turned = self._drawn.inner(weights.reshape(len(weights), -1, self.d)) / self._length
+        return turned.view(weights.shape)
+
+    def turn_back(self, weights: torch.Tensor) -> torch.Tensor:
+        return self._drawn.combine(weights) / self._length
+
+
+class PickedAxes(Instances):
+    """Instances √d e_j along axes j = `numbers` [R, k], some of them several times."""
+
+    def __init__(self, axes: ScaledIdentity, numbers: torch.Tensor) -> None:
+        self._axes, self._numbers = axes, numbers
+        self.d, (self.replicas, self.n) = axes.d, numbers.shape
+        self.dtype, self.device = axes.dtype, axes.device
+        self._length = math.sqrt(axes.d)
+
+    @property
+    def rows(self) -> torch.Tensor:
+        rows = torch.zeros(self.replicas, self.n, self.d, dtype=self.dtype, device=self.device)
+        return rows.scatter_(2, self._numbers[:, :, None], self._length)
+
+    def at(self, numbers: slice) -> PickedAxes:
+        return PickedAxes(self._axes, self._numbers[:, numbers])
+
+    def inner(self, weights: torch.Tensor) -> torch.Tensor:
+        grouped = weights.reshape(self.replicas, -1, self.d)
+        places = self._numbers[:, None].expand(-1, grouped.shape[1], -1)
+        return grouped.gather(2, places).mul_(self._length).view(*weights.shape[:2], self.n)
+
+    def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
+        grouped = coefficients.view(self.replicas, -1, self.n) * self._length
+        places = self._numbers[:, None].expand_as(grouped)
+        combined = grouped.new_zeros(*grouped.shape[:2], self.d).scatter_add_(2, places, grouped)
+        return combined.view(-1, self.d)
+
+
+Matrix = NDArray[np.float64]
+
+
+def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matrix:
+    """A random g of a group, x → g x, orthogonal [d, d], that leaves no coordinate where it can move it.
+
+    Rotations are Haar-random, of every factor by itself, the first with this determinant; permutations are
+    random cycles through all coordinates, and half of the signs are flipped. A few draws generate the group,
+    or for rotations come as near to every element as one likes.
+    """
+    if group.factors is not None:
+        sizes = group.factors or (d,)
+        first, *rest = (haar(stream.normal(size, size)[0]) for size in sizes)
+        if np.sign(np.linalg.det(first)) != determinant:
+            first[:, 0] *= -1
+        product: Matrix = first
+        for other in rest:
+            product = np.asarray(np.kron(product, other), np.float64)
+        return product
+    moved = np.eye(d)
+    if group.permutations:
+        order = stream.permutation(d)[0]
+        moved = np.zeros((d, d))
+        moved[np.roll(order, 1), order] = 1.0
+    if group.signs:
+        moved = moved * np.where(stream.permutation(d)[0] % 2, 1.0, -1.0)
+    return moved
+
+
+def haar(gaussian: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The Haar-random orthogonal matrix [d, d] made from a matrix of independent N(0, 1) numbers.
+
+    The Q of its QR decomposition, columns signed so that R has a positive diagonal. Source: Mezzadri 2007.
+    """
+    with one_thread(len(gaussian)):
+        q, r = np.linalg.qr(gaussian)
+    rotation: NDArray[np.float64] = q * np.sign(np.diag(r))
+    return rotation

@@ -12,7 +12,7 @@ from engine.core.parts import Values
 from engine.core.streams import GENERATORS
 
 if TYPE_CHECKING:
-    from engine.problems.data_report import DataReport
+    from engine.problems.data_files import DataReport
     from engine.problems.matrices import Matrix as AnyMatrix
     from engine.problems.targets import Target as AnyTarget
     from engine.problems.targets import TargetStructure

@@ -17,9 +17,8 @@ from engine.core.memory import Sizes
 from engine.core.parts import LARGEST, BadField, Part, Values
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import named
-from engine.training.descent import Descent
+from engine.training.descent import Descent, TrainingInputs
 from engine.training.recorder import Block, Recorder
-from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.protocols import Extent, Floats, Protocol, ProtocolSchedule, places
-from engine.training.descent import begin
-from engine.training.pieces import InPieces, learning
+from engine.training.descent import TrainingInputs, begin
 from engine.training.recorder import Block, Recorder
-from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import InPieces, learning
 
 if TYPE_CHECKING:
     from engine.core.streams import Streams

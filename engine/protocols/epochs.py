@@ -14,10 +14,9 @@ from engine.core.memory import Sizes
 from engine.core.parts import BadInput, Count, Values
 from engine.problems.instances import Instances
 from engine.protocols import Extent, Floats, Protocol, ProtocolSchedule, bytes_of_rows, places
-from engine.training.descent import begin
-from engine.training.pieces import InPieces, learning
+from engine.training.descent import TrainingInputs, begin
 from engine.training.recorder import Block, Recorder
-from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import InPieces, learning
 
 
 class Epochs(Protocol, frozen=True, tag="epochs"):

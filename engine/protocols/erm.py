@@ -16,11 +16,9 @@ from engine.core.params import Params
 from engine.core.parts import SELDOM, Count
 from engine.problems.instances import Instances
 from engine.protocols import BeginGroup, Extent, Floats, Protocol, ProtocolSchedule, places
-from engine.training.descent import Descent, begin, start_of
-from engine.training.pieces import InPieces, learning
+from engine.training.descent import Descent, TrainingInputs, begin, kept_records, start_of
 from engine.training.recorder import Block, Recorder, nothing_measured
-from engine.training.training_inputs import TrainingInputs, kept_records
-from engine.training.training_run import TrainingRun
+from engine.training.training_run import InPieces, TrainingRun, learning
 
 Drawn = NDArray[np.int64]
 """Numbers of rows, [R, K, batch]."""

@@ -14,13 +14,16 @@ from engine.core.memory import DERIVED, Sizes
 from engine.core.parts import LARGEST, BadField, BadInput, Count, Values
 from engine.losses import Loss
 from engine.protocols import Extent, Floats, Protocol, ProtocolSchedule, Until, places
-from engine.training.descent import Descent, begin, rates_of, speeds_of
-from engine.training.gradient_field import GradientField
-from engine.training.pieces import InPieces, learning
+from engine.training.descent import Descent, TrainingInputs, begin, rates_of, speeds_of
 from engine.training.recorder import Block, Recorder
-from engine.training.training_inputs import TrainingInputs
-from engine.training.trajectory import Accuracy, OutOfEvaluations
-from engine.training.verified_trajectory import VerifiedTrajectory, numbers_held
+from engine.training.training_run import InPieces, learning
+from engine.training.trajectory import (
+    Accuracy,
+    GradientField,
+    OutOfEvaluations,
+    VerifiedTrajectory,
+    verified_numbers_held,
+)
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -132,7 +135,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
     def bytes_held(self, sizes: Sizes) -> int:
         together = self.together(sizes.batch // sizes.replicas, sizes.outputs)
-        numbers = numbers_held(self.accuracy, together * sizes.parameters)
+        numbers = verified_numbers_held(self.accuracy, together * sizes.parameters)
         return DERIVED * sizes.nets // together * numbers
 
     def together(self, targets: int, outputs: int) -> int:

@@ -18,11 +18,10 @@ from engine.core.streams import Streams
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.protocols import BeginOnline, Extent, Floats, Protocol, ProtocolSchedule
-from engine.training.descent import begin
-from engine.training.evaluators.mistakes import counted_everywhere
-from engine.training.pieces import InPieces, learning
+from engine.training.descent import TrainingInputs, begin
+from engine.training.evaluators import counted_everywhere
 from engine.training.recorder import Block, Recorder
-from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import InPieces, learning
 
 if TYPE_CHECKING:
     from engine.core.streams import Streams

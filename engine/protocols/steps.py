@@ -17,10 +17,9 @@ from engine.core.memory import Sizes
 from engine.core.parts import MOST, SELDOM, BadInput, Count, Values
 from engine.core.streams import Stream, Streams
 from engine.protocols import Batches, Extent, Floats, Protocol, ProtocolSchedule, Until, bytes_of_rows, places
-from engine.training.descent import Descent, begin, rates_of
-from engine.training.pieces import InPieces, learning
+from engine.training.descent import Descent, TrainingInputs, begin, rates_of
 from engine.training.recorder import Block, Recorder
-from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import InPieces, learning
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner

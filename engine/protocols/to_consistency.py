@@ -11,11 +11,9 @@ from engine.core.lazy import torch
 from engine.core.parts import Count, Positive
 from engine.protocols import Protocol, ProtocolSchedule
 from engine.protocols.one_pass import OnePass
-from engine.training.descent import Descent
-from engine.training.pieces import InPieces
+from engine.training.descent import Descent, TrainingInputs
 from engine.training.recorder import Block, Recorder
-from engine.training.training_inputs import TrainingInputs
-from engine.training.training_run import TrainingRun
+from engine.training.training_run import InPieces, TrainingRun
 
 
 class ToConsistency(Protocol, frozen=True, tag="to-consistency"):

@@ -11,10 +11,9 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engine.learners.kind_place import KindPlace
 from engine.pictures import reductions
 from engine.pictures.picture import Picture
-from engine.pictures.view import Apart, CurveView, Ends, Places, Training, summaries_agree
+from engine.pictures.view import Apart, CurveView, Ends, KindPlace, Places, Training, summaries_agree
 from engine.results.kinds import CurveKey, kinds_in
 from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line

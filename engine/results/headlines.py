@@ -10,8 +10,8 @@ from engine.claims import Outcome
 from engine.core.texts import cut
 from engine.pictures import wording
 from engine.pictures.bounds import strongest_bound
-from engine.pictures.laws import laws_in_words
 from engine.pictures.view import View
+from engine.pictures.wording import laws_in_words
 from engine.results import views
 from engine.results.outcomes import about
 from engine.results.results import Results

@@ -12,7 +12,7 @@ import numpy as np
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, UNCHANGED, Group
 from engine.core.parts import Verdict
 from engine.learners.learner import Learner
-from engine.pictures.respect import Respect, respect
+from engine.pictures.bounds import Respect, respect
 from engine.pictures.view import QUIET
 from engine.results.results import of_one
 from engine.results.trace import Trace

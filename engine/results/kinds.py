@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from engine.core.parts import LearnerKind
-from engine.learners.kind_place import KindPlace, kind_places
 from engine.pictures.picture import Picture
-from engine.pictures.view import Apart
+from engine.pictures.view import Apart, KindPlace, kind_places
 from engine.results.steps import PictureSteps
 from engine.spec.sweep import Sweep
 

@@ -11,7 +11,7 @@ from engine.claims import Claim, Outcome
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
 from engine.pictures.view import View, at_values
-from engine.pictures.view_names import short_name
+from engine.pictures.wording import short_name
 from engine.results.results import Results
 from engine.results.trace import Trace
 from engine.results.views import view

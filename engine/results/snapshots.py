@@ -17,7 +17,7 @@ from engine.hypotheses.hypothesis import Parametrised, Predictor
 from engine.learners.learner import Learner
 from engine.problems.data import draw
 from engine.spec.experiment import Experiment
-from engine.training.training_inputs import TrainingInputs
+from engine.training.descent import TrainingInputs
 from engine.training.training_run import TrainingRun
 
 MOST_ENTRIES = 1 << 22

@@ -25,7 +25,7 @@ from engine.planning.memory import needed_bytes, scatters, takes_matrix
 from engine.planning.run_plan import LearnerPlan, RunPlan, plan_run
 from engine.problems.data import Data
 from engine.problems.examples import Examples
-from engine.problems.labels import Rows
+from engine.problems.matrices import Rows
 from engine.protocols import CLOCKS, EarlyEnd
 from engine.results.trace import Curve, Floats, Trace
 from engine.runtime import memory_estimate
@@ -36,8 +36,8 @@ from engine.runtime.store import Store
 from engine.runtime.theory_lines import theory_lines
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
+from engine.training.descent import Undrawn, kept_records
 from engine.training.recorder import Block
-from engine.training.training_inputs import Undrawn, kept_records
 from engine.training.training_run import Recording
 
 COMPARED_BY = AverageLoss().name

@@ -14,12 +14,11 @@ from engine.measures import named
 from engine.planning.lines import ForLine, PlannedLine
 from engine.planning.run_plan import LearnerPlan, RunPlan
 from engine.problems.data import Data
-from engine.problems.labels import Rows
+from engine.problems.matrices import Rows
 from engine.results.trace import Along, Curve, Floats, TheoryLine
 from engine.spec.setup import Setup
 from engine.theory import At, Line, Measured, Order, RunData, statement
-from engine.training.descent import Descent, rates_of
-from engine.training.training_inputs import TrainingInputs
+from engine.training.descent import Descent, TrainingInputs, rates_of
 
 NOTHING = np.empty(0)
 

@@ -1,4 +1,7 @@
-"""Solvers: learners that fit all examples seen so far, without a rate."""
+"""Solvers: learners that fit all examples seen so far, without a rate.
+
+A learner may have such a solution, on the rows that it has seen, as its limit.
+"""
 
 from __future__ import annotations
 
@@ -22,112 +25,112 @@ from engine.problems.instances import Instances
 Floats = NDArray[np.float64]
 
 QUICK = 1 << 12
-"""Instances of at most so many numbers are solved for at once, and for more a solver may be left behind."""
+"""Instances with more numbers than this are solved in a thread of their own, which a stop leaves behind."""
 
 
 class SolverStructure(NamedTuple):
-    """What a solver declares of its solutions, for theorems, backends and charts."""
+    """Properties that a solver declares of its solutions, for theorems, backends and charts."""
 
     learner_kind: LearnerKind = "other"
-    """Kind of learner that it is."""
+    """Kind of the learner."""
 
     labels: Values = "any"
-    """What labels must be."""
+    """Labels that it requires."""
 
     linear_in_instance: bool = True
-    """Whether predictions are xᵀw, whatever its fields say, with weights w that the hypothesis has."""
+    """Whether predictions are xᵀw for every choice of its fields; then the hypothesis returns w."""
 
     linear_in_labels: bool = False
-    """Whether the predictions are linear in the labels seen: ŷ = A y with A [n, k] made of instances only.
+    """Whether predictions are linear in the labels seen: ŷ = A y, where A [n, k] depends on instances only.
 
-    For m targets they are then the matrix A Y, whose rank is at most k, which is what `svd` bounds need.
+    Predictions of m targets are then the matrix A Y, whose rank is at most k, as `svd` bounds require.
     """
 
     projects: bool = False
-    """Whether an instance orthogonal to those before moves w, 0 at first, to the nearest with xᵀw = y."""
+    """Whether w starts at 0 and an instance orthogonal to the earlier ones projects it onto xᵀw = y."""
 
     by_products: bool = False
-    """Whether it uses inner products and single rows of instances alone, so that they may be an operator."""
+    """Whether it uses only inner products and single rows of instances, which may then be an operator."""
 
     of_kernel: bool = False
-    """Whether its fit is an element of the space of a kernel, with a norm there."""
+    """Whether its fit is an element of the Hilbert space of a kernel, and so has a norm there."""
 
     of_margins: bool = False
-    """Whether it is about the margins of the examples, and not about fitting their labels."""
+    """Whether it constrains the margins of the examples instead of fitting their labels."""
 
     names_norm: bool = False
-    """Whether its solutions are those of least `norm`."""
+    """Whether its solutions have the least `norm`."""
 
     from_start: bool = False
-    """Whether what is nearest to a start w₀ is w₀ with its solution for the labels y − Xw₀ added."""
+    """Whether the solution nearest to a start w₀ is w₀ plus the solution for the labels y − Xw₀."""
 
     prior_noise: float | None = None
-    """λ if it predicts the posterior mean of a Gaussian process with covariance `values`, None if not.
+    """Noise variance λ if it predicts the posterior mean of a Gaussian process with covariance `values`.
 
-    λ is the variance of the noise that the process expects of labels.
+    None for other solvers.
     """
 
     continuous: bool = True
-    """Whether a small change of the examples changes predictions little, so that rounding does, too."""
+    """Whether small changes of the examples, such as rounding, change predictions little."""
 
 
 class Solver(Part, frozen=True):
-    """A learner that is given the examples one by one and always holds the fit to those it was given."""
+    """A learner without a rate that fits all examples seen so far."""
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "norm", "invariance"))
 
     def structure(self) -> SolverStructure:
-        """What it declares of its solutions."""
+        """Return the properties of its solutions."""
         return SolverStructure()
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
-        """The norm [B] of weights [B, d], in float64, that its solutions have least of."""
+        """Return the norm [B] of weights [B, d] that its solutions minimise, in float64."""
         raise NotImplementedError
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
-        """K of every row of [R, n, d] with every row of [R, k, d], [R, n, k], where it is one of a kernel."""
+        """Return the kernel K [R, n, k] of rows [R, n, d] and other rows [R, k, d], for kernel solvers."""
         raise NotImplementedError
 
     def refuses(self, d: int) -> str | None:
-        """Why this solver cannot learn from instances with d features, in one sentence; None if it can."""
+        """Return why it cannot learn from instances with d features, in one sentence; None if it can."""
         return None
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """The hypothesis before the first example, for every replica and target of `data`.
+        """Return the hypothesis before the first example, for every replica and target of `data`.
 
-        It may look at all instances of `data`, never at its labels.
+        It may use all instances of `data`, but never its labels.
 
         Args:
-            streams: for a solver that draws numbers of its own; None for those of seeds 0, 1, …
+            streams: random streams for a solver that draws numbers; None for the streams of seeds 0, 1, …
         """
         raise NotImplementedError
 
     def operations(self, sizes: Sizes) -> float:
-        """Multiplications of a run, about, of a solver that is fitted anew with every example; 0: few."""
+        """Return about how many multiplications a run takes if it refits with every example; 0: few."""
         return 0.0
 
     def size(self, n: int, d: int) -> int:
-        """How many float64 numbers it keeps per replica of n instances [n, d], besides d per target.
+        """Return the float64 numbers that it keeps per replica of n instances [n, d], besides d per target.
 
-        By default as many as a kernel and a program on all features take together.
+        The default is the sum for a kernel and for a linear program on all features.
         """
         return 8 * n * d + 3 * n * n + 50 * d * d
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Bytes that it takes, with what it makes of them while it solves."""
+        """Return the bytes that it takes, with its temporaries while it solves."""
         return DERIVED * (2 * sizes.replicas * self.size(sizes.n, sizes.d) + sizes.batch * sizes.d)
 
     def invariance(self) -> Verdict:
-        """Whether predictions are unchanged by rotations of the instances, and why."""
+        """Return whether rotations of the instances leave predictions unchanged, and why."""
         reason = f"{self.kind} does not say that rotations change none of its predictions"
         return Verdict(False, reason, undecided=True)
 
 
 def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Examples in float64, one after the other: an instance x [R, d, 1] and its labels y [R, m, 1].
+    """Yield examples in float64, one by one: an instance x [R, d, 1] and its labels y [R, m, 1].
 
     Args: instances [R, n, d]; their labels [R·m, n].
-    Raises: Stopped, if they are no longer wanted.
+    Raises: Stopped, if the run was stopped.
     """
     by_replica = labels.view(instances.replicas, -1, instances.n)
     for number in range(instances.n):
@@ -136,10 +139,10 @@ def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[tor
 
 
 class Solved:
-    """Linear predictions by weights that are solved for when they are needed."""
+    """Linear predictions by weights that are solved for at their first use."""
 
     _w: torch.Tensor | None
-    """The weights [B, d]; None where examples came since."""
+    """Weights [B, d]; None if examples were added since they were solved for."""
 
     def solving(self) -> Iterator[None]:
         """Solve for the weights, if examples came since; yields between members. Raises: Stopped."""
@@ -158,9 +161,9 @@ class Solved:
 
 
 class Refit(Solved):
-    """Keeps the examples and solves anew for the weights of every replica and target when they are needed.
+    """Store the examples, and solve anew for the weights of every replica and target at their next use.
 
-    `solve` turns instances X [k, d] and labels y [k] into weights [d]; it is not called before there are any.
+    `solve` maps instances X [k, d] and labels y [k] to weights [d]; it is only called with k > 0.
     If `memoised`, the weights for all rows of the data are stored with the data, for other runs of a sweep
     that have the same data. This is for a `solve` without hyperparameters.
     """
@@ -178,7 +181,7 @@ class Refit(Solved):
         self._w = None
 
     def solving(self) -> Iterator[None]:
-        """Solve for the weights, if examples came since; yields between members. Raises: Stopped."""
+        """Solve for the weights if examples were added; yield between members. Raises: Stopped."""
         if self._w is not None:
             return
         self._rows, self._labels = [torch.cat(self._rows, 1)], [torch.cat(self._labels, 1)]
@@ -197,7 +200,7 @@ class Refit(Solved):
         memo[key] = self._w
 
     def _memo(self) -> dict[Any, torch.Tensor]:
-        """Where weights are kept, if the examples are all rows of the data in their order; else nowhere."""
+        """Return the memo of the data if the examples are all of its rows in order, else an empty dict."""
         data, (rows,), (labels,) = self._data, self._rows, self._labels
         if data is None or labels.shape != data.labels.shape or not torch.equal(labels, data.labels):
             return {}
@@ -209,3 +212,48 @@ class Refit(Solved):
     def _alone(self, X: Floats, y: Floats) -> Floats:
         with one_thread():
             return self._solve(X, y)
+
+
+class Limit:
+    """The weights of a solver on the rows seen, for every member of the batch, solved for once."""
+
+    def __init__(self, solver: Solver, data: Data) -> None:
+        self.solver, self._data = solver, data
+        self._seen: torch.Tensor | None = None
+        self._weights: torch.Tensor | None = None
+
+    def __call__(self, counts: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
+        """The weights [B, d] for how often every row was seen [B or 1, n], from weights [B, d] at the start.
+
+        NaN before the first example.
+        """
+        seen = counts > 0
+        if self._weights is None or self._seen is None or not torch.equal(seen, self._seen):
+            self._seen, self._weights = seen, self._solved(seen, start)
+        return self._weights
+
+    def _solved(self, seen: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
+        if not seen.any(1).all():
+            return torch.full_like(start, torch.nan)
+        data = self._data
+        numbers = _numbers(seen.expand(len(data.labels), -1).view(data.replicas, -1, seen.shape[1])[:, 0])
+        instances, labels = data.examples(numbers)
+        if self.solver.structure().from_start:
+            labels = labels - instances.products(start)
+        hypothesis = self.solver.begin(data)
+        hypothesis.learn(instances, labels)
+        weights = hypothesis.weights()
+        assert weights is not None, "only solvers of weights are named"
+        return weights + start if self.solver.structure().from_start else weights
+
+
+def _numbers(seen: torch.Tensor) -> torch.Tensor:
+    """The numbers of the rows seen [R, k]; where a replica has seen fewer, its first row stands for others.
+
+    An example that is given again changes no solution that fits, nor a margin.
+    """
+    by_replica = [row.nonzero()[:, 0] for row in seen]
+    count = max(len(numbers) for numbers in by_replica)
+    return torch.stack(
+        [torch.cat((numbers, numbers[:1].expand(count - len(numbers)))) for numbers in by_replica]
+    )

@@ -13,7 +13,7 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 TOLERANCE = 1e-10
-"""How far the linear program may miss a label of size 1; the least that HiGHS accepts."""
+"""Tolerance of the linear program for a label of size 1: the smallest that HiGHS accepts."""
 
 
 class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
@@ -62,6 +62,6 @@ def shortest(X: Floats, y: Floats) -> Floats:
 
 
 def _scale(numbers: Floats) -> float:
-    """The power of two that makes the largest of them about 1: HiGHS takes its tolerance for absolute."""
+    """Return the power of two that scales the largest to about 1, as the tolerance of HiGHS is absolute."""
     _, exponent = np.frexp(np.abs(numbers).max())
     return float(np.ldexp(1.0, int(exponent) - 1))

@@ -61,7 +61,7 @@ class Elimination(Solver, frozen=True, tag="elimination"):
 
 
 class Equations:
-    """What the examples seen say of the set, for every replica and target."""
+    """Linear equations over F₂ for the set of bits, from the examples seen, for every replica and target."""
 
     def __init__(self, data: Data, batch: int, population: bool, abstain: bool) -> None:
         self._batch, self._population, self._abstain = batch, population, abstain
@@ -109,7 +109,7 @@ class Equations:
 
 
 class Solved:
-    """Equations over F₂ of d unknowns in reduced form: each has a pivot that no other has."""
+    """Equations over F₂ in d unknowns in reduced form: every pivot occurs in one equation only."""
 
     def __init__(self, d: int) -> None:
         self._rows, self._pivots = np.zeros((0, d + 1), bool), np.zeros(0, np.int64)
@@ -117,13 +117,13 @@ class Solved:
         """The solution in which unknowns without a pivot are 0."""
 
     def settles(self, left_sides: Bits) -> Bits:
-        """Of which left sides [n, d] the right one follows from the equations, [n]."""
+        """Return whether the equations determine the right side of each of n left sides [n, d], [n]."""
         follows = left_sides[:, self._pivots].astype(float) @ self._rows[:, :-1] % 2
         settled: Bits = (follows == left_sides).all(1)
         return settled
 
     def see(self, equation: Bits) -> None:
-        """Take in the coefficients of an equation and its right side, [d + 1]."""
+        """Add an equation: its coefficients and its right side, [d + 1]."""
         reduced = equation ^ np.logical_xor.reduce(self._rows[equation[self._pivots]], axis=0)
         if not reduced[:-1].any():
             return

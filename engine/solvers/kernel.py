@@ -33,16 +33,16 @@ arccos has a square-root singularity there, where rounding of 1e-16 would become
 """
 
 AHEAD, CHUNK = 128, 128
-"""Examples to come for which all rows are looked at together, and rows of a chunk of what is made of them."""
+"""Next examples whose coordinates are computed together, and rows of a chunk of `GrowingRows`."""
 
 LEAST = 64
-"""Room for examples at first."""
+"""Examples that are allocated at first."""
 
 MOST_DEGREE = 1023
-"""Of higher powers even that of 1 + 1 is no float64 number."""
+"""Largest degree: at a higher one even (1 + 1)^degree overflows float64."""
 
 MOST_BITS = 500
-"""The xor-product kernel goes up to 2^d, whose square must be a float64 number."""
+"""Largest d of the xor-product kernel: it reaches 2^d, whose square must not overflow float64."""
 
 
 class Kernel(Solver, frozen=True, tag="kernel"):
@@ -140,34 +140,34 @@ def _ntk(rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
 
 
 class Step(NamedTuple):
-    """What an instance changes when it is taken in, whatever its labels."""
+    """Changes by an instance that do not depend on its labels."""
 
     x: torch.Tensor
     """The instance, [R, 1, d]."""
 
     z: torch.Tensor
-    """Its coordinates by the examples before it, [R, k, 1]."""
+    """Its coordinates z in the earlier examples, [R, k, 1]."""
 
     new: torch.Tensor
-    """Whether it depends on none of these, [R, 1, 1]."""
+    """Whether it is linearly independent of the earlier examples, [R, 1, 1]."""
 
     root: torch.Tensor
     """The root of its pivot, 1 where it is not new, [R, 1, 1]."""
 
 
 class Fit:
-    """The kernel solution to the examples it has seen, for every replica and target.
+    """The kernel solution for the examples seen, for every replica and target.
 
     With the Cholesky factor L of K + λI and z(x) = L⁻¹(K(x_j, x))_j, predictions are cᵀz(x), c = L⁻¹y. An
     example has the pivot K(x, x) + λ − ‖z(x)‖²; its root is the next diagonal entry of L, and z(x) the rest
-    of the row. If λ = 0 and the pivot is 0 the example has no row of its own (a unit row stands there), and
-    c changes to the least-squares solution with the gain P z/(1 + zᵀP z), P = (Σ_j z_j z_jᵀ)⁻¹, which is made
-    once there is such an example. What an example adds to z of all rows does not depend on labels: where
-    examples are the rows in their order it is made for several of them together.
+    of the row. If λ = 0 and the pivot is 0, the example gets a unit row instead, and c changes to the
+    least-squares solution with the gain P z/(1 + zᵀP z). P = (Σ_j z_j z_jᵀ)⁻¹ is computed at the first such
+    example. The new entries of z of all rows do not depend on labels: if the examples are the rows in their
+    order, they are computed for several examples together.
     """
 
     def __init__(self, data: Data, kernel: OfTwo, lam: float, weighs: bool = False) -> None:
-        """`kernel` is K of rows [R, n, d] with rows [R, k, d]; there are weights w if that `weighs`: xᵀx̃."""
+        """Take K of rows [R, n, d] and rows [R, k, d]; `weighs` says that it is xᵀx̃, which has weights."""
         self._values, self._lam, self._weighs = kernel, lam, weighs
         self._given = data.instances.rows
         self._rows = self._given.double()  # [R, n, d]
@@ -190,7 +190,7 @@ class Fit:
             self._add(self._to_come.popleft(), y)
 
     def _look_ahead(self, x: torch.Tensor) -> None:
-        """Make the step of an instance [R, 1, d], and those of the rows after it if it is the next row."""
+        """Compute the step of an instance [R, 1, d], and those of the rows after it if it is the next row."""
         self._z.narrow(self._k)
         ahead = slice(self._k, self._k + AHEAD)
         instances = self._rows[:, ahead]
@@ -201,7 +201,7 @@ class Fit:
         factor, new = self._factored(self._values(instances, instances), z)
         beyond = self._z.subtracted(self._values(instances, self._rows), z)
         across = torch.linalg.solve_triangular(factor.mT, beyond.mT, upper=True, left=False)
-        self._z.append(across.mT.mul_(new))  # row by row in memory, as the solution from the right is made
+        self._z.append(across.mT.mul_(new))  # contiguous, as the solver from the right returns rows
         self._to_come.clear()
         for number in range(instances.shape[1]):
             at = slice(number, number + 1)
@@ -209,9 +209,9 @@ class Fit:
             self._to_come.append(Step(instances[:, at], coordinates, new[:, at], factor[:, at, at]))
 
     def _factored(self, kernels: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The next rows of L, and which are new [R, b, 1], of instances by their kernels [R, b, b] and z.
+        """Return the block [R, b, b] of L of b instances, and which of them are new [R, b, 1].
 
-        Of L those columns [R, b, b] that are theirs. That of an instance that is not new is a unit vector.
+        They follow from the kernels [R, b, b] and coordinates z. Instances that are not new get unit vectors.
         """
         least = (DEPENDENT if self._lam == 0 else 0.0) * kernels.diagonal(dim1=1, dim2=2)
         remaining = kernels - z.mT @ z
@@ -227,7 +227,7 @@ class Fit:
         return factor, new
 
     def _add(self, step: Step, y: torch.Tensor) -> None:
-        """Take in one example: its step, and its labels y [R, m, 1]."""
+        """Add an example: its step, and its labels y [R, m, 1]."""
         k, seen, added = self._k, slice(self._k), slice(self._k, self._k + 1)
         self._make_room()
         z, new, root = step.z, step.new > 0, step.root
@@ -245,14 +245,14 @@ class Fit:
         self._k += 1
 
     def _make_room(self) -> None:
-        """Have room for one more example, or for twice as many as there are."""
+        """Double the allocated examples if there is no room for another one."""
         self._seen, self._real = (roomy(tensor, self._k, (1,)) for tensor in (self._seen, self._real))
         self._c, self._factor = roomy(self._c, self._k, (2,)), roomy(self._factor, self._k, (1, 2))
         if self._inverse is not None:
             self._inverse = roomy(self._inverse, self._k, (1, 2))
 
     def _made_inverse(self) -> torch.Tensor:
-        """P of the examples so far, all of which have rows of their own, with as much room as L has."""
+        """Return P of the examples so far, none of which has a unit row, allocated like L."""
         seen = slice(self._k)
         eye = torch.eye(self._k, dtype=self._factor.dtype, device=self._factor.device)
         inverse = torch.linalg.solve_triangular(self._factor[:, seen, seen], eye, upper=False)
@@ -261,7 +261,7 @@ class Fit:
         return padded
 
     def _follow(self, inverse: torch.Tensor, step: Step, error: torch.Tensor) -> None:
-        """Take an example into P, and c to the least-squares solution where it is not new."""
+        """Update P by an example, and c to the least-squares solution where the example is not new."""
         seen, added, new = slice(self._k), slice(self._k, self._k + 1), step.new > 0
         image = inverse[:, seen, seen] @ step.z  # P z
         stretch = 1 + (step.z * image).sum(1, keepdim=True)
@@ -275,7 +275,7 @@ class Fit:
         inverse[:, added, added] = torch.where(new, stretch / step.root.square(), 0.0)
 
     def _coordinates(self, rows: torch.Tensor) -> torch.Tensor:
-        """z of rows [R, n, d], [R, k, n]."""
+        """Return z [R, k, n] of rows [R, n, d]."""
         if not self._k:
             return rows.new_zeros(len(rows), 0, rows.shape[1])
         seen = slice(self._k)
@@ -284,7 +284,7 @@ class Fit:
         return z
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]; at no cost for all rows of the data."""
+        """Return predictions [B, n]; those of all rows of the data are already computed."""
         if instances.rows is self._given:
             predictions = self._predictions
         else:
@@ -292,18 +292,18 @@ class Fit:
         return predictions.to(self._given.dtype, copy=True).flatten(0, 1)
 
     def weights(self) -> torch.Tensor | None:
-        """The vectors w = Σ_j a_j x_j [B, d] of the linear kernel; None for the others."""
+        """Return w = Σ_j a_j x_j [B, d] of the linear kernel; None for other kernels."""
         if not self._weighs:
             return None
         return (self._dual().mT @ self._seen[:, : self._k]).to(self._given.dtype).flatten(0, 1)
 
     def squared_norm(self) -> torch.Tensor:
-        """‖f‖² = aᵀKa [B] in the space of the kernel, which is ‖c‖² − λ‖a‖²."""
+        """Return ‖f‖² = aᵀKa [B] in the space of the kernel, as ‖c‖² − λ‖a‖²."""
         c = self._c[:, :, : self._k]
         return (c.square().sum(2) - self._lam * self._dual().square().sum(1)).flatten()
 
     def _dual(self) -> torch.Tensor:
-        """a = L⁻ᵀc of every replica and target, [R, k, m]."""
+        """Return a = L⁻ᵀc of every replica and target, [R, k, m]."""
         seen = slice(self._k)
         factor, c = self._factor[:, seen, seen], self._c[:, :, seen]
         dual: torch.Tensor = torch.linalg.solve_triangular(factor.mT, c.mT, upper=True) if self._k else c.mT
@@ -311,7 +311,7 @@ class Fit:
 
 
 def bytes_of_fit(sizes: Sizes, squares: int) -> int:
-    """Bytes of a fit, which comes to hold so many of L and P."""
+    """Return the bytes of a fit, dominated by L and P."""
     k, n, d = sizes.examples, sizes.n, sizes.d
     ahead = 3 * min(k, AHEAD) * n
     numbers = n * d + k * n + ahead + 2 * k * d + 2 * squares * k * k
@@ -319,23 +319,23 @@ def bytes_of_fit(sizes: Sizes, squares: int) -> int:
 
 
 def operations_of_fit(sizes: Sizes) -> float:
-    """Multiplications of a fit to all examples in turn: n (k + d) for the k-th, and n for every target.
+    """Return the multiplications of a fit to all examples in turn: n (k + d) for the k-th, and n per target.
 
-    It has kernels with n rows, and its row of the Cholesky factor combines k rows of numbers of all n rows.
+    The k-th example needs its kernels with n rows, and its row of the Cholesky factor combines k rows of n.
     """
     k, n = float(sizes.examples), float(sizes.n)
     return sizes.replicas * k * n * (k / 2 + sizes.d) + sizes.batch * k * n
 
 
 class GrowingRows:
-    """Rows [R, k, n] that are added and taken away at the end, in chunks that stay where they are."""
+    """A stack of rows [R, k, n], stored in chunks that are never copied."""
 
     def __init__(self, nothing: torch.Tensor) -> None:
-        """With no rows at first, like [R, 0, n]."""
+        """Start without rows, with the type and the n of a tensor [R, 0, n]."""
         self._nothing, self._chunks, self._count = nothing, list[torch.Tensor](), 0
 
     def append(self, rows: torch.Tensor) -> None:
-        """Add rows [R, b, n], which are nobody else's from now on: a whole chunk of them is not copied."""
+        """Add rows [R, b, n]. The caller gives them up: a complete chunk is stored without a copy."""
         replicas, n = self._nothing.shape[0], self._nothing.shape[2]
         if rows.shape[1] == CHUNK and self._count == CHUNK * len(self._chunks):
             self._chunks.append(rows)
@@ -351,29 +351,29 @@ class GrowingRows:
             rows = rows[:, fitting.shape[1] :]
 
     def narrow(self, count: int) -> None:
-        """Keep the first so many rows."""
+        """Keep the first `count` rows only."""
         self._count = count
         del self._chunks[-(-count // CHUNK) :]
 
     def row(self, number: int) -> torch.Tensor:
-        """One of them, [R, 1, n]."""
+        """Return a row, [R, 1, n]."""
         place = number % CHUNK
         return self._chunks[number // CHUNK][:, place : place + 1]
 
     def columns(self, selected: slice) -> torch.Tensor:
-        """Some of their columns, [R, k, b]."""
+        """Return selected columns of all rows, [R, k, b]."""
         return torch.cat(
             [self._nothing[:, :, selected], *(part[:, :, selected] for _, part in self._parts())], 1
         )
 
     def subtracted(self, minuend: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
-        """Values [R, b, n] in their place less combinations of the rows, coefficients [R, k, b]."""
+        """Subtract combinations of the rows, with coefficients [R, k, b], from `minuend` in place."""
         for rows, part in self._parts():
             minuend.baddbmm_(coefficients[:, rows].mT, part, alpha=-1)
         return minuend
 
     def combined(self, coefficients: torch.Tensor) -> torch.Tensor:
-        """Combinations [R, b, n] of the first k rows, coefficients [R, b, k]."""
+        """Return combinations [R, b, n] of the first k rows with coefficients [R, b, k]."""
         combinations = self._nothing.new_zeros(*coefficients.shape[:2], self._nothing.shape[2])
         for rows, part in self._parts():
             of_chunk = coefficients[:, :, rows]
@@ -381,14 +381,14 @@ class GrowingRows:
         return combinations
 
     def _parts(self) -> Iterator[tuple[slice, torch.Tensor]]:
-        """The rows of every chunk, and which they are."""
+        """Yield the numbers of the rows of every chunk, and the rows."""
         for number, chunk in enumerate(self._chunks):
             rows = slice(number * CHUNK, min(self._count, (number + 1) * CHUNK))
             yield rows, chunk[:, : rows.stop - rows.start]
 
 
 def roomy(tensor: torch.Tensor, count: int, dimensions: tuple[int, ...]) -> torch.Tensor:
-    """The same values with room for more than `count` along these dimensions, zeros where there are none."""
+    """Return the tensor with room for more than `count` along these dimensions, padded with zeros."""
     if count < tensor.shape[dimensions[0]]:
         return tensor
     shape = list(tensor.shape)

@@ -15,10 +15,10 @@ from engine.solvers import Floats, Refit, Solver, SolverStructure
 from engine.solvers.l2_logistic import C, Strength, check_range, chosen, logistic, slopes, strengths
 
 TOLERANCE = 1e-3
-"""How much of a slope may be left, as a share of the penalty's slope, or of that of the loss at w = 0."""
+"""Largest violation of optimality, relative to the slope of the penalty or of the loss at w = 0."""
 
 ITERATIONS = 300
-"""The most that liblinear makes: about a hundred do, and where rounding hides the end it would not stop."""
+"""Iterations of liblinear at most: about a hundred suffice, but rounding can keep it from stopping."""
 
 
 class L1Logistic(Solver, frozen=True, tag="l1-logistic"):

@@ -17,13 +17,13 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 SHARE = 0.7
-"""What is fitted of the examples while the strength is chosen; the others judge."""
+"""Share of the examples that are fitted while the strength is chosen; the others validate it."""
 
 TOLERANCE = 1e-4
-"""How much of the slope at w = 0 may be left, as a share."""
+"""Largest remaining slope, relative to the slope at w = 0."""
 
 ON_BOUNDARY = 2.0**-26
-"""A cosine with w up to which an instance counts as orthogonal to it: rounding moves it to either side."""
+"""Largest cosine with w at which an instance counts as orthogonal to it, as rounding decides its side."""
 
 Strength = Annotated[float, Meta(ge=1e-6, le=1e6)]
 C = Annotated[
@@ -76,13 +76,13 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
 
 
 def check_range(least: float, largest: float) -> None:
-    """Raises: BadField if there is no strength from the least to the most."""
+    """Check that there is a strength from the least to the largest. Raises: BadField."""
     if least > largest:
         raise BadField("least", f"{least:g} is more than the most, {largest:g}; take at most {largest:g}")
 
 
 def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[float]:
-    """The numbers a·10^i with a leading digit a, from the least to the most; the least if there are none."""
+    """Return the numbers a·10^i with leading digits a in this range; the least number if there are none."""
     powers = (float(f"{digit}e{exponent}") for exponent in range(-6, 7) for digit in leading)
     return [strength for strength in powers if least <= strength <= largest] or [least]
 
@@ -90,10 +90,10 @@ def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[fl
 def chosen(
     Z: Floats, C: float | None, strengths: list[float], fit: Callable[[Floats, float], Floats]
 ) -> Floats:
-    """The fit to the rows z_j = y_j x_j [k, d], with C or else with the best of some strengths.
+    """Return the fit to the rows z_j = y_j x_j [k, d], with C if it is set, else with the best strength.
 
-    That is the one whose fit to the first 70 % of the rows has the fewest of the others on the wrong side,
-    where one on the boundary counts one half; of equals the smallest, the strongest penalty.
+    The best strength is fitted to the first 70 % of the rows and makes the fewest mistakes on the others. A
+    row on the boundary counts one half. Ties go to the smallest strength, which is the strongest penalty.
     """
     if C is None:
         count = round(SHARE * len(Z))
@@ -108,7 +108,7 @@ def chosen(
 
 
 def _mistakes(Z: Floats, w: Floats) -> float:
-    """Two for every row z_j = y_j x_j with z_jᵀw < 0, and one where that is 0 up to rounding."""
+    """Return twice the mistakes: 2 for a row z_j = y_j x_j with z_jᵀw < 0, 1 if it is 0 up to rounding."""
     margins = Z @ w
     boundary = ON_BOUNDARY * np.linalg.norm(Z, axis=1) * np.linalg.norm(w)
     return float((1 - np.sign(np.where(abs(margins) <= boundary, 0, margins))).sum())
@@ -132,17 +132,17 @@ def slopes(Z: Floats, w: Floats) -> Floats:
 
 
 def logistic(Z: Floats, **settings: object) -> Floats:
-    """The weights that scikit-learn's logistic regression gives rows z_j = y_j x_j, without a bias.
+    """Return the weights of scikit-learn's logistic regression for rows z_j = y_j x_j, without a bias.
 
-    All of them have the label +1 so. The row 0, which is of no consequence to w, has the other that it needs
-    for.
+    All these rows have the label +1. scikit-learn requires two labels, so a row of zeros, which does not
+    change w, has the other label.
     """
     from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
     from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 
     model = LogisticRegression(fit_intercept=False, **settings)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # callers look at the slopes that are left
+        warnings.simplefilter("ignore", ConvergenceWarning)  # callers check the remaining slopes
         model.fit(np.vstack((Z, np.zeros(Z.shape[1]))), np.append(np.ones(len(Z)), -1))
     w: Floats = model.coef_[0]
     return w

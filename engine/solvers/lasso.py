@@ -21,13 +21,13 @@ from engine.problems.instances import Instances
 from engine.solvers import Floats, Solved, Solver, SolverStructure
 
 DEPENDENT = 1e-10
-"""A feature depends on the active ones if the share of its square length outside their span is below this."""
+"""A feature depends on the active ones if less than this share of its square length is outside their span."""
 
 ROUNDING = 1e-12
-"""A slope may exceed the penalty by so much of the largest slope at w = 0: it is rounding."""
+"""Share of the largest slope at w = 0 by which rounding may lift a slope above the penalty."""
 
 Numbers = NDArray[np.intp]
-"""Of features."""
+"""Numbers of features."""
 
 
 class Lasso(Solver, frozen=True, tag="lasso"):
@@ -51,7 +51,7 @@ class Lasso(Solver, frozen=True, tag="lasso"):
         return Fit(data, self.lam)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """The instances seen and rows of XᵀX, with room for twice as many, and systems of the active ones."""
+        """Return the bytes of the instances and rows of XᵀX, allocated twofold, and of the active systems."""
         examples, d, active = sizes.examples, sizes.d, min(sizes.examples, sizes.d)
         numbers = 2 * examples * d + 2 * active * d + 2 * active * active
         return DERIVED * (sizes.replicas * numbers + sizes.batch * d)
@@ -61,17 +61,17 @@ class Lasso(Solver, frozen=True, tag="lasso"):
 
 
 class Gram:
-    """XᵀX of instances that come one after the other: the rows of those features that were needed."""
+    """The rows of XᵀX of the features used so far, for instances that are added one by one."""
 
     def __init__(self, d: int) -> None:
         self._d, self._count = d, 0
         self._instances = np.empty((0, d))
-        self._features = np.empty(0, int)  # whose rows there are
+        self._features = np.empty(0, int)  # features whose rows of XᵀX are stored
         self._place = np.full(d, -1)  # of the row of every feature, −1 if there is none
         self._rows = np.empty((0, d))
 
     def add(self, instances: Floats) -> None:
-        """Take in instances [c, d]."""
+        """Add instances [c, d]."""
         count = self._count + len(instances)
         if count > len(self._instances):
             larger = np.empty((max(count, 2 * self._count), self._d))
@@ -83,17 +83,20 @@ class Gram:
         torch.from_numpy(self._rows).addmm_(columns.T, torch.from_numpy(instances))  # without a temporary
 
     def among(self, features: Numbers) -> Floats:
-        """The products [a, a] of these features."""
+        """Return the block [a, a] of these features."""
         places = self._places(features)
         return self._rows[np.ix_(places, features)]
 
     def combined(self, features: Numbers, w: Floats) -> Floats:
-        """XᵀX w [d] for weights w [a] of these features."""
+        """Return XᵀX w [d] for weights w [a] of these features."""
         places = self._places(features)
         return w @ self._rows[places]
 
     def _places(self, features: Numbers) -> Numbers:
-        """Where their rows are; rows of others go if there would be more than instances."""
+        """Return the places of the rows of these features, and compute rows that are missing.
+
+        Rows of other features are dropped if there would be more rows than instances.
+        """
         new = features[self._place[features] < 0]
         if len(new):
             if len(self._features) + len(new) > max(self._count, len(features)):
@@ -108,22 +111,22 @@ class Gram:
 
 
 class Minimiser:
-    """The w of least ½ wᵀXᵀXw − bᵀw + p‖w‖₁, by the features that it has weights of, and their signs."""
+    """Minimise ½ wᵀXᵀXw − bᵀw + p‖w‖₁ by an active set of features with signs."""
 
     def __init__(self) -> None:
         self._active = np.empty(0, int)
         self._w, self._signs = np.empty(0), np.empty(0)
 
     def vector(self, d: int) -> Floats:
-        """w [d]."""
+        """Return w [d]."""
         w = np.zeros(d)
         w[self._active] = self._w
         return w
 
     def minimise(self, gram: Gram, b: Floats, penalty: float) -> None:
-        """Go on from the w so far to the least. Raises: Stopped."""
+        """Continue from the last w to the minimum. Raises: Stopped."""
         bound = penalty + ROUNDING * np.abs(b).max()
-        rejected: list[int] = []  # features that left as they entered, by rounding
+        rejected: list[int] = []  # features that rounding removes as soon as they enter
         self._settle(gram, b, penalty)
         while True:
             go_on()
@@ -139,7 +142,7 @@ class Minimiser:
             rejected = [] if steepest in self._active else [*rejected, steepest]
 
     def _settle(self, gram: Gram, b: Floats, penalty: float) -> None:
-        """Minimise over the weights of the active features, of which those leave that come to 0."""
+        """Minimise over the weights of the active features; features whose weight reaches 0 leave the set."""
         while len(self._active):
             change, ends = self._change(gram.among(self._active), b[self._active] - penalty * self._signs)
             leaving = (self._w + change) * self._signs <= 0 if ends else change * self._signs < 0
@@ -158,10 +161,10 @@ class Minimiser:
             )
 
     def _change(self, products: Floats, b: Floats) -> tuple[Floats, bool]:
-        """What is to be added to the weights of the active features, and whether it ends where it leads to.
+        """Return a change of the weights of the active features, and whether its end is the minimum.
 
-        That is the solution of the linear equations; or else, where a feature depends on those before it,
-        what changes no prediction and makes ‖w‖₁ ever smaller, until a weight is 0.
+        It leads to the solution of the linear equations. If a feature depends on earlier ones, it is a
+        direction that changes no prediction and lowers ‖w‖₁ until a weight is 0; its end is not the minimum.
         """
         from scipy.linalg.lapack import dpotrf, dpotrs  # type: ignore[import-untyped]
 
@@ -177,7 +180,7 @@ class Minimiser:
 
 
 class Fit(Solved):
-    """The Lasso's solution for every replica and target, each found from the one before when it is wanted."""
+    """The Lasso's solution for every replica and target, computed at its next use from the last solution."""
 
     def __init__(self, data: Data, lam: float) -> None:
         self._lam, self._seen, (self._replicas, d) = lam, 0, (data.replicas, data.instances.d)

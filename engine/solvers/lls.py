@@ -43,14 +43,14 @@ class LLS(Solver, frozen=True, tag="lls"):
 
 
 class Fit:
-    """The least-squares solution to the examples it has seen, for every replica and target."""
+    """The least-squares solution for the examples seen, for every replica and target."""
 
     def __init__(self, data: Data) -> None:
         rows = data.instances.rows
         shape = (data.replicas, data.instances.d, data.instances.d)
         self._projector = torch.zeros(shape, dtype=torch.float64, device=rows.device)
-        self._inverse: torch.Tensor | None = None  # M, once an instance depended on others
-        self._seen: list[torch.Tensor] = []  # the instances until then
+        self._inverse: torch.Tensor | None = None  # M, from the first dependent instance on
+        self._seen: list[torch.Tensor] = []  # the instances before it
         self._w = torch.zeros(
             (data.replicas, data.targets, shape[-1]), dtype=torch.float64, device=rows.device
         )
@@ -63,9 +63,10 @@ class Fit:
         self._solution = self._w.to(self._solution.dtype, copy=True).flatten(0, 1)
 
     def _add(self, x: torch.Tensor, y: torch.Tensor) -> None:
-        """Take in one example: an instance x [R, d, 1] and its labels y [R, m, 1]."""
+        """Add an example: an instance x [R, d, 1] and its labels y [R, m, 1]."""
         outside = torch.baddbmm(x, self._projector, x, alpha=-1)
-        outside = torch.baddbmm(outside, self._projector, outside, alpha=-1)  # twice is enough: orthogonal
+        # A second projection makes it orthogonal up to rounding.
+        outside = torch.baddbmm(outside, self._projector, outside, alpha=-1)
         length = torch.bmm(outside.mT, outside)
         new = length > DEPENDENT**2 * torch.bmm(x.mT, x)
         error = torch.baddbmm(y, self._w, x, alpha=-1)  # [R, m, 1]
@@ -84,7 +85,7 @@ class Fit:
         self._projector.baddbmm_(outside, along.mT)
 
     def _made_inverse(self) -> torch.Tensor:
-        """(XᵀX)⁺ of the instances seen."""
+        """Return (XᵀX)⁺ of the instances seen."""
         if not self._seen:
             return torch.zeros_like(self._projector)
         inverse = torch.linalg.pinv(torch.cat(self._seen, 2).mT)  # [R, d, k]
@@ -94,10 +95,10 @@ class Fit:
     def _follow(
         self, inverse: torch.Tensor, x: torch.Tensor, along: torch.Tensor, new: torch.Tensor
     ) -> torch.Tensor:
-        """Take an instance into (XᵀX)⁺; the direction in which it moves w, [R, d, 1]."""
+        """Update (XᵀX)⁺ by an instance, and return the direction [R, d, 1] in which it moves w."""
         image = inverse @ x
         stretch = 1 + (x * image).sum(1, keepdim=True)
-        # The change is a bᵀ + b aᵀ in either case.
+        # In both cases the change is a bᵀ + b aᵀ.
         a = torch.where(new, along, image)
         b = torch.where(new, stretch / 2 * along - image, image / (-2 * stretch))
         inverse.baddbmm_(torch.cat((a, b), 2), torch.cat((b, a), 2).mT)
@@ -109,5 +110,5 @@ class Fit:
         return instances.products(self._solution)
 
     def weights(self) -> torch.Tensor | None:
-        """The solution [B, d], which later examples leave as it is."""
+        """Return the solution [B, d]; later examples do not change the tensor."""
         return self._solution

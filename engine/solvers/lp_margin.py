@@ -21,22 +21,22 @@ from engine.solvers import Floats, Refit, Solver, SolverStructure
 Complex = NDArray[np.complex128]
 
 OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-"""The least that HiGHS accepts."""
+"""Smallest tolerances that HiGHS accepts."""
 
 GAP = 1e-9
-"""How far Σ|c_f| of the solution may be above the program with cuts, which is a lower bound, as a share."""
+"""Largest relative gap of Σ|c_f| of the solution to the program with cuts, which is a lower bound."""
 
 ACCEPTED = 1e-4
-"""The same of a solution that is taken after all ROUNDS: where minimisers are many it closes slowly."""
+"""Largest relative gap after all ROUNDS: with many minimisers it closes slowly."""
 
 SMALL = 0.1
-"""The share of the gap that a coefficient may have without another cut, times their number."""
+"""Share of the mean gap of a coefficient below which it gets no further cut."""
 
 ROUNDS = 20
-"""Programs at most until the gap is closed; 10 are usual."""
+"""Programs at most to close the gap; 10 are usual."""
 
 INFEASIBLE = 2
-"""What scipy calls the status of a program that no w satisfies."""
+"""Status of scipy for a program that has no solution."""
 
 
 class LPMargin(Solver, frozen=True, tag="lp-margin"):
@@ -73,7 +73,7 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
 
 
 def shortest(X: Floats, y: Floats, norm: str) -> Floats:
-    """The w of least norm with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN if there is none.
+    """Return the w of least norm with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN if there is none.
 
     Raises: ArithmeticError if HiGHS cannot solve a program, or the gap stays open.
     """
@@ -85,14 +85,14 @@ def shortest(X: Floats, y: Floats, norm: str) -> Floats:
 
 
 def _least_sum(Z: Floats) -> Floats | None:
-    """w = w₊ − w₋ of least Σ(w₊ + w₋)."""
+    """Return w = w₊ − w₋ of least Σ(w₊ + w₋)."""
     d = Z.shape[1]
     solution = _program(np.ones(2 * d), np.hstack((-Z, Z)), np.full(len(Z), -1.0), (0, None))
     return None if solution is None else solution[:d] - solution[d:]
 
 
 def _least_maximum(Z: Floats) -> Floats | None:
-    """w of least t with |w_i| ≤ t."""
+    """Return the w of least t with |w_i| ≤ t."""
     n, d = Z.shape
     identity, above = np.eye(d), np.full((d, 1), -1.0)
     bounded = np.block([[identity, above], [-identity, above], [-Z, np.zeros((n, 1))]])
@@ -101,15 +101,15 @@ def _least_maximum(Z: Floats) -> Floats | None:
 
 
 def _least_spectrum(Z: Floats) -> Floats | None:
-    """w of least Σ t_f with Re(e^(−ia) c_f) ≤ t_f for the angles a found so far.
+    """Return the w of least Σ t_f with Re(e^(−ia) c_f) ≤ t_f, adding angles a until the gap is closed.
 
-    Where c_f is above t_f its angle a is halfway between two of these: with it come those half as far from it
-    on both sides, so that an interval is a quarter of itself after one program and not half.
+    A c_f above t_f lies about halfway between two angles. Its own angle is added with two more, halfway to
+    the nearest, so that a program divides an interval by 4 and not by 2.
     """
     n, d = Z.shape
     transform = np.fft.rfft(np.eye(d), axis=0) / np.sqrt(d)  # [h, d]
     count = len(transform)
-    times = np.full(count, 2.0)  # each stands for its conjugate too
+    times = np.full(count, 2.0)  # each also stands for its conjugate
     times[0] = 1.0
     if d % 2 == 0:
         times[-1] = 1.0
@@ -145,14 +145,17 @@ def _cuts(transform: Complex, which: NDArray[np.int64], angles: Floats) -> Float
 
 
 def _nearest(angles: Floats, to: float) -> float:
-    """How far the nearest of the angles is from one."""
+    """Return the distance of the nearest of `angles` to an angle."""
     return float(np.abs((angles - to + np.pi) % (2 * np.pi) - np.pi).min())
 
 
 def _program(
     cost: Floats, rows: Floats, sides: Floats, bounds: tuple[float | None, float | None] = (None, None)
 ) -> Floats | None:
-    """The solution of least cost with rows · w ≤ sides; None if there is none. Raises: ArithmeticError."""
+    """Return the solution of least cost with rows · w ≤ sides; None if there is none.
+
+    Raises: ArithmeticError if HiGHS fails.
+    """
     from scipy.optimize import linprog  # type: ignore[import-untyped]
 
     solved = linprog(cost, A_ub=rows, b_ub=sides, bounds=bounds, method="highs", options=OPTIONS)

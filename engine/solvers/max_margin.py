@@ -13,10 +13,10 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 TOLERANCE = 1e-8
-"""How far a margin may be below 1, and ‖w‖ above the bound that its dual gives, as shares."""
+"""Largest relative error: of a margin below 1, and of ‖w‖ above its dual bound."""
 
 NONE = 1e-9
-"""Examples of length at most 1 whose margin is below this count as not separable."""
+"""Margin below which examples of length at most 1 count as not separable."""
 
 
 class MaxMargin(Solver, frozen=True, tag="max-margin"):

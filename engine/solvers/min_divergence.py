@@ -1,4 +1,4 @@
-"""What fits and is nearest to the start of mirror descent, as its potential measures it."""
+"""The interpolation with the least Bregman divergence to the start of mirror descent."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 RESIDUAL = 1e-9
-"""How far a label of size 1 may be missed, in coordinates where the instances are orthonormal."""
+"""Largest error for a label of size 1, in coordinates where the instances are orthonormal."""
 
 DEPENDENT = 1e-12
-"""Singular values below this share of the largest are rounding."""
+"""Singular values below this share of the largest count as 0."""
 
 
 class MinDivergence(Solver, frozen=True, tag="min-divergence"):
@@ -78,7 +78,7 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
 
 
 class Entropy:
-    """Ψ*(θ) = w₀ Σ e^θ_i: with its gradient w and its Hessian."""
+    """Ψ*(θ) = w₀ Σ e^θ_i, with its gradient w and its Hessian."""
 
     def __init__(self, start: float) -> None:
         self._start = start
@@ -125,11 +125,11 @@ class Power:
 
 
 def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
-    """∇Ψ*(Xᵀν) with Xw = y for X [k, d] and y [k], or that least squares fits if there is none.
+    """Return w = ∇Ψ*(Xᵀν) with Xw = y for X [k, d] and y [k], or with Xw nearest to y if there is none.
 
-    Of orthonormal rows A and labels b that say the same, ν has the least Ψ*(Aᵀν) − ν·b.
+    ν minimises Ψ*(Aᵀν) − ν·b, for orthonormal rows A and labels b with the same solutions.
 
-    Raises: ArithmeticError if that does not fit.
+    Raises: ArithmeticError if w does not fit.
     """
     from scipy.optimize import minimize, nnls  # type: ignore[import-untyped]
 
@@ -162,7 +162,7 @@ def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
     def missed(nu: Floats) -> float:
         return float(np.abs(A @ dual.weights(nu @ A) - b).max(initial=0.0))
 
-    for _ in range(3):  # the trust region ends where values are no longer exact enough, gradients still are
+    for _ in range(3):  # the trust region stops when values lose digits; gradients are still exact
         further = nu - np.linalg.lstsq(hessian(nu), A @ dual.weights(nu @ A) - b)[0]
         if missed(further) < missed(nu):
             nu = further

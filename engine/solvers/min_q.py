@@ -16,25 +16,25 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 RESIDUAL = 1e-10
-"""The solution fits every label of size 1, in coordinates where the instances are orthonormal, this well."""
+"""Largest error for a label of size 1, in coordinates where the instances are orthonormal."""
 
 GAP = 1e-9
-"""The least duality gap at which a solution counts as found, as a share of the dual objective."""
+"""Largest duality gap of a solution, relative to the dual objective."""
 
 DEPENDENT = 1e-12
-"""Singular values below this share of the largest are rounding."""
+"""Singular values below this share of the largest count as 0."""
 
 STEPS = 200
 """Newton steps at one scale; 0 to 11 are usual."""
 
 EASY = 100.0
-"""The scale c = α^D, for solutions of size 1, at which the search begins: Q is a square there, up to 1e-5."""
+"""Scale c = α^D, for solutions of size 1, at which the search begins: Q is quadratic there, up to 1e-5."""
 
 NEAREST = 0.05
-"""What a step leaves of the distance of any z_i to ±1 at least (D ≥ 3)."""
+"""Share of the distance of a z_i to ±1 that a step keeps at least (D ≥ 3)."""
 
 FARTHEST = 4.0
-"""How far a step moves any z_i at most (D = 2)."""
+"""Largest change of a z_i in a step (D = 2)."""
 
 
 Point = tuple[Floats, Floats, Floats, Floats]
@@ -82,9 +82,9 @@ class MinQ(Solver, frozen=True, tag="min-q"):
 
 
 class Path:
-    """The minimisers of Q_α for some examples along α: those passed on the way to one are kept for others.
+    """The minimisers of Q_α for fixed examples along α; points passed on the way to one α serve the next.
 
-    They are the same for every α that comes after them, whichever was computed first.
+    The passed points do not depend on the order in which values of α are requested.
     """
 
     def __init__(self, X: Floats, y: Floats, depth: int) -> None:
@@ -92,7 +92,7 @@ class Path:
         self._examples, self._depth = (X, y), depth
         left_vectors, sizes, right_vectors = np.linalg.svd(X, full_matrices=False)
         rank = int((sizes > DEPENDENT * sizes[:1]).sum())
-        self._rows = right_vectors[:rank]  # orthonormal, and rows · w = labels says what Xw = XX⁺y says
+        self._rows = right_vectors[:rank]  # orthonormal; rows · w = labels is equivalent to Xw = XX⁺y
         self._labels = left_vectors[:, :rank].T @ y / sizes[:rank]
         self._shortest: Floats = self._labels @ self._rows
         self._unit = float(abs(self._shortest).max(initial=0.0))
@@ -101,12 +101,12 @@ class Path:
         """Scales, falling by equal factors from EASY, and the solutions there."""
 
     def is_of(self, X: Floats, y: Floats) -> bool:
-        """Whether it is that of these examples."""
+        """Return whether it belongs to these examples."""
         instances, labels = self._examples
         return np.array_equal(instances, X) and np.array_equal(labels, y)
 
     def at(self, alpha: float) -> Floats:
-        """The minimiser w [d] at α. Raises: ArithmeticError if Newton's method does not find it."""
+        """Return the minimiser w [d] at α. Raises: ArithmeticError if Newton's method does not find it."""
         if self._is_only:
             return self._shortest
         scale = alpha**self._depth / self._unit
@@ -124,7 +124,7 @@ class Path:
         return w
 
     def _pass_to(self, scale: float, search: Dual) -> None:
-        """Solve at further scales, as far as they are above this one."""
+        """Solve at further scales above `scale`, and store the points."""
         ratio = _ratio(self._depth)
         if not self._passed:
             search.solve()
@@ -138,7 +138,7 @@ class Path:
 
 
 def _ratio(depth: int) -> float:
-    """Of a scale to the one before it."""
+    """Return the ratio of a scale to the previous one."""
     return float(10**-0.5 if depth == 2 else 10 ** (-0.1 * depth))
 
 
@@ -151,7 +151,7 @@ class Dual:
     """
 
     def __init__(self, rows: Floats, labels: Floats, scale: float, depth: int) -> None:
-        """At the scale c, which is so large that h is linear there: w = c h′(0) z is the shortest."""
+        """Start at a scale c so large that h is linear: w = c h′(0) z is the minimum-norm solution."""
         self.scale = scale
         self._rows, self._labels = rows, labels
         self._power = 0.0 if depth == 2 else depth / (depth - 2)
@@ -161,7 +161,7 @@ class Dual:
         self._evaluate()
 
     def move(self, scale: float) -> None:
-        """Go on at another scale c, from a point near its solution."""
+        """Continue at another scale c, from a point near its solution."""
         if not self._power:
             old, new = (c**-1.0 if c >= 1 else max(1.0, -np.log(c)) for c in (self.scale, scale))
             self._nu, self._z = self._nu * (new / old), self._z * (new / old)
@@ -176,7 +176,7 @@ class Dual:
 
     @property
     def point(self) -> Point:
-        """Where it is."""
+        """The current point."""
         return self._nu, self._z, self._below, self._above
 
     def solve(self) -> None:
@@ -196,7 +196,7 @@ class Dual:
 
     @property
     def solution(self) -> Floats:
-        """w [d]."""
+        """The solution w [d]."""
         return self._w
 
     @property
@@ -204,9 +204,9 @@ class Dual:
         return float(abs(self._residual).max() / abs(self._labels).max())
 
     def _step(self) -> bool:
-        """One step that makes G larger, or the residual smaller where rounding hides G; whether there is."""
+        """Step to a larger G, or a smaller residual if rounding hides G; return whether it found one."""
         half = self._rows * np.sqrt(self._slopes)
-        direction, gain = self._direction(half @ half.T)  # symmetric, at half the price of any product
+        direction, gain = self._direction(half @ half.T)  # symmetric: half the cost of a general product
         change = direction @ self._rows
         size = self._longest(change)
         before, objective, missed = self.point, self._objective, self._missed
@@ -222,7 +222,7 @@ class Dual:
         return False
 
     def _direction(self, hessian: Floats) -> tuple[Floats, float]:
-        """The Newton step and what it is predicted to gain, twice."""
+        """Return the Newton step, and twice its predicted gain."""
         from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
 
         ridge, more = 0.0, np.finfo(float).eps * float(hessian.trace())
@@ -236,7 +236,7 @@ class Dual:
         return direction, float(direction @ self._residual)
 
     def _longest(self, change: Floats) -> float:
-        """The largest step, at most 1, that stays where the quadratic model is of use."""
+        """Return the largest step, at most 1, within the range of the quadratic model."""
         if not self._power:
             return min(1.0, FARTHEST / max(float(abs(change).max()), 1e-300))
         shares = np.maximum(change / self._below, -change / self._above)
@@ -256,7 +256,7 @@ class Dual:
             total = self._slopes.sum()
         else:
             up, down = self._below**-p, self._above**-p
-            near = np.clip(z, -0.5, 0.5)  # where up − down loses digits
+            near = np.clip(z, -0.5, 0.5)  # up − down loses digits there
             without_loss = 2 * (1 - near**2) ** (-p / 2) * np.sinh(p * np.arctanh(near))
             self._w = c * np.where(near == z, without_loss, up - down)
             self._slopes = c * p * (up / self._below + down / self._above)

@@ -18,13 +18,13 @@ from engine.problems.instances import Instances
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 TOLERANCE = 1e-15
-"""The search ends where a step changes loss, parameters and gradient by no more, relatively."""
+"""Relative change of loss, parameters and gradient at which a search ends."""
 
 FITTED = 1e-24
-"""The share of the squared labels at which all are fitted up to rounding, and no further start is tried."""
+"""Loss, as a share of the squared labels, at which all labels are fitted up to rounding; no more starts."""
 
 EVALUATIONS = 1000
-"""Of the loss in one search, at most."""
+"""Evaluations of the loss in a search, at most."""
 
 
 class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
@@ -57,7 +57,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
         return Verdict(False, "its starts are the same numbers whatever the coordinates of the instances are")
 
     def fit(self, X: Floats, y: Floats) -> Floats:
-        """The parameters [k (d + 1)] of the best fit to instances X [n, d] and labels y [n]."""
+        """Return the parameters [k (d + 1)] of the best fit to instances X [n, d] and labels y [n]."""
         from scipy.optimize import least_squares  # type: ignore[import-untyped]
 
         def residuals(net: Floats) -> Floats:
@@ -87,7 +87,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
 
 
 class Fits:
-    """The nets fitted to the examples seen, one for every replica and target."""
+    """The nets fitted to the examples seen, for every replica and target."""
 
     def __init__(self, data: Data, solver: NetLeastSquares) -> None:
         self._nets, self._seen = Refit(data, solver.fit), False
@@ -98,7 +98,7 @@ class Fits:
         self._seen |= instances.n > 0
 
     def solving(self) -> Iterator[None]:
-        """Fit the nets, if examples came since; yields between members."""
+        """Fit the nets if examples were added; yield between members."""
         return self._nets.solving()
 
     def predict(self, instances: Instances) -> torch.Tensor:
@@ -123,7 +123,7 @@ def outputs(net: Floats, X: Floats) -> Floats:
 
 
 def jacobian(net: Floats, X: Floats) -> Floats:
-    """Its derivatives [n, k (d + 1)] by the numbers of the net."""
+    """Return the derivatives of `outputs` by the parameters, [n, k (d + 1)]."""
     from scipy.special import expit  # type: ignore[import-untyped]
 
     units = net.reshape(-1, X.shape[1] + 1)

@@ -17,15 +17,15 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 GAP = 1e-6
-"""How far ‖W‖_* may be above the bound that its dual gives, as a share."""
+"""Largest relative gap of ‖W‖_* to its dual bound."""
 
 ACCEPTED = 1e-3
-"""The same of a solution that is taken after all ITERATIONS: where minimisers are many it closes slowly."""
+"""Largest relative gap after all ITERATIONS: with many minimisers it closes slowly."""
 
 ITERATIONS = 1500
 
 EVERY = 20
-"""Iterations between two looks at the gap."""
+"""Iterations between two computations of the gap."""
 
 
 class Nuclear(Solver, frozen=True, tag="nuclear"):
@@ -77,7 +77,7 @@ def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
     step = float(np.linalg.norm(shortest.reshape(shape), 2))
 
     def fitted(w: Floats) -> Floats:
-        """The w that fits and is nearest to another."""
+        """Return the fitting w that is nearest to another."""
         nearest: Floats = w - basis.T @ (basis @ w) + shortest
         return nearest
 
@@ -98,21 +98,21 @@ def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
 
 
 def _row_space(X: Floats) -> Floats:
-    """Orthonormal rows with the span of those of X."""
+    """Return an orthonormal basis of the row space of X."""
     _, singular_values, right_vectors = np.linalg.svd(X, full_matrices=False)
     basis: Floats = right_vectors[singular_values > max(X.shape) * np.finfo(float).eps * singular_values[0]]
     return basis
 
 
 def _shrunk(w: Floats, by: float, shape: tuple[int, int]) -> Floats:
-    """w with the singular values of its matrix less a number, those below it 0."""
+    """Return w with the singular values of its matrix soft-thresholded by a number."""
     left_vectors, singular_values, right_vectors = np.linalg.svd(w.reshape(shape), full_matrices=False)
     shrunk: Floats = ((left_vectors * np.maximum(singular_values - by, 0)) @ right_vectors).ravel()
     return shrunk
 
 
 def _gap(w: Floats, dual: Floats, basis: Floats, shape: tuple[int, int]) -> float:
-    """How far ‖W‖_* is above ⟨Λ, W⟩ as a share, for Λ in the span of the instances with ‖Λ‖₂ ≤ 1."""
+    """Return the relative gap of ‖W‖_* to ⟨Λ, W⟩, for Λ in the span of the instances with ‖Λ‖₂ ≤ 1."""
     along = basis.T @ (basis @ dual)
     along /= max(float(np.linalg.norm(along.reshape(shape), 2)), 1.0)
     norm = float(np.linalg.norm(w.reshape(shape), "nuc"))

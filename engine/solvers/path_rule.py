@@ -12,20 +12,20 @@ from engine.core.groups import rotations
 from engine.core.lazy import torch
 from engine.core.parts import Verdict
 from engine.core.streams import Streams
-from engine.formulas.sign_products import SignProducts
+from engine.formulas.parities import SignProducts
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.solvers import Floats, Solver, SolverStructure
 
 VIEWS = 3
-"""Numbers that are taken of every factor, up to a common one: they separate its directions."""
+"""Random projections of every factor, up to a common scale: they separate its directions."""
 
 MOST_ROWS = 8
-"""So few instances are looked at one by one; of more only products are used."""
+"""Instances up to this number are read as a matrix; of more, only products are used."""
 
 SAME = {4: 1e-3, 8: 1e-6}
-"""By the bytes of a number: projectors that differ by less are of one direction, and rounding is far less."""
+"""Distance below which projectors belong to one direction, by the bytes of a number; rounding is less."""
 
 
 class PathRule(Solver, frozen=True, tag="path-rule"):
@@ -51,7 +51,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
         check_factors(self.factors, self.side, self.count)
 
     def sizes(self, d: int) -> tuple[int, ...]:
-        """The size of every factor of instances with d features; where nothing says it, there is one."""
+        """Return the size of every factor of instances with d features; by default there is one factor."""
         return sizes_of(self.factors, self.side, self.count) or (d,)
 
     def refuses(self, d: int) -> str | None:
@@ -75,7 +75,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
 
 
 class Paths:
-    """What is known by the examples seen, for every replica and target."""
+    """The products of signs that the examples seen determine, for every replica and target."""
 
     def __init__(self, data: Data, factors: tuple[int, ...]) -> None:
         self._given, self._weights = data.instances, _views(factors)
@@ -93,7 +93,7 @@ class Paths:
         self._products = [SignProducts(of_replica, self._count) for of_replica in sizes]
 
     def _seen(self, instances: Instances) -> tuple[Floats, Floats]:
-        """The views of every factor [R, n, VIEWS, r], up to a number, and one of the whole [R, n]."""
+        """Return the views of every factor [R, n, VIEWS, r], up to a scale, and a view of the row [R, n]."""
         weights = torch.from_numpy(self._weights).to(instances.device, instances.dtype)
         if instances.n <= MOST_ROWS:
             products = instances.rows @ weights[0].T
@@ -104,7 +104,7 @@ class Paths:
         return of_factors.reshape(*of_factors.shape[:2], VIEWS, -1), of_row
 
     def _read(self, instances: Instances) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The number of the direction of every factor [R, r, n], −1 for a new one, and the sign [R, n]."""
+        """Return the directions of all factors by number [R, r, n], −1 for a new one, and the sign [R, n]."""
         if instances is self._given:
             return self._numbers, self._flipped
         of_factors, of_row = self._seen(instances)
@@ -142,7 +142,10 @@ class Paths:
 
 
 def _views(factors: tuple[int, ...]) -> Floats:
-    """Weights of which each sees one factor from one side, [VIEWS r + 1, D]; the last sees all from one."""
+    """Return weights [VIEWS r + 1, D]: VIEWS random projections of each factor, and a last one of all.
+
+    A projection of one factor projects all other factors on fixed directions.
+    """
     draws = np.random.default_rng(0)
     sides = [draws.standard_normal((VIEWS + 1, size)) for size in factors]
     views = []
@@ -159,14 +162,14 @@ def _views(factors: tuple[int, ...]) -> Floats:
 
 
 def _projector(views: Floats) -> Floats:
-    """What is left of views [n, VIEWS] when their length and sign are forgotten, [n, VIEWS²]."""
+    """Return the projectors on views [n, VIEWS], which do not depend on length and sign, [n, VIEWS²]."""
     lengths = np.linalg.norm(views, axis=1, keepdims=True)
     units = views / np.where(lengths > 0, lengths, 1.0)
     return (units[:, :, None] * units[:, None]).reshape(len(views), -1)
 
 
 def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Floats]:
-    """The number of the direction of every view [n], and one projector of each direction."""
+    """Return the number of the direction of every view [n], and a projector of each direction."""
     projectors = _projector(views)
     numbers = np.zeros(len(projectors), np.int64)
     for column in projectors.T:
@@ -179,7 +182,7 @@ def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Float
 
 
 def _nearest(projectors: Floats, directions: Floats, same: float) -> NDArray[np.int64]:
-    """The number of the known direction of every projector [n, P], −1 where there is none."""
+    """Return the number of the direction of every projector [n, P], −1 if it is a new one."""
     gaps = np.abs(projectors[:, None] - directions).max(2)
     nearest = gaps.argmin(1)
     return np.where(gaps[np.arange(len(nearest)), nearest] < same, nearest, -1)

@@ -38,7 +38,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
         )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """With the features of seeds 0, 1, …, where nobody says whose they are."""
+        """Begin with features of `streams`; by default those of seeds 0, 1, …"""
         return Features(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -53,7 +53,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
 
 
 class Features(Fit):
-    """The fit by the kernel of features that are drawn for every replica."""
+    """The fit by the kernel of random features, which differ between replicas."""
 
     def __init__(self, data: Data, solver: RandomFeatures, streams: Streams) -> None:
         super().__init__(data, self.values, solver.lam)
@@ -69,7 +69,7 @@ class Features(Fit):
 
     @cached_property
     def _of_all(self) -> torch.Tensor:
-        """φ of all rows of the data, which every example is compared with."""
+        """φ of all rows of the data, with which every example has a kernel."""
         return self._of(self._rows)
 
     def _of(self, rows: torch.Tensor) -> torch.Tensor:
@@ -78,5 +78,5 @@ class Features(Fit):
         return math.sqrt(2 / self._phases.shape[2]) * angles.cos()
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the frequencies by those that belong to instances U x; for use before any example."""
+        """Replace the frequencies by those for instances U x; to be called before the first example."""
         self._frequencies = self._frequencies @ rotation.double().T

@@ -40,28 +40,28 @@ class Ridge(Solver, frozen=True, tag="ridge"):
 
 
 class Root:
-    """The root S of P = (XᵀX + λI)⁻¹ for every replica, kept up to date instance by instance."""
+    """The root S of P = (XᵀX + λI)⁻¹ for every replica, updated instance by instance."""
 
     def __init__(self, root: torch.Tensor) -> None:
-        """From S [R, d, d], which changes in its place."""
+        """Take S [R, d, d], which updates change in place."""
         self._root = root
 
     @classmethod
     def of_penalty(cls, data: Data, lam: float) -> Root:
-        """That before the first example, I/√λ."""
+        """Return the root before the first example, I/√λ."""
         eye = torch.eye(data.instances.d, dtype=torch.float64, device=data.labels.device)
         return cls((eye / lam**0.5).repeat(data.replicas, 1, 1))
 
     def copy(self) -> Root:
-        """One that goes on by itself."""
+        """Return an independent copy."""
         return Root(self._root.clone())
 
     def add(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Take in instances [R, b, d] one after the other; P x [R, d, b] and s = 1 + xᵀP x [R, 1, b].
+        """Add instances [R, b, d] one by one; return P x [R, d, b] and s = 1 + xᵀP x [R, 1, b] of each.
 
-        P is what it was before each of them. With φ = SᵀXᵀ and L Lᵀ = I + φᵀφ the roots of s stand on the
-        diagonal of L, the columns of Sφ L⁻ᵀ are P x/√s, and S becomes S − Sφ L⁻ᵀ(L + I)⁻¹φᵀ. Source: Andrews
-        1968; for one instance Potter 1963.
+        P is the matrix before each instance. With φ = SᵀXᵀ and L Lᵀ = I + φᵀφ the diagonal of L has the roots
+        of s, the columns of Sφ L⁻ᵀ are P x/√s, and S becomes S − Sφ L⁻ᵀ(L + I)⁻¹φᵀ. Source: Andrews 1968; for
+        one instance Potter 1963.
         """
         phi = self._root.mT @ rows.mT  # [R, d, b]
         eye = torch.eye(rows.shape[1], dtype=phi.dtype, device=phi.device)
@@ -79,7 +79,7 @@ class Root:
 
 
 class Fit:
-    """The ridge solution w for every replica and target, kept up to date example by example."""
+    """The ridge solution w for every replica and target, updated example by example."""
 
     def __init__(self, data: Data, lam: float) -> None:
         self._root = Root.of_penalty(data, lam)
@@ -98,6 +98,6 @@ class Fit:
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """The solution [B, d], a copy that later examples leave as it is."""
+        """Return a copy of the solution, [B, d]."""
         w: torch.Tensor = self._w.to(self._dtype, copy=True)
         return w.flatten(0, 1)

@@ -1,4 +1,4 @@
-"""Least squares behind the tanh that labels ±1 on random signs call for."""
+"""Least squares followed by the tanh that is optimal for labels ±1 on random signs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.solvers import Solver, SolverStructure
 from engine.solvers.lls import DEPENDENT, Fit
 
 SATURATED = 1e-8
-"""The least 1 − k/d by which is divided: 1 becomes a sign, and the rounding of a 0 stays one."""
+"""Smallest divisor 1 − k/d: small enough to turn a 1 into a sign, large enough to keep a rounded 0 at 0."""
 
 
 class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
@@ -38,7 +38,7 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
 
 
 class TanhFit(Fit):
-    """The least-squares solution to the examples it has seen, and how many these are."""
+    """The least-squares solution for the examples seen, and their number."""
 
     def __init__(self, data: Data) -> None:
         super().__init__(data)
@@ -58,7 +58,7 @@ class TanhFit(Fit):
         return torch.where(in_span, fitted, torch.tanh(fitted / unseen_share)).to(instances.dtype)
 
     def _spanned(self, rows: torch.Tensor) -> torch.Tensor:
-        """Which of the rows [R, n, d] are in the span of those seen, [R, n]."""
+        """Return which of the rows [R, n, d] are in the span of the rows seen, [R, n]."""
         outside = torch.baddbmm(rows, rows, self._projector, alpha=-1)
         return outside.square().sum(2) <= DEPENDENT**2 * rows.square().sum(2)
 

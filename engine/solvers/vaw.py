@@ -19,16 +19,16 @@ from engine.solvers import Solver, SolverStructure, one_by_one
 from engine.solvers.ridge import Root
 
 AHEAD = 64
-"""Examples to come for which all rows are multiplied at once, in a fifth of the time of one by one."""
+"""Next examples that are multiplied with all rows at once, in a fifth of the time of single products."""
 
 SMALL = 1.0
-"""Of leverages up to this size changes may be rounded to float32: predictions keep its digits."""
+"""Largest leverage whose changes may be rounded to float32 without loss in the predictions."""
 
 PIECE = 1 << 10
-"""Rows that are taken to float64 at once."""
+"""Rows that are converted to float64 at once."""
 
 LARGE = 1e4
-"""Of leverages up to this size differences are exact enough, since predictions divide by 1 + leverage."""
+"""Largest leverage whose differences are exact enough, as predictions divide by 1 + leverage."""
 
 
 class VAW(Solver, frozen=True, tag="vaw"):
@@ -62,11 +62,11 @@ class VAW(Solver, frozen=True, tag="vaw"):
 
 
 class Step(NamedTuple):
-    """What an instance x [R, d, 1] changes when it is taken in, whatever its labels."""
+    """Changes by an instance x [R, d, 1] that do not depend on its labels."""
 
     x: torch.Tensor
     image: torch.Tensor
-    """P x for P = A⁻¹ before it, [R, d, 1]."""
+    """P x for P = A⁻¹ before the instance, [R, d, 1]."""
 
     stretch: torch.Tensor
     """1 + xᵀP x, [R, 1, 1]."""
@@ -76,7 +76,7 @@ class Step(NamedTuple):
 
 
 class Forecast:
-    """The products of the ridge solution w with all rows, and their leverages, example by example."""
+    """The products of the ridge solution w with all rows, and the rows' leverages, example by example."""
 
     def __init__(self, data: Data, eps: float) -> None:
         self._rows = data.instances.rows  # [R, n, d]
@@ -90,7 +90,7 @@ class Forecast:
         self._products = self._w.new_zeros(replicas, targets, n)  # of w
         pieces = (piece.double().square().sum(2) for piece in torch.split(self._rows, PIECE, 1))
         self._leverages = torch.cat(list(pieces), 1) / eps  # [R, n]
-        self._computed = self._leverages.clone()  # what they were when they were last made of the root
+        self._computed = self._leverages.clone()  # their values when they were last computed from the root
         self._exact = False
         self._seen = 0
         self._see_exactness()
@@ -113,11 +113,11 @@ class Forecast:
                 self._see_exactness()
 
     def _see_exactness(self) -> None:
-        """Whether no leverage was so large that differences of it are no longer exact."""
+        """Set whether all leverages are small enough for exact differences."""
         self._exact = bool(self._computed.amax() <= LARGE)
 
     def _look_ahead(self, x: torch.Tensor) -> None:
-        """Make the step of this instance, and those of the rows after it, if it is the next row."""
+        """Compute the step of an instance, and those of the rows after it if it is the next row."""
         self._start, self._taken = self._root(), []
         self._ahead = self._start.copy()
         count = AHEAD if self._exact else 1
@@ -136,13 +136,13 @@ class Forecast:
         self._to_come = deque(Step(*step) for step in steps)
 
     def _products_with(self, images: torch.Tensor) -> torch.Tensor:
-        """The products of all rows with these images [R, b, d], [R, b, n]."""
+        """Return the products of all rows with images [R, b, d], [R, b, n]."""
         if self._rows.dtype == torch.float32 and self._leverages.amax() <= SMALL:
             return with_rows(images.float(), self._rows)
         return torch.cat([images @ piece.double().mT for piece in torch.split(self._rows, PIECE, 1)], 2)
 
     def _root(self) -> Root:
-        """The root after the examples that were seen."""
+        """Return the root after the examples seen."""
         if not self._to_come:
             return self._ahead
         root = self._start.copy()
@@ -151,14 +151,14 @@ class Forecast:
         return root
 
     def _compute_leverages(self) -> None:
-        """Make those anew that have become so much smaller than they were that they are not exact."""
+        """Recompute leverages that have shrunk so much that their differences are no longer exact."""
         lost = (self._computed > LARGE * (1 + self._leverages)).any(0)
         if lost.any():
             rows = self._rows[:, lost].double()
             self._leverages[:, lost] = self._computed[:, lost] = self._root().leverages(rows)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]; fast for all rows of the data."""
+        """Return predictions [B, n]; those of all rows of the data take no further products."""
         if instances.rows is self._rows:
             products, leverages = self._products, self._leverages
         else:

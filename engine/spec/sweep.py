@@ -11,7 +11,7 @@ from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.pictures.picture import RATE, Picture
 from engine.pictures.view import NEAR
-from engine.problems.data_report import DataReport
+from engine.problems.data_files import DataReport
 from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment
 

@@ -18,15 +18,12 @@ from engine.core.streams import Streams
 from engine.learners.learner import Learner
 from engine.measures import named
 from engine.problems.data import Data, draw
-from engine.problems.instances import Instances
-from engine.problems.transformations import element
+from engine.problems.instances import Instances, element
 from engine.protocols import EarlyEnd
 from engine.spec.recorded import missing
 from engine.spec.setup import Setup
-from engine.training.coupled_runs import on_instances, on_transformed
-from engine.training.descent import rates_of
-from engine.training.training_inputs import TrainingInputs
-from engine.training.training_run import TrainingRun
+from engine.training.descent import TrainingInputs, rates_of
+from engine.training.training_run import TrainingRun, on_instances, on_transformed
 
 MOST_ENTRIES = 1 << 24
 """A matrix with more entries is not rotated: two copies in float64 and their products would take too long."""

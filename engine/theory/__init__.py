@@ -17,7 +17,8 @@ from engine.core.groups import ROTATIONS, TRIVIAL, Group
 from engine.core.parts import Finding, Part
 from engine.learners.learner import Learner
 from engine.problems.data import Data
-from engine.problems.labels import Labels, Rows
+from engine.problems.examples import Labels
+from engine.problems.matrices import Rows
 from engine.results.trace import Statement
 from engine.spec.setup import Setup
 from engine.symmetry.verdict import verdict

@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.lazy import torch
 from engine.core.parts import Finding
 from engine.formulas.catapult import MONOTONE_BELOW
-from engine.hypotheses.tangent_kernel import tangent_kernels
+from engine.hypotheses.curvature import tangent_kernels
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Floats, Line, LineStructure, only_square

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.core.activations import BENT
 from engine.core.parts import Finding
-from engine.formulas.linear_pieces import of_one_layer
+from engine.formulas.linear_pieces import pieces_of_one_layer
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Floats, Line, LineStructure, only_numbers
@@ -52,5 +52,5 @@ class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
         rows = at.drawn.data.instances.rows.double()[..., 0]
         ends = zip(rows.amin(1).tolist(), rows.amax(1).tolist(), strict=True)
         cw, cb = signals.cw[0], signals.cb[0]
-        pieces = np.mean([of_one_layer(signals.widths[0], cw, cb, low, high) for low, high in ends])
+        pieces = np.mean([pieces_of_one_layer(signals.widths[0], cw, cb, low, high) for low, high in ends])
         return only_at_the_start(at, float(pieces))

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from engine.core.activations import BENT
 from engine.core.parts import Finding
-from engine.formulas.plane_cells import of_one_layer
+from engine.formulas.linear_pieces import cells_of_one_layer
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Floats, Line, LineStructure
@@ -46,4 +46,4 @@ class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
         return Finding(True, f"{learner.name} has one hidden layer, whose units switch along Gaussian lines")
 
     def value(self, at: At) -> Floats:
-        return only_at_the_start(at, float(of_one_layer(signals_at(at).widths[0])))
+        return only_at_the_start(at, float(cells_of_one_layer(signals_at(at).widths[0])))

@@ -13,13 +13,11 @@ from engine.core.lazy import torch
 from engine.core.linear_algebra import looked_at
 from engine.core.params import Params
 from engine.hypotheses.hypothesis import Parametrised, Weighted
-from engine.learners.limit import Limit
 from engine.measures import Measure, MeasureSchedule, Probe
 from engine.problems.data import Data
-from engine.training.evaluators import Evaluator
-from engine.training.evaluators.by_predictions import ByPredictions, seen_counts
-from engine.training.evaluators.choice import evaluator
-from engine.training.training_inputs import TrainingInputs, kept_records
+from engine.solvers import Limit
+from engine.training.descent import TrainingInputs, kept_records
+from engine.training.evaluators import ByPredictions, Evaluator, evaluator, seen_counts
 
 Values = TypeVar("Values")
 

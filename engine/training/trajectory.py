@@ -1,17 +1,108 @@
-"""The solution of a differential equation, step by step."""
+"""Gradient flow: its direction for one net or coupled ones, its solution step by step, and a verified one.
+
+A verified solution ends where it differs from one of other tolerances.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.architectures import Architecture, with_penalty
+from engine.core.cost import Cost
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.hypotheses.curvature import Curvature
+from engine.problems.instances import Instances
+from engine.updates import EUCLIDEAN, Mirror
+
 if TYPE_CHECKING:
     from scipy.integrate import DenseOutput, OdeSolver  # type: ignore[import-untyped]
 
+
 Floats = NDArray[np.float64]
+
+
+class GradientField:
+    """dθ/dt = −c ⊙ ∂L/∂w, with the dual weights θ, one layer after the other, and a speed c for each layer.
+
+    L is the mean loss of these rows.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        mirror: Mirror,
+        speeds: Mapping[str, float],
+        dual: Params,
+        fixed: Params,
+        instances: Instances,
+        labels: torch.Tensor,
+        loss: Cost,
+    ) -> None:
+        """From dual weights and fixed tensors [N, …], with instances [1, n, d] and labels [N·outputs, n]."""
+        self._architecture, self._mirror, self._fixed = architecture, mirror, fixed
+        self._instances, self._labels, self._loss = instances, labels, loss
+        self._l2_penalties = architecture.layout(instances.d).l2_penalties
+        self._shapes = {name: theta.shape for name, theta in dual.items()}
+        self._nets = len(next(iter(dual.values())))
+        sizes = [shape.numel() for shape in self._shapes.values()]
+        self._parts = [slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
+        self._speeds = np.concatenate(
+            [np.full(size, speeds[name]) for name, size in zip(self._shapes, sizes, strict=True)]
+        )
+        self.start = _joined(dual)
+
+    def velocity(self, place: Floats) -> Floats:
+        """dθ/dt [P] at dual weights [P]."""
+        tensors = self._tensors(place)
+        gradients = self._architecture.gradient(tensors, self._instances, self._slopes)
+        gradients = with_penalty(self._l2_penalties, tensors, gradients)
+        return -self._speeds * _joined({name: gradients[name] for name in self._shapes})
+
+    def weights(self, places: Floats) -> Params:
+        """The weights [S·N, …] by layer, of dual weights [S, P] of such nets."""
+        whole = torch.from_numpy(places).to(self._labels)
+        layers = zip(self._shapes.items(), self._parts, strict=True)
+        return self._mirror.primal(
+            {name: whole[:, part].reshape(-1, *shape[1:]) for (name, shape), part in layers}
+        )
+
+    def primal(self, place: Floats) -> Floats:
+        """The weights of dual weights [P], one layer after the other."""
+        return _joined(self.weights(place[None]))
+
+    @property
+    def has_jacobian(self) -> bool:
+        """Whether the derivative of the velocity is known: for one net, and if w is θ."""
+        return self._mirror is EUCLIDEAN and self._nets == 1
+
+    def jacobian(self, place: Floats) -> Floats:
+        """The derivative [P, P] of the velocity at weights [P]."""
+        shares = torch.full_like(self._labels, 1 / self._instances.n)
+        parts = self._tensors(place), self._instances, self._labels, shares, self._loss
+        hessian: Floats = Curvature(self._architecture, *parts).matrices()[0].cpu().numpy()
+        return -self._speeds[:, None] * hessian
+
+    def _tensors(self, place: Floats) -> Params:
+        return {**self._fixed, **self.weights(place[None])}
+
+    def _slopes(self, predictions: torch.Tensor) -> torch.Tensor:
+        return self._loss.slope(predictions, self._labels) / self._instances.n
+
+
+def _joined(tensors: Params) -> Floats:
+    """Tensors [1, …] one after the other, [P]."""
+    whole: Floats = torch.cat([tensor.flatten() for tensor in tensors.values()]).cpu().numpy()
+    return whole
+
+
 Method = Literal["dop853", "rk45", "bdf", "radau"]
 
 NAMES: dict[Method, str] = {"dop853": "DOP853", "rk45": "RK45", "bdf": "BDF", "radau": "Radau"}
@@ -140,3 +231,121 @@ def numbers_held(method: Method, parameters: int) -> int:
     """How many numbers a trajectory of so many parameters keeps."""
     matrices = 0 if method in EXPLICIT else MATRICES * parameters**2
     return VECTORS[method] * parameters + matrices
+
+
+LOOSER, LOOSEST, LOOSELY = 1e3, 1e-2, 0.02
+"""The first comparison has tolerances so many times as large, with an rtol of at most LOOSEST.
+
+The solution is confirmed while weights differ by at most the share LOOSELY of the longest weights so far:
+most of that is the error of the comparison, which grows with its tolerances.
+"""
+
+TIGHTER, TIGHTEST, TIGHTLY = 0.1, 3e-14, 0.002
+"""The second one has a tenth of the tolerances, and what differs is mostly the error of the solution.
+
+scipy takes no rtol below 100 times the rounding of 1.
+"""
+
+FEW = 64
+"""Up to so many parameters an implicit method is cheap, and takes long steps where explicit ones must not."""
+
+
+class Reversed:
+    """The same field with its coordinates in reverse order, in which other roundings are made.
+
+    A symmetry of the flow may hide an instability for long, and rounding breaks it always to the same side.
+    """
+
+    def __init__(self, field: GradientField) -> None:
+        self._field, self.has_jacobian = field, field.has_jacobian
+        self.start = field.start[::-1].copy()
+
+    def velocity(self, place: Floats) -> Floats:
+        """dθ/dt [P] at θ [P]."""
+        return self._field.velocity(place[::-1].copy())[::-1]
+
+    def jacobian(self, place: Floats) -> Floats:
+        """Its derivative [P, P]."""
+        return self._field.jacobian(place[::-1].copy())[::-1, ::-1]
+
+
+class VerifiedTrajectory:
+    """The solution of dθ/dt = F(θ) at increasing times, which is NaN from where it is not to be trusted.
+
+    Local errors are below the tolerances, but an unstable flow magnifies them, in the end beyond the weights
+    themselves. Conserved quantities need not show it. So a second solution follows the first. It takes few
+    steps, as its tolerances are loose. Once the two disagree, the loose one may be to blame: from the start
+    on a solution with tighter tolerances takes its place. Where that one disagrees, too, accuracy is lost.
+    Source: Hairer, Nørsett, Wanner 1993, II.4.
+    """
+
+    def __init__(self, field: GradientField, end: float, accuracy: Accuracy) -> None:
+        self._field, self._end = field, end
+        self._solution = Trajectory(field, end, accuracy)
+        self.is_accurate = True
+        self._comparisons = _comparisons(accuracy, len(field.start))
+        self._start_comparison()
+        self._longest = np.linalg.norm(field.primal(field.start))
+        self._place = field.start
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of the field by the solution itself."""
+        return self._solution.evaluations
+
+    @property
+    def place(self) -> Floats:
+        """The solution at the time that `advance` has come to."""
+        return self._place
+
+    def advance(self, time: float) -> Iterator[None]:
+        """Go on to a time; yields after each step of a solution. Raises: OutOfEvaluations."""
+        if not self.is_accurate:
+            return
+        yield from _advance(self._solution, time)
+        self._place = self._solution.at(time)
+        if not np.isfinite(self._place).all():
+            return
+        weights = self._field.primal(self._place)
+        self._longest = max(self._longest, np.linalg.norm(weights))
+        while self.is_accurate:
+            yield from _advance(self._compared, time)
+            others = self._field.primal(self._compared.at(time)[::-1].copy())
+            if np.linalg.norm(weights - others) <= self._agreement * self._longest:  # not where it is NaN
+                return
+            self._start_comparison()
+        self._place = np.full_like(self._place, np.nan)
+
+    def _start_comparison(self) -> None:
+        """Start the next solution to compare with; without one the solution is not accurate."""
+        accuracy, self._agreement = next(self._comparisons, (None, 0.0))
+        if accuracy is None:
+            self.is_accurate = False
+        else:
+            self._compared = Trajectory(Reversed(self._field), self._end, accuracy)
+
+
+def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy, float]]:
+    """How the solutions are computed that one of so many parameters is compared with, and when they agree."""
+    unlimited = accuracy._replace(evaluations=sys.maxsize)
+    looser = min(LOOSER, LOOSEST / accuracy.rtol)
+    if looser > 1 / TIGHTER:
+        cheap: Method = "bdf" if parameters <= FEW and accuracy.method in EXPLICIT else accuracy.method
+        yield _scaled(unlimited, looser)._replace(method=cheap), LOOSELY
+    yield _scaled(unlimited, max(TIGHTER, TIGHTEST / accuracy.rtol)), TIGHTLY
+
+
+def verified_numbers_held(accuracy: Accuracy, parameters: int) -> int:
+    """How many numbers a solution of so many parameters keeps, with the one that it is compared with."""
+    compared = max(numbers_held(one.method, parameters) for one, _ in _comparisons(accuracy, parameters))
+    return numbers_held(accuracy.method, parameters) + compared
+
+
+def _scaled(accuracy: Accuracy, factor: float) -> Accuracy:
+    return accuracy._replace(rtol=accuracy.rtol * factor, atol=accuracy.atol * factor)
+
+
+def _advance(solution: Trajectory, time: float) -> Iterator[None]:
+    while not solution.reaches(time):
+        solution.step()
+        yield

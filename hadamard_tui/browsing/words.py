@@ -15,33 +15,34 @@ def has_words(query: str, text: str, source: str) -> bool:
     Theorems are looked for among sources alone, however these write them.
     """
     typed = _words(query)
-    said = _words(source) if THEOREM in typed else _words(text) | _words(source)
+    text_words = _words(source) if THEOREM in typed else _words(text) | _words(source)
     return bool(typed) and all(
-        word in said if word.isdigit() else any(one.startswith(word) for one in said) for word in typed
+        word in text_words if word.isdigit() else any(candidate.startswith(word) for candidate in text_words)
+        for word in typed
     )
 
 
 def has_phrase(query: str, source: str) -> bool:
     """Whether a source has the words that are typed, two at least, one after the other: "thm 3" is in
     "Thm 3" and in "Thms 2 and 3", and not in "Thm 2; theory.md §3"."""
-    typed, said = _in_order(query), _in_order(source)
-    places = range(len(said) - len(typed) + 1)
-    return len(typed) > 1 and any(said[at : at + len(typed)] == typed for at in places)
+    typed, source_words = _in_order(query), _in_order(source)
+    places = range(len(source_words) - len(typed) + 1)
+    return len(typed) > 1 and any(source_words[at : at + len(typed)] == typed for at in places)
 
 
 @lru_cache(maxsize=2048)
 def _in_order(text: str) -> tuple[str, ...]:
     """The words of a text in order, with the word for theorems before the number of each of several; what
     parts sources is a word of its own."""
-    found: list[str] = []
+    words: list[str] = []
     for word in re.findall(r"\w+|[;.§(]", text.casefold()):
-        last = found[-2:]
+        last = words[-2:]
         if word.isdigit() and last[:1] == [THEOREM] and last[-1].isdigit():
-            found.append(THEOREM)
+            words.append(THEOREM)
         elif word == "and" and last[:1] == [THEOREM]:
             continue
-        found.append(_plain(word))
-    return tuple(found)
+        words.append(_plain(word))
+    return tuple(words)
 
 
 @lru_cache(maxsize=2048)

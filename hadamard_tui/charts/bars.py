@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.pictures.view_names import short_name
+from engine.pictures.wording import short_name
 from hadamard_tui.charts.series import Limits, Series
 from hadamard_tui.charts.series_builder import colour_of, letter_of
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.pictures.view import along_records
-from engine.pictures.view_names import x_name
+from engine.pictures.wording import x_name
 from hadamard_tui.charts.series_builder import letter_of
 from hadamard_tui.charts.ticks import number
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from engine.core.expressions import number
 from engine.pictures.bounds import bound_heights
 from engine.pictures.view import along_records, increases, negligible
-from engine.pictures.view_names import x_name, y_name
+from engine.pictures.wording import x_name, y_name
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.y_limits import rounded_off
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from engine.pictures.view_names import short_name
+from engine.pictures.wording import short_name
 from hadamard_tui.charts.series_builder import Plot, letter_of
 from hadamard_tui.charts.view_plot import plot
 

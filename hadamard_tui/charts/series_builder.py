@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from engine.pictures.view import increases
-from engine.pictures.view_names import short_name
+from engine.pictures.wording import short_name
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.smoothing import smoothed
@@ -18,8 +18,7 @@ from hadamard_tui.charts.thinning import thinned
 from hadamard_tui.looks import palette
 
 if TYPE_CHECKING:
-    from engine.learners.kind_place import KindPlace
-    from engine.pictures.view import CurveView, View
+    from engine.pictures.view import CurveView, KindPlace, View
 
 RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None: "yellow"}
 """The style of the words that a bound is respected, broken, or not decided."""

@@ -13,13 +13,12 @@ from msgspec.structs import replace
 from engine.core.expressions import number
 from engine.pictures.bounds import line_for
 from engine.pictures.view import ZERO, negligible
-from engine.pictures.view_names import curve_name, line_in_brief
+from engine.pictures.wording import curve_name, line_in_brief
 from hadamard_tui.charts.contrast import legible
 from hadamard_tui.charts.series_builder import colour, letter_of, mark
 
 if TYPE_CHECKING:
-    from engine.learners.kind_place import KindPlace
-    from engine.pictures.view import CurveView, HeatView, LineView, View
+    from engine.pictures.view import CurveView, HeatView, KindPlace, LineView, View
     from hadamard_tui.charts.look import Look
 
 MOST_TIMES = 1e5

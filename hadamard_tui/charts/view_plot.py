@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from engine.pictures.bounds import bounds_on
 from engine.pictures.view import FROM_BELOW, along_records
-from engine.pictures.view_names import line_name, x_name, y_name
+from engine.pictures.wording import line_name, x_name, y_name
 from hadamard_tui.charts.bars import bars
 from hadamard_tui.charts.different_lines import different
 from hadamard_tui.charts.ends import ends

@@ -1,1 +1,1 @@
-"""The experiment while it is edited, and what differs between two."""
+"""The experiment while it is edited, and the differences between two experiments."""

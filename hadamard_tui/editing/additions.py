@@ -1,4 +1,4 @@
-"""Axes, pictures and claims that are added to a document or taken away, and what this does to the others."""
+"""Add axes, pictures and claims to a document or remove them, and adapt the rest of the document."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LETTERS = [letter for letter in string.ascii_lowercase if letter not in TAKEN]
 
 
 def add_axis(raw: Raw) -> None:
-    """Add an axis with two values, which the curves of all pictures are split by."""
+    """Add an axis with two values and split the curves of all pictures by it."""
     used_names = {axis.get("name") for axis in raw["axes"]}
     name = next(letter for letter in LETTERS if letter not in used_names)
     raw["axes"].append({"name": name, "values": [1, 2]})
@@ -31,7 +31,7 @@ def add_axis(raw: Raw) -> None:
 
 
 def remove_axis(raw: Raw, number: int, clock: str) -> None:
-    """Take an axis away: its first value stands for it, and pictures drawn along it are along the clock."""
+    """Remove an axis: its first value replaces its names, and pictures along it go along the clock."""
     name = raw["axes"][number].get("name")
     numbers = _first_numbers(raw, number)
     names = {name, *numbers}
@@ -53,7 +53,7 @@ def remove_axis(raw: Raw, number: int, clock: str) -> None:
 
 
 def give_axis_by(raw: Raw, number: int, kind: str) -> None:
-    """Have an axis say its values one by one, or as a range from the first to the last of them."""
+    """Write the values of an axis as a list, or as a range from the first to the last."""
     axis = raw["axes"][number]
     try:
         grid = list(axes_of(raw)[number].grid)
@@ -67,13 +67,13 @@ def give_axis_by(raw: Raw, number: int, kind: str) -> None:
 
 
 def add_picture(raw: Raw, clock: str) -> None:
-    """Add a picture of the loss against the clock, its curves split by all axes."""
+    """Add a picture of the loss against the clock, with curves split by all axes."""
     curves = [axis.get("name") for axis in raw["axes"]] or "learner"
     raw["pictures"].append({"x": clock, "measure": {"kind": "loss"}, "curves": curves})
 
 
 def remove_picture(raw: Raw, number: int) -> None:
-    """Take a picture away. Claims that speak of it do not speak of the next one instead."""
+    """Remove a picture. Claims about the first picture keep naming it, and do not move to the next."""
     gone = raw["pictures"].pop(number)
     if number == 0 and raw["pictures"]:
         name = gone.get("name") or "the first one"
@@ -83,7 +83,7 @@ def remove_picture(raw: Raw, number: int) -> None:
 
 
 def add_claim(raw: Raw, experiment: Experiment) -> None:
-    """Add a claim about the end of the first curve."""
+    """Add a claim about the last value of the first curve."""
     rows = experiment.n
     raw["claims"].append(
         {
@@ -97,7 +97,7 @@ def add_claim(raw: Raw, experiment: Experiment) -> None:
 
 
 def _first_numbers(raw: Raw, number: int) -> dict[str, float]:
-    """What the names of an axis mean at its first value; nothing while the axes make no sense."""
+    """Values of the names of an axis at its first point; empty while the axes are invalid."""
     try:
         axis: Axis = axes_of(raw)[number]
     except BadInput:

@@ -1,4 +1,4 @@
-"""What differs between two experiments, in words: update.lr 1/(2d) → 0.0078."""
+"""Differences between two experiments, in words: update.lr 1/(2d) → 0.0078."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
 
 
 class Difference(NamedTuple):
-    """A value that two documents write differently, or something that is in one of them only."""
+    """A value that differs between two documents, or a part that only one of them has."""
 
     place: str
-    """Place of the value below `part`, "update.lr"; in words what is in one document only."""
+    """Place of the value below `part`, "update.lr", or words for a part that only one document has."""
 
     before: str = ""
     after: str = ""
     part: tuple[str, ...] = ()
-    """Part of the set-up and, of a learner, its name; empty for what is in one document only."""
+    """Part of the set-up and, for a learner, its name; empty for a part that only one document has."""
 
     owner: str = ""
     """Name of the learner, if there are several."""
@@ -29,9 +29,9 @@ class Difference(NamedTuple):
 
 
 def differences(before: Raw, after: Raw) -> list[Difference]:
-    """One entry per value that is written differently in two documents that say everything.
+    """Return one difference per value that differs between two documents in full.
 
-    Titles, stories and claims are words about it.
+    Titles, stories and claims are not compared: they describe the experiment.
     """
     changes, before = _axes_renamed(before, after)
     for part in ("problem", "protocol", "run"):
@@ -53,12 +53,12 @@ def differences(before: Raw, after: Raw) -> list[Difference]:
 
 
 def _of_part(part: tuple[str, ...], before: Raw, after: Raw) -> list[Difference]:
-    """The values of a part of the set-up that differ."""
+    """Return the values of a part of the set-up that differ."""
     return [change._replace(part=part) for change in between(before, after, "")]
 
 
 def _axes_renamed(before: Raw, after: Raw) -> tuple[list[Difference], Raw]:
-    """Which axes have other names only, and the earlier document with these."""
+    """Return the renamed axes as differences, and the earlier document with the new names."""
     from engine.spec.renaming import rename_axis
 
     old, new = ({axis["name"]: axis for axis in raw["axes"]} for raw in (before, after))
@@ -71,7 +71,7 @@ def _axes_renamed(before: Raw, after: Raw) -> tuple[list[Difference], Raw]:
 
 
 def _of_axes(before: list[Raw], after: list[Raw]) -> list[Difference]:
-    """The axes that there are in one of two documents only, and those with other values."""
+    """Return the axes that only one of two documents has, and the axes whose values differ."""
     old, new = ({axis["name"]: _plain(axis) for axis in axes} for axes in (before, after))
     changes = [Difference(f"along {name}") for name in new if name not in old]
     for name, axis in new.items():
@@ -80,7 +80,7 @@ def _of_axes(before: list[Raw], after: list[Raw]) -> list[Difference]:
 
 
 def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
-    """New names of what is otherwise as it was, with the old ones."""
+    """Return the old name of each learner or axis that differs by its name alone, by its new name."""
     before = [learner for name, learner in old.items() if name not in new]
     after = [learner for name, learner in new.items() if name not in old]
     return {
@@ -93,7 +93,7 @@ def _plain(learner: Raw) -> Raw:
 
 
 def between(before: Any, after: Any, place: str) -> list[Difference]:
-    """The entries for two values at a place, put before them. Parts of different kinds differ as a whole."""
+    """Return the differences of two values at `place`. Parts of different kinds are one difference."""
     if before == after:
         return []
     if isinstance(before, dict) and isinstance(after, dict):

@@ -1,4 +1,4 @@
-"""The set-up on the panels: a document while it is edited, an experiment once it is sound."""
+"""The set-up on the panels: a document while it is edited, an experiment once it is valid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import msgspec
 from engine.core import catalogue
 from engine.core.expressions import has_braces, plain
 from engine.core.parts import BadInput
-from engine.learners.kind_place import KindPlace, kind_places
+from engine.pictures.view import KindPlace, kind_places
 from engine.spec import documents, presets, reading
 from engine.spec.changes import unjudged
 from engine.spec.fields import UNTAGGED
@@ -36,11 +36,12 @@ FAMILIES = {"problem.matrix": "matrices", "problem.target": "targets"}
 
 
 class EditableExperiment:
-    """An experiment being edited. `experiment` is what a run would take now; `error` says why it cannot.
+    """An experiment that is being edited.
 
-    `document` is the same as a preset would say it, with its expressions, and `raw` that with the learners
-    that are off and the claims that do not fit. `off` holds the former, which stay in the set-up and out of
-    the run, and `left_out` the latter, each by its place among all.
+    `experiment` is what a run would take now; `error` says why the set-up cannot run. `document` is the
+    experiment as a preset would write it, with expressions. `raw` is the document with the learners that are
+    off and the claims that do not fit. `off` holds these learners, and `left_out` these claims, each by its
+    place among all.
     """
 
     def __init__(
@@ -70,17 +71,17 @@ class EditableExperiment:
 
     @classmethod
     def of(cls, preset: str, changes: Iterable[str] = ()) -> EditableExperiment:
-        """The set-up of a preset, with changes such as `problem.matrix.d=256`. Raises: BadInput."""
+        """Return the set-up of a preset, with changes such as `problem.matrix.d=256`. Raises: BadInput."""
         return cls(presets.document(preset, changes), preset)
 
     def saved_as(self, preset: str, document: Raw) -> None:
-        """It came from this preset file, which says `document`."""
+        """Note that the set-up was saved as the preset file `preset`, which holds `document`."""
         self.preset, self._origin_document = preset, document
         self._origin = documents.first(document)
         self._check()
 
     def copied(self) -> EditableExperiment:
-        """The same as it is now, whatever becomes of this one."""
+        """Return a copy that later changes of this set-up do not affect."""
         twin = copy.copy(self)
         twin.raw, twin._names = copy.deepcopy((self.raw, self._names))
         twin.off = {place: twin.learners[place] for place in self.off}
@@ -88,13 +89,13 @@ class EditableExperiment:
         return twin
 
     def give_letters(self) -> None:
-        """Call the learners A, B, … in their order, whatever they were called."""
+        """Give the learners the letters A, B, … in their order, whatever letters they had."""
         self.letters = list(range(len(self.learners)))
-        """The number of every learner for its letter, which it keeps."""
+        """Number of each learner's letter, which the learner keeps."""
         self.next_letter = len(self.letters)
 
     def call(self, letters: Mapping[str, int]) -> None:
-        """Call learners by these numbers, by name, and others by those that follow."""
+        """Give learners the letters with these numbers, by name, and the other learners the next letters."""
         free = itertools.count(max(letters.values(), default=-1) + 1)
         self.letters = [letters.get(str(learner["name"]), -1) for learner in self.learners]
         self.letters = [next(free) if letter < 0 else letter for letter in self.letters]
@@ -102,19 +103,19 @@ class EditableExperiment:
 
     @property
     def running_letters(self) -> dict[str, int]:
-        """The numbers of the learners that run, by name."""
+        """Letter numbers of the learners that run, by name."""
         running = (place for place in range(len(self.learners)) if place not in self.off)
         return {str(self.learners[place]["name"]): self.letters[place] for place in running}
 
     @property
     def kind_places(self) -> dict[str, KindPlace]:
-        """The kinds of the learners that run and their places among those, by name, without references."""
+        """Kind of each learner that runs and its place within that kind, by name, without references."""
         learners = [learner for learner in self.experiment.learners if learner.role == "learner"]
         places = kind_places([learner.learner_kind for learner in learners])
         return {learner.name: place for learner, place in zip(learners, places, strict=True)}
 
     def _accept(self, experiment: Experiment, raw: Raw, claims: Fitting) -> None:
-        """Take what `raw` describes, with the words that are true of it, and the claims that fit it."""
+        """Take over the set-up that `raw` describes, with texts that fit it and the claims that fit it."""
         texts = self._words(experiment, documents.in_full(raw, experiment))
         raw = {**raw, **texts}
         if any(map(has_braces, texts.values())):
@@ -134,9 +135,9 @@ class EditableExperiment:
             self.raw["claims"].insert(place, claim)
 
     def sweep(self) -> Sweep:
-        """All runs of the set-up; claims that do not fit all of them are left out, too.
+        """Return all runs of the set-up. Claims that do not fit all runs are left out, too.
 
-        Claims of the preset are not judged where the set-up is no longer that of the preset.
+        Claims of the preset are not judged once the set-up differs from the preset.
 
         Raises: BadInput for a point of its axes that cannot run.
         """
@@ -155,31 +156,34 @@ class EditableExperiment:
 
     @property
     def left_out(self) -> dict[int, LeftOut]:
-        """The claims that do not fit the set-up, by their place among all."""
+        """Claims that do not fit the set-up, by their place among all claims."""
         return self._claims.left_out
 
     @property
     def claims_left_out(self) -> dict[int, dict[str, Any]]:
-        """The same as they are written."""
+        """Claims that do not fit the set-up, as they are written in the document."""
         return {place: omission.claim for place, omission in self.left_out.items()}
 
     @property
     def changed(self) -> bool:
-        """Whether this is no longer what the preset says."""
+        """Whether the set-up differs from its preset."""
         return self.error is not None or self.document != self._origin_document
 
     @property
     def learners(self) -> list[dict[str, Any]]:
-        """The learners as raw values."""
+        """Learners as raw values."""
         learners: list[dict[str, Any]] = self.raw["learners"]
         return learners
 
     def value(self, place: str) -> Any:
-        """The raw value at a place such as `learners[0].update.lr`; None if there is none."""
+        """Return the raw value at a place such as `learners[0].update.lr`; None if there is none."""
         return reading.value_at(place, self.raw)
 
     def number(self, place: str) -> Any:
-        """What the expressions at a place come to; None where there are none, or the set-up cannot run."""
+        """Return the numbers that the expressions at a place evaluate to.
+
+        None if the place has no expression, or the set-up cannot run.
+        """
         value = self.value(place)
         if self.error is not None or not any(isinstance(item, str) for item in _items(value)):
             return None
@@ -190,9 +194,9 @@ class EditableExperiment:
         return number if any(isinstance(item, int | float) for item in _items(number)) else None
 
     def read_files(self, place: str, value: Any) -> None:
-        """Read the data files of the set-up with a value at a place, so that `put` finds their tables held.
+        """Read the data files that the set-up would name with `value` at `place`, before `put` needs them.
 
-        It may take seconds.
+        This may take seconds.
         """
         part = place.rpartition(".")[0]
         if part not in FAMILIES:
@@ -206,7 +210,7 @@ class EditableExperiment:
             reading.sizes(changed)
 
     def put(self, place: str, value: Any) -> None:
-        """Set the value at a place. What refers to a name that is put there follows it."""
+        """Set the value at a place. References to a name follow when the name changes."""
         if self.value(place) == value:
             return
         self._names.follow(self.raw, place, value)
@@ -214,8 +218,10 @@ class EditableExperiment:
         self._check()
 
     def put_kind(self, place: str, kind: str | None) -> None:
-        """Have a part of this kind at a place, with the hyperparameters of the former one that it has; None
-        for no part, UNTAGGED where there is one kind only."""
+        """Replace the part at `place` by one of `kind`, keeping hyperparameters that both share.
+
+        None removes the part; UNTAGGED adds a part that has one kind only.
+        """
         if kind is None or kind == UNTAGGED:
             self.put(place, None if kind is None else {})
         elif self.value(place) is None:
@@ -233,17 +239,17 @@ class EditableExperiment:
         self._check()
 
     def add_learner(self, learner: int) -> int:
-        """Add a new learner behind another, gradient descent on a linear neuron; its place."""
+        """Add gradient descent on a linear neuron behind a learner, and return its place."""
         parts = {"architecture": {"kind": "linear"}, "update": {"kind": "gd"}, "solver": None}
         return self._insert(learner + 1, {"name": self._free_name("GD"), **parts})
 
     def copy_learner(self, learner: int) -> int:
-        """Add a copy of a learner behind it, under a name of its own; the place of the copy."""
+        """Add a copy of a learner behind it, with a new name, and return the place of the copy."""
         twin = copy.deepcopy(self.learners[learner])
         return self._insert(learner + 1, twin | {"name": self._free_name(twin["name"])})
 
     def _free_name(self, wanted: str) -> str:
-        """A name that no learner has; a copy of "GD 2" is "GD 3" where there is a "GD"."""
+        """Return a name that no learner has; a copy of "GD 2" becomes "GD 3" if there is a "GD"."""
         names = {other["name"] for other in self.learners}
         if (numbered_name := re.fullmatch(r"(.+) \d+", wanted)) and numbered_name[1] in names:
             wanted = numbered_name[1]
@@ -260,7 +266,7 @@ class EditableExperiment:
         return place
 
     def remove_learner(self, learner: int) -> int:
-        """Remove a learner unless none would be left to run; the place of the one that is next to it now."""
+        """Remove a learner unless it is the last that runs, and return the place of its neighbour."""
         if learner in self.off or len(self.learners) - len(self.off) > 1:
             self._names.forget()
             del self.learners[learner], self.letters[learner]
@@ -270,7 +276,7 @@ class EditableExperiment:
         return min(learner, len(self.learners) - 1)
 
     def switch_learner(self, learner: int) -> bool:
-        """Take a learner out of the run, or back in; False for the last one, which has to stay."""
+        """Switch a learner off or on. Return False for the last learner that runs, which stays on."""
         if learner in self.off:
             del self.off[learner]
         elif len(self.learners) - len(self.off) > 1:
@@ -281,16 +287,16 @@ class EditableExperiment:
         return True
 
     def place_in_run(self, learner: int) -> int | None:
-        """Which of the learners that run this is; None if it is off."""
+        """Position of the learner among those that run, or None if it is switched off."""
         return None if learner in self.off else learner - sum(place < learner for place in self.off)
 
     def refused(self, learner: int) -> bool:
-        """Whether something about a learner is why the set-up cannot run."""
+        """Whether the set-up cannot run because of this learner."""
         where = "" if self.error is None else self.error.where
         return where == f"learners[{learner}]" or where.startswith(f"learners[{learner}].")
 
     def add(self, part: str) -> int:
-        """Add an axis, a picture or a claim, by the name of its part of the document; its place."""
+        """Add an axis, a picture or a claim, and return its place in `part` of the document."""
         self._names.forget()
         match part:
             case "axes":
@@ -303,7 +309,7 @@ class EditableExperiment:
         return len(self.raw[part]) - 1
 
     def remove(self, part: str, number: int) -> None:
-        """Remove an axis, a picture or a claim, by the name of its part of the document."""
+        """Remove an axis, a picture or a claim from `part` of the document."""
         self._names.forget()
         match part:
             case "axes":
@@ -315,12 +321,12 @@ class EditableExperiment:
         self._check()
 
     def give_axis_by(self, number: int, kind: str) -> None:
-        """Have an axis say its values one by one ("values"), or as a range ("range")."""
+        """Write the values of an axis as a list ("values") or as a range ("range")."""
         additions.give_axis_by(self.raw, number, kind)
         self._check()
 
     def _to_run(self) -> Raw:
-        """The document with the learners that are on, and all claims."""
+        """Return the document with the learners that are on, and all claims."""
         running = [values for place, values in enumerate(self.learners) if place not in self.off]
         return {**self.raw, "learners": running}
 
@@ -337,7 +343,7 @@ class EditableExperiment:
         self.error = BadInput(self._names.blamed(self.raw, where), error.what)
 
     def _among_all(self, where: str) -> str:
-        """A place inside the learners that run, as a place among all of them."""
+        """Convert a place in the experiment to one in the set-up, which counts learners that are off."""
         prefix = re.match(r"learners\[(\d+)\]", where)
         if prefix is None:
             return where
@@ -345,7 +351,10 @@ class EditableExperiment:
         return f"learners[{running[int(prefix.group(1))]}]{where[prefix.end() :]}"
 
     def _among_running(self, place: str) -> str:
-        """A place in the set-up as one in the experiment. Raises: KeyError for what is off or left out."""
+        """Convert a place in the set-up to one in the experiment.
+
+        Raises: KeyError for a learner that is off, or a claim that is left out.
+        """
         prefix = re.match(r"(learners|claims)\[(\d+)\]", place)
         if prefix is None:
             return place
@@ -359,10 +368,10 @@ class EditableExperiment:
         return f"{part}[{number_in_run}]{place[prefix.end() :]}"
 
     def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
-        """What is said of a preset is not true of what it is changed into: the title says the change then.
+        """Return the title, story and source of the experiment.
 
-        Where only the run differs, as in its seed or device, the story stays true. Texts have expressions, as
-        those of documents.
+        Once the set-up differs from its preset, the title states the change, and there is no story. If only
+        the run differs, such as its seed or device, the preset's texts stay. Texts keep their expressions.
         """
         origin = self._origin
         if _what_runs(msgspec.structs.replace(experiment, run=origin.run)) == _what_runs(origin):
@@ -373,7 +382,7 @@ class EditableExperiment:
 
 
 def _document_of(preset: str | None) -> Raw | None:
-    """What a preset says; None for none, and for a file that is gone or broken by now."""
+    """Return the document of a preset; None without a preset, and if its file is gone or broken by now."""
     try:
         return None if preset is None else presets.document(preset)
     except BadInput:
@@ -385,6 +394,6 @@ def _items(value: Any) -> list[Any] | tuple[Any, ...]:
 
 
 def _what_runs(experiment: Experiment) -> Experiment:
-    """An experiment without what is said, drawn and claimed of its outcome."""
+    """Return the experiment without its texts, pictures and claims."""
     words = {"title": "", "story": "", "source": "", "subject": "Other"}
     return msgspec.structs.replace(experiment, **words, pictures=(), claims=())

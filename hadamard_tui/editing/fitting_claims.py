@@ -1,4 +1,4 @@
-"""Which claims of a document still speak of what there is."""
+"""Find the claims of a document that still fit it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ Read = TypeVar("Read")
 
 
 class LeftOut(NamedTuple):
-    """A claim that does not fit the set-up, as it is written, and why."""
+    """A claim that does not fit the set-up, as it is written, and the reason."""
 
     claim: dict[str, Any]
     why: BadInput
 
 
 class Fitting(NamedTuple):
-    """The claims that fit, by their place among all, and those that do not."""
+    """Claims that fit, by their place among all, and claims that do not."""
 
     kept: list[int]
     left_out: dict[int, LeftOut]
 
 
 def fitting(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
-    """What a document is read as without the claims that `read` refuses, this document, and these claims.
+    """Read a document without the claims that `read` refuses.
+
+    Returns: what `read` returns, the document without these claims, and the claims.
 
     Raises: BadInput for anything else that `read` refuses.
     """
@@ -48,7 +50,13 @@ def fitting(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
 
 
 def _left_out(refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int]) -> tuple[int, LeftOut]:
-    """The claim that is refused, of those given, by its place among all. Raises: what is about no claim."""
+    """Return the claim that is refused, and its place among all claims.
+
+    Args:
+        numbers: the places among all claims of the claims in the refused document.
+
+    Raises: `refusal` itself if it is about no claim.
+    """
     place = re.match(r"claims\[(\d+)\]", refusal.where)
     if place is None:
         raise refusal

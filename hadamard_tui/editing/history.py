@@ -1,4 +1,4 @@
-"""What the set-up was before its changes, to take them back and to make them again."""
+"""Earlier states of the set-up, for undo and redo."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from hadamard_tui.editing.editable_experiment import EditableExperiment
 
 MOST = 200
-"""Changes that can be taken back, each a copy of the set-up."""
+"""Number of changes that can be undone; each takes a copy of the set-up."""
 
 MOST_SHOWN = 2
-"""Differences that are shown of one change; a name that changes may change in many places."""
+"""Number of differences shown for one change: a changed name may differ in many places."""
 
 ITEMS = {"axes": "axis ", "learners": "", "pictures": "picture ", "claims": "claim "}
-"""The lists of a document, and what is said before the name of one of their items."""
+"""Lists of a document, and the word before the name of one of their items."""
 
 WORDS = ("title", "story", "source", "subject")
 """What follows from the rest of a set-up that is no preset."""
 
 
 class Step(NamedTuple):
-    """The set-up one change before or after, and what the change is, in words."""
+    """The set-up one change earlier or later, and a description of the change."""
 
     editable: EditableExperiment
     change: str
 
 
 class History:
-    """The states of a set-up, and which of them it has now."""
+    """The states of a set-up, and the position of the present one."""
 
     def __init__(self, editable: EditableExperiment) -> None:
         self._states = [editable.copied()]
@@ -42,9 +42,9 @@ class History:
         self._typed: str | None = None
 
     def record(self, editable: EditableExperiment, typed: str | None = None) -> None:
-        """Note that the set-up is in this state now, which ends what could be made again.
+        """Record the present state; states that could be redone are dropped.
 
-        What is `typed` letter by letter at one place is one change.
+        Text `typed` letter by letter at one place is one change.
         """
         if _same(editable, self._states[self._now]):
             return
@@ -58,19 +58,19 @@ class History:
         self._now, self._typed = len(self._states) - 1, typed
 
     def amend(self, editable: EditableExperiment) -> None:
-        """The set-up is called otherwise now, which is no change of it."""
+        """Replace the present state, for a new name that is no change."""
         self._states[self._now] = editable.copied()
 
     def pause(self) -> None:
-        """What is typed from now on is another change."""
+        """End the present change: text typed from now on is another change."""
         self._typed = None
 
     def undo(self) -> Step | None:
-        """The state before the last change; None where nothing was changed."""
+        """Return the state before the last change; None if nothing was changed."""
         return self._step(-1) if self._now else None
 
     def redo(self) -> Step | None:
-        """The state after the change that was taken back last; None where none was."""
+        """Return the state after the last undone change; None if there is none."""
         return self._step(1) if self._now + 1 < len(self._states) else None
 
     def _step(self, by: int) -> Step:
@@ -81,7 +81,7 @@ class History:
 
 
 def described(before: EditableExperiment, after: EditableExperiment) -> str:
-    """What was changed, in words."""
+    """Describe a change in words."""
     if before.preset != after.preset:
         return " → ".join(
             name_of(editable.preset) if editable.preset else "your own set-up" for editable in (before, after)
@@ -104,7 +104,7 @@ def _changes(before: EditableExperiment, after: EditableExperiment) -> Iterator[
 
 
 def _of_items(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
-    """The changes of a list, one of whose items may have gone or come."""
+    """Yield the changes of a list, from which items may have been removed or to which some were added."""
     if len(old) == len(new):
         for number, (was, now) in enumerate(zip(old, new, strict=True)):
             yield from (f"{_name(part, number, was)}: {change}" for change in between(was, now, ""))
@@ -128,7 +128,7 @@ def _same(editable: EditableExperiment, other: EditableExperiment) -> bool:
 
 
 def shape(value: Any) -> Any:
-    """What of a document decides which fields its form has."""
+    """Return the part of a document that decides which fields its form has."""
     if isinstance(value, dict):
         shapes = {key: item if key == "kind" else shape(item) for key, item in value.items()}
         return {key: item_shape for key, item_shape in shapes.items() if item_shape is not None}

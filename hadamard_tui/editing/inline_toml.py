@@ -8,7 +8,7 @@ from typing import Any
 
 
 def inline(value: Any) -> str:
-    """A value as TOML on one line, without what is None. Its strings are those of JSON, which TOML reads."""
+    """Return a value as TOML on one line, without None. Its strings are JSON strings, which TOML reads."""
     if isinstance(value, dict):
         pairs = ((key, item) for key, item in value.items() if item is not None)
         return "{" + ", ".join(f"{_key(key)} = {inline(item)}" for key, item in pairs) + "}"

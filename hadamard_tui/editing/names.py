@@ -1,4 +1,4 @@
-"""Names of learners, axes and pictures while they are typed: what refers to them follows."""
+"""Rename references to learners, axes and pictures while a name is typed."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ RENAME = {
 
 
 class Names:
-    """Renames what refers to something, once its new name can be one.
+    """Renames references once the new name is valid.
 
-    A name that is being typed may be empty on the way, or that of something else: until it can be one, what
-    refers to it keeps the former name.
+    A name that is being typed may be empty or equal to another name for a moment. Until it is valid,
+    references keep the former name.
     """
 
     def __init__(self) -> None:
@@ -33,12 +33,12 @@ class Names:
         self._last = ""
 
     def forget(self) -> None:
-        """Called when places change."""
+        """Forget former names, because the places changed."""
         self._former.clear()
         self._last = ""
 
     def blamed(self, raw: Raw, place: str) -> str:
-        """The place of a refused name, or of the same one that was put there last: others had it before."""
+        """Return the place to blame for a refused name: of two equal names the one that was typed last."""
         refused, where, point = place.partition(" where ")
         part = refused.partition("[")[0]
         named = refused.endswith("].name") and self._last.startswith(f"{part}[")
@@ -46,7 +46,7 @@ class Names:
         return self._last + where + point if same else place
 
     def follow(self, raw: Raw, place: str, new: Any) -> None:
-        """Let references follow a name that is going to be put at a place, if it is the name of something."""
+        """Rename the references to a name that is about to be put at a place."""
         match = re.fullmatch(r"(learners|axes|pictures)\[(\d+)\]\.name", place)
         if match is None:
             return

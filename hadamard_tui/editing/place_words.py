@@ -1,4 +1,4 @@
-"""A place in the set-up as people call it: "rate η of A (GD)", not "learners[0].update.lr"."""
+"""Places of the set-up in words: "rate η of A (GD)", not "learners[0].update.lr"."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ONE_OF = {"axes": "axis", "learners": "learner", "pictures": "picture", "claims"
 
 
 def in_words(editable: EditableExperiment, place: str) -> str:
-    """What stands at a place, and whose it is; of axes at which of their points, as the place says."""
+    """Return the name of the value at a place and its owner; for axes also the point that the place names."""
     place, where, point = place.partition(" where ")
     *owners, leaf = place.split(".")
     if not owners:
@@ -29,7 +29,7 @@ def in_words(editable: EditableExperiment, place: str) -> str:
 
 
 def _item(editable: EditableExperiment, name: str) -> str:
-    """A learner by its letter and name, another item of a list by its number, and else the name."""
+    """Return a learner's letter and name, another item's number in its list, or the name as it is."""
     match = re.fullmatch(r"(\w+)\[(\d+)\]", name)
     if match is None:
         return f"the {name}"
@@ -40,7 +40,7 @@ def _item(editable: EditableExperiment, name: str) -> str:
 
 
 def title_of(experiment: Any, owners: Sequence[str], leaf: str) -> str:
-    """The title of a field of the part at a place; its name where that is not known.
+    """Return the title of a field of the part at a place, or its name if it has no title.
 
     Args:
         owners: the path to the part, with the numbers of items: "learners[0]", "update".

@@ -1,4 +1,4 @@
-"""A number one step up or down, through numbers that are the same whichever way one comes."""
+"""Step a number up or down, through the same numbers in both directions."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ PREFERRED = (1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0)
 """Ten numbers to a decade at about equal factors. Source: ISO 3, series R10."""
 
 SMALLEST = 0.01
-"""The step of a number from 0."""
+"""Step of a number from 0."""
 
 MOST_TRIED = 8
-"""So many numbers are tried one after the other until one fits."""
+"""Numbers that are tried in turn until one fits."""
 
 _FACTOR = re.compile(r"\s*(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)\s*([*/]?)\s*(?=[A-Za-z(]|\d)(.*)", re.DOTALL)
-"""A number, what joins it to the rest of an expression, and the rest."""
+"""A number, the operator that joins it to the rest of an expression, and the rest."""
 
 _SUM = re.compile(r"(?<![eE*/^(])[-+](?![^(]*\))")
-"""A sum or a difference outside of brackets."""
+"""A sum or a difference outside brackets."""
 
 
 def steps(value: Any, is_whole: bool, up: bool) -> list[Any]:
-    """The numbers that follow one upwards or downwards, the nearest first; none for what is no number.
+    """Return the numbers that follow `value` upwards or downwards, nearest first; none if it is no number.
 
-    Whole numbers go through the powers of two as well. Of an expression, such as 1/(2d), the factor before it
-    is stepped, so that what it depends on stays.
+    Whole numbers go through the powers of two as well. In an expression such as 1/(2d) the factor in front
+    is stepped, so that it still depends on the same names.
     """
     if isinstance(value, str):
         return [_scaled(value, factor) for factor in _factors(value, up)] if value.strip() else []
@@ -57,7 +57,7 @@ def _next(value: float, is_whole: bool, up: bool) -> float:
 
 
 def _ladder(value: float, is_whole: bool) -> list[float]:
-    """The numbers around a value above 0, increasing."""
+    """Return the numbers around a positive value, increasing."""
     decade = math.floor(math.log10(value))
     numbers = {
         float(f"{step * 10.0**power:.4g}") for power in range(decade - 1, decade + 2) for step in PREFERRED
@@ -75,7 +75,7 @@ def _factors(text: str, up: bool) -> list[float]:
 
 
 def _scaled(text: str, factor: float) -> str:
-    """An expression with another factor before it."""
+    """Return an expression with another factor in front."""
     written = f"{factor:g}"
     if _SUM.search(text):
         return f"{written}*({text.strip()})"

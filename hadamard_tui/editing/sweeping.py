@@ -15,18 +15,20 @@ if TYPE_CHECKING:
     pass
 
 AXIS, POINTS, MOST_TRIED = "sweep", 5, 12
-"""Name of the axis, how many values it has, and how many are tried until so many fit."""
+"""Name of the axis, its number of values, and the number of candidates on each side."""
 
 THRESHOLD = 0.1
-"""The loss that the second picture waits for."""
+"""Loss that the second picture waits for."""
 
 
 def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
-    """A set-up with an axis over the number at `place`, and two pictures of it.
+    """Return a set-up with an axis over the number at `place`, and two pictures of it.
 
-    The values are the number times powers of two, as far as the set-up can run with them; small whole numbers
-    go one by one. An expression is multiplied by factors. Claims of the set-up are left out: they speak of
-    one value. Raises: BadInput if there is no number, an axis already, or no other value that fits.
+    The values are the number times powers of two, as far as the set-up can run with them; small whole
+    numbers change by ones. An expression is multiplied by factors. Claims of the set-up are left out: they
+    are about one value.
+
+    Raises: BadInput if there is no number, an axis already, or no other value that fits.
     """
     raw, value = editable.raw, editable.value(place)
     if raw["axes"]:
@@ -52,7 +54,7 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
 
 
 def _fitting(editable: EditableExperiment, place: str, value: float, is_whole: bool) -> Iterator[float]:
-    """The values around a number with which the set-up can run, the nearest first."""
+    """Yield the values around a number with which the set-up can run, nearest first."""
     for candidate in islice(_around(value, is_whole), 2 * MOST_TRIED):
         trial = editable.copied()
         trial.put(place, candidate)
@@ -61,7 +63,7 @@ def _fitting(editable: EditableExperiment, place: str, value: float, is_whole: b
 
 
 def _around(value: float, is_whole: bool) -> Iterator[float]:
-    """Numbers on both sides of a number, the nearest first: by factors of two, or by ones if it is small."""
+    """Yield numbers on both sides, nearest first: by factors of two, or by ones if the number is small."""
     by_ones = value == 0 or (is_whole and abs(value) < 4)
     for distance in count(1):
         for sign in (1, -1):
@@ -76,7 +78,10 @@ def _around(value: float, is_whole: bool) -> Iterator[float]:
 
 
 def _pictures(editable: EditableExperiment, symbol: str) -> list[dict[str, Any]]:
-    """What is read off against the axis, and all curves; of a set-up without such a clock its own measure."""
+    """Return a picture against the axis and, if runs have a clock, one of all curves along it.
+
+    The picture against the axis shows where the loss is first below THRESHOLD, or else the last value.
+    """
     experiment = editable.experiment
     clock = experiment.protocol.clock
     measures = [picture["measure"] for picture in editable.raw["pictures"]] or [{"kind": "loss"}]

@@ -1,4 +1,4 @@
-"""What people type into a field, as TOML would give it, and back."""
+"""Convert between text typed into a field and values as in TOML."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ OPENING, CLOSING = "[{", "]}"
 
 
 def text_of(value: Any, digits: int | None = None, kind: FieldKind | None = None) -> str:
-    """A value as a person would type it in a field of a kind, exact unless `digits` says how many are enough.
+    """Return a value as a person would type it in a field of a kind.
 
-    The name of a column is quoted where it would be read as a position.
+    The text is exact unless `digits` limits it. The name of a column is quoted where it would be read as
+    a position.
     """
     if value is None:
         return ""
@@ -52,8 +53,10 @@ def _item(value: Any, digits: int | None) -> str:
 
 
 def value_of(field: Field, text: str) -> Any:
-    """The value that a text in a field means; text that is no number stays text, as an expression or to be
-    refused."""
+    """Return the value of a text typed in a field.
+
+    Text that is no number stays text: it is an expression, or it is refused later.
+    """
     text, kind = text.strip(), field.kind
     if not text:
         return None if field.optional else {} if kind == "table" else text
@@ -80,14 +83,14 @@ def value_of(field: Field, text: str) -> Any:
 
 
 def _column(text: str) -> Any:
-    """A column: its position, true or false, or its name, which may be quoted."""
+    """Return a column: its position, true or false, or its name, which may be quoted."""
     if re.fullmatch(r"[+-]?\d+|true|false|\".*\"|'.*'", text):
         return _of_toml(text)
     return text
 
 
 def _split(text: str) -> Iterator[str]:
-    """What stands between commas, but for those inside brackets or quotes."""
+    """Split at commas outside brackets and quotes."""
     depth, quote, begin = 0, "", 0
     for place, sign in enumerate(text):
         if quote:
@@ -104,7 +107,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _of_toml(text: str) -> Any:
-    """A value that is written as TOML, or else plain text."""
+    """Return a value written as TOML, or plain text."""
     try:
         document = raw_values.toml(f"value = {text}")
     except (tomllib.TOMLDecodeError, BadInput):
@@ -113,7 +116,7 @@ def _of_toml(text: str) -> Any:
 
 
 def _table(text: str) -> Any:
-    """Names and values, as in `cw = 2, layer = 30`; a word alone stays one."""
+    """Return names and values, as in `cw = 2, layer = 30`; a word alone stays a word."""
     table: dict[str, Any] = {}
     inside = text[1:-1] if text.startswith("{") and text.endswith("}") else text
     for item in _split(inside):

@@ -17,8 +17,7 @@ from engine.core.expressions import number
 from engine.core.groups import TRIVIAL
 from engine.pictures.bounds import strongest_bound
 from engine.pictures.view import ZERO
-from engine.pictures.view_names import line_in_brief
-from engine.pictures.wording import listed
+from engine.pictures.wording import line_in_brief, listed
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.spec.pictures import of_run

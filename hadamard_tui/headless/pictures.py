@@ -16,7 +16,7 @@ from rich.text import Text
 
 from engine.core.expressions import number
 from engine.pictures.view import CurveView, LineView, View, negligible
-from engine.pictures.view_names import curve_name, line_name
+from engine.pictures.wording import curve_name, line_name
 from engine.results import views
 from engine.results.headlines import headline
 from engine.results.outcomes import about

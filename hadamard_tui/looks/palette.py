@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from engine.core.parts import LearnerKind
-    from engine.learners.kind_place import KindPlace
+    from engine.pictures.view import KindPlace
 
 ThemeName = Literal["dark", "light", "contrast"]
 """The themes, each with its ground and its palette."""

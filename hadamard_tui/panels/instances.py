@@ -10,7 +10,7 @@ from rich.text import Text
 
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
-from engine.problems.excerpt import MOST_ENTRIES, can_excerpt, excerpt
+from engine.problems.examples import MOST_ENTRIES, can_excerpt, excerpt
 from hadamard_tui.charts.heat_map import Column, HeatMap
 from hadamard_tui.panels.panel import Lack, Panel
 from hadamard_tui.panels.weights import target_feature

@@ -71,7 +71,7 @@ def _measured(certificates: CertificateWorker | None, learner: str) -> Text:
 
 def _here(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
     """How the curve stands to a bound at the place, in standard errors where there are any."""
-    from engine.pictures.respect import standing
+    from engine.pictures.bounds import standing
 
     count = int(np.searchsorted(curve.x, context.place, side="right"))
     if not count:

@@ -1,4 +1,4 @@
-"""The certificates of a finished run's learners, measured in a thread of their own, one after the other."""
+"""Measure the certificates of a finished run's learners in a thread, one after the other."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 class CertificateWorker:
-    """Judges the learners of a finished run, the one requested first; each trains three more times,
-    or twelve if rotations change its predictions.
+    """Judges the learners of a finished run, the requested one first.
 
-    `judged` and `failed` grow; whoever shows them looks at them whenever it draws.
+    Each learner trains three more times, or twelve times if rotations change its predictions. `judged` and
+    `failed` grow while the thread works; panels read them whenever they draw.
     """
 
     def __init__(self, experiment: Experiment, trace: Trace) -> None:
         self.judged: dict[str, Judgement] = {}
         self.failed: dict[str, str] = {}
         self.at: str | None = None
-        """The learner that is being measured."""
+        """Name of the learner that is being measured."""
         self.percent = 0
-        """How much of its measurement is done."""
+        """Share of its measurement that is done."""
         self._experiment, self._trace = experiment, trace
         self._first: str | None = None
         self._stop = threading.Event()
@@ -41,7 +41,7 @@ class CertificateWorker:
 
     @property
     def state(self) -> tuple[object, ...]:
-        """What changes whenever there is something new to show."""
+        """Value that changes whenever there is something new to show."""
         return len(self.judged), len(self.failed), self.at, self.percent, self.stopped
 
     def request(self, learner: str) -> None:
@@ -49,7 +49,7 @@ class CertificateWorker:
         self._first = learner
 
     def stop(self) -> None:
-        """End after the current record; what was measured stays."""
+        """End after the current record; finished measurements stay."""
         self._stop.set()
 
     @property
@@ -58,7 +58,7 @@ class CertificateWorker:
         return self._thread.is_alive()
 
     def join(self, seconds: float) -> bool:
-        """Wait for the thread to end, at most so long; whether it has ended."""
+        """Wait for the thread, at most `seconds`, and return whether it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

@@ -1,4 +1,4 @@
-"""What takes long in a set-up, in words, for before a run."""
+"""Name the expensive parts of a set-up, in words, before a run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 SECONDS = 1e10
-"""From so many multiplications on a run takes seconds."""
+"""Multiplications above which a run takes seconds."""
 
 
 def costs(experiment: Experiment) -> list[str]:
-    """A sentence for every cost of measures that pictures, claims or the set-up name, and of solvers."""
+    """Return a sentence for each expensive measure of the pictures, claims or set-up, and each solver."""
     named = [picture.measure for picture in experiment.pictures]
     named += [claim.measure for claim in experiment.claims if claim.measure is not None]
     by_cost: dict[str, dict[str, None]] = {}
@@ -26,7 +26,7 @@ def costs(experiment: Experiment) -> list[str]:
 
 
 def _refitted(experiment: Experiment) -> list[str]:
-    """A sentence for every learner whose fit to all examples, made anew with each of them, takes seconds."""
+    """Return a sentence for each learner whose refits, one per example, take seconds."""
     from engine.planning.run_plan import sizes_of
 
     warnings = []

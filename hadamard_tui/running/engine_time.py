@@ -1,4 +1,4 @@
-"""The time for which the engine has computed a run, and the time that it still needs."""
+"""Seconds that the engine has worked on a run, and the time that it still needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class EngineTime:
-    """Counts the seconds for which the engine is at work on a trace; pauses do not count."""
+    """Counts the seconds in which the engine works on a trace; pauses do not count."""
 
     def __init__(self, sweep: Sweep) -> None:
         self._axes = sweep.axes
@@ -22,11 +22,11 @@ class EngineTime:
         self._since: float | None = None
 
     def begin(self) -> None:
-        """Count from 0 for a new trace."""
+        """Restart the count for a new trace."""
         self._worked, self._since = 0.0, time.perf_counter()
 
     def count(self, is_running: bool) -> None:
-        """Count the time until now, and the time from now on if the engine `is_running`."""
+        """Add the time until now; from now on count if the engine `is_running`."""
         self._worked, now = self.seconds, time.perf_counter()
         self._since = now if is_running else None
 
@@ -45,15 +45,15 @@ class EngineTime:
         return x / max(self.seconds, 1e-9)
 
     def observe(self, seconds: float, results: Results) -> None:
-        """Take note of how far the points of the axes have come after `seconds` more."""
+        """Record the progress of the points of the axes after `seconds` more of work."""
         if self._axes and self.is_counting:
             self._remaining.see(seconds, *points_done(results))
 
     @property
     def remaining(self) -> str:
-        """The time that the remaining points of the axes need, in words; empty if it is unknown.
+        """Time that the remaining points of the axes need, in words; empty if it is unknown.
 
-        Where some points may be skipped it is an upper limit.
+        It is an upper limit if some points may be skipped.
         """
         words = self._remaining.words if self.is_counting else ""
         return f"at most {words}" if words and any(axis.until for axis in self._axes) else words

@@ -1,4 +1,4 @@
-"""What people guess before a run: after how many examples a learner is below a tenth, and how it came out."""
+"""Guesses before a run of when each learner's loss falls below a tenth, and their scores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.pictures.view_names import short_name
+from engine.pictures.wording import short_name
 from hadamard_tui.charts.series_builder import letter_of
 from hadamard_tui.charts.view_plot import GUESSED
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View
 
 LEVEL = GUESSED
-"""The loss that is guessed about."""
+"""Loss whose first place below is guessed."""
 
 BEST, RIGHT = 100, 50
-"""The score of an exact guess, and the least score that counts as right on a path: a factor of two."""
+"""Score of an exact guess, and the least score that counts as right on a path: a factor of two."""
 
 
 @dataclass
@@ -27,8 +27,8 @@ class Guesses:
     """A guess for each learner, one after the other.
 
     Args:
-        places: where on the x-axis there are going to be records; behind the last it is "never".
-        learners: whom the guesses are about, in this order.
+        places: places of the coming records on the x-axis; a guess behind the last means "never".
+        learners: names of the learners, in the order of the guesses.
     """
 
     places: np.ndarray
@@ -38,7 +38,7 @@ class Guesses:
 
     @property
     def learner(self) -> str | None:
-        """The learner that is guessed about now; None once all were."""
+        """Learner that is guessed now; None after the last."""
         return self.learners[self.guessed] if self.guessed < len(self.learners) else None
 
     def move(self, records: int) -> None:
@@ -47,19 +47,19 @@ class Guesses:
             self._records[name] = min(max(self._record(name) + records, 0), len(self.places))
 
     def take(self) -> None:
-        """Keep the guess and go to the next learner."""
+        """Keep the guess and go on to the next learner."""
         if (name := self.learner) is not None:
             self._records[name] = self._record(name)
             self.guessed += 1
 
     def x(self, name: str) -> float | None:
-        """Where a learner is guessed to be below the level; None for never."""
+        """Return the guessed place of a learner on the x-axis; None for never."""
         record = self._record(name)
         return float(self.places[record]) if record < len(self.places) else None
 
     @property
     def made(self) -> dict[str, float | None]:
-        """The guesses that were kept, by the name of the learner."""
+        """Guesses that were kept, by learner."""
         return {name: self.x(name) for name in self.learners[: self.guessed]}
 
     def _record(self, name: str) -> int:
@@ -67,7 +67,7 @@ class Guesses:
 
 
 def outcome(curve: CurveView) -> float | None:
-    """From where on a curve is below the level; None if it is not at its end."""
+    """Return the place from which on a curve stays below LEVEL; None if it ends above."""
     places = np.flatnonzero(~np.isnan(curve.y))
     above = np.flatnonzero(curve.y[places] >= LEVEL)
     first = int(above[-1]) + 1 if len(above) else 0
@@ -75,7 +75,7 @@ def outcome(curve: CurveView) -> float | None:
 
 
 def score(guess: float | None, came_out: float | None) -> int:
-    """100 for a guess that is right, 50 for one that is wrong by a factor of 2, 0 for a false "never"."""
+    """Return 100 for a right guess, 50 for one wrong by a factor of 2, and 0 for a false "never"."""
     if guess is None or came_out is None:
         return BEST if guess == came_out else 0
     if guess == came_out:
@@ -85,7 +85,7 @@ def score(guess: float | None, came_out: float | None) -> int:
 
 
 def scores(guesses: Mapping[str, float | None], view: View) -> list[int]:
-    """The score of each guess."""
+    """Return the score of each guess."""
     return [
         score(guesses[curve.learner], outcome(curve))
         for curve in view.curves
@@ -94,7 +94,7 @@ def scores(guesses: Mapping[str, float | None], view: View) -> list[int]:
 
 
 def scored(guesses: Mapping[str, float | None], view: View) -> str:
-    """Every guess beside what came out, and the mean score."""
+    """Return each guess beside its outcome, and the mean score, in words."""
     parts = []
     for curve in view.curves:
         if curve.learner in guesses and curve.chosen:
@@ -108,5 +108,5 @@ def scored(guesses: Mapping[str, float | None], view: View) -> str:
 
 
 def in_words(x: float | None) -> str:
-    """A place on the x-axis, or that there is none."""
+    """Return a place on the x-axis in words."""
     return "never" if x is None else f"{x:g}"

@@ -1,4 +1,4 @@
-"""The headline of a picture as a person looks at it, beside a pinned run or alone."""
+"""Headline of a picture as it is looked at, alone or beside a pinned run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def headline_of_look(
     look: Look, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
 ) -> str:
-    """What a picture shows; beside a pinned run what differs from it, and how that moves the curves."""
+    """Return what a picture shows; beside a pinned run, the difference and how it moves the curves."""
     from engine.results.comparison import comparison  # here, as no headline is shown before a run
     from engine.results.headlines import headline, headline_of
 

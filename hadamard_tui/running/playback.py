@@ -1,4 +1,4 @@
-"""Playback: up to which record the screen shows a run, and at which the playhead stands."""
+"""Playback: the last record that the screen shows, and the record at which the playhead stands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 WHOLE_RUN_SECONDS = 6.0
-"""A run is shown in so many seconds by default."""
+"""Seconds in which a run is shown by default."""
 
 SLOWEST, FASTEST = 1.0, 1e6
 SLOWEST_PACE, FASTEST_PACE = 2.0**-10, 2.0**10
@@ -14,37 +14,37 @@ SLOWEST_PACE, FASTEST_PACE = 2.0**-10, 2.0**10
 
 @dataclass
 class Pace:
-    """How fast runs are shown, relative to their length. It outlives a run: the next is shown alike."""
+    """Speed at which runs are shown, relative to their length. It applies to later runs, too."""
 
     factor: float = 1.0
     unlimited: bool = False
 
     def change(self, by: float) -> None:
-        """Multiply the rate; whoever sets a rate no longer wants everything at once."""
+        """Multiply the rate, and end the unlimited pace."""
         self.unlimited = False
         self.factor = min(FASTEST_PACE, max(SLOWEST_PACE, self.factor * by))
 
     def describe(self) -> str:
-        """The pace in words, for when there is no run whose rate is known."""
+        """Describe the pace when no run gives it a rate."""
         return "as fast as it can" if self.unlimited else f"at {self.factor:g} × the usual rate"
 
 
 class Playback:
-    """A position that moves over the records at `rate` per second, never ahead of what is computed.
+    """A position that moves over the records at `rate` per second, up to the last computed record.
 
-    The engine is never slowed by it. A person may look back: then a playhead stands somewhere before the
-    position, which goes on without it, and plays from there after `replay`.
+    It never slows the engine. A person may look back: the playhead then stands at an earlier record while
+    the position goes on, and `replay` plays from the playhead.
     """
 
     def __init__(self, last: int, pace: Pace, at_once: bool = False) -> None:
-        """Of a run whose last record is number `last`, counted from 0; shown `at_once` it has no pace."""
+        """Start at record 0 of a run whose last record is `last`; `at_once` shows records without a pace."""
         self.last = last
         self.pace, self.at_once = pace, at_once
         self.position = 0.0
         self.playing = True
         self.replaying = False
         self.moved = False
-        """Whether a person has put the playhead somewhere."""
+        """Whether a person has moved the playhead."""
         self._head: float | None = None
 
     @property
@@ -55,21 +55,21 @@ class Playback:
 
     @property
     def shown(self) -> int:
-        """The number of the last record that is shown."""
+        """Number of the last record that is shown."""
         return math.floor(self.position + 1e-9)
 
     @property
     def place(self) -> int:
-        """The record at which the playhead stands: where a person looks back to, or else the last shown."""
+        """Record of the playhead: where a person looks back to, or else the last that is shown."""
         return self.shown if self._head is None else math.floor(self._head + 1e-9)
 
     @property
     def looking_back(self) -> bool:
-        """Whether the playhead stands before the end of what is shown."""
+        """Whether the playhead stands before the last record that is shown."""
         return self._head is not None
 
     def seek(self, record: int) -> None:
-        """Put the playhead to a record; at the last that is shown it goes on with the run."""
+        """Put the playhead at a record; at the last that is shown, it goes on with the run."""
         self.replaying, self.moved = False, True
         self._head = max(record, 0) if record < self.shown else None
 
@@ -78,17 +78,17 @@ class Playback:
         self.seek(min(max(self.place + records, 0), self.last))
 
     def replay(self) -> None:
-        """Play from the playhead, from the start if it has nowhere to go, or hold it."""
+        """Play from the playhead, or from the start if there is none; while playing, hold the playhead."""
         if self._head is None:
             self._head = 0.0
         self.replaying = not self.replaying
 
     def is_moving(self, frontier: int) -> bool:
-        """Whether it moves on with time, up to the record that all curves have reached."""
+        """Whether the position or the playhead moves with time."""
         return self.replaying or (self.playing and self.position < frontier)
 
     def tick(self, seconds: float, frontier: int) -> None:
-        """Move on by `seconds`, up to the record that all curves have reached."""
+        """Move on by `seconds`, up to the last record that all curves have reached."""
         if self.playing:
             ahead = frontier if self.at_once or self.pace.unlimited else self.position + self.rate * seconds
             self.position = max(self.position, min(ahead, frontier))
@@ -98,12 +98,12 @@ class Playback:
                 self.seek(self.shown)
 
     def step(self, frontier: int) -> bool:
-        """Show one record more; False if it is not computed yet."""
+        """Show one record more. Return False if it is not computed yet."""
         if self.shown + 1 > frontier:
             return False
         self.position = self.shown + 1
         return True
 
     def describe(self) -> str:
-        """The rate in words."""
+        """Describe the rate."""
         return self.pace.describe() if self.pace.unlimited else f"{self.rate:.3g} records/s"

@@ -1,4 +1,4 @@
-"""How far the runs of a sweep have come, and how long the rest is going to take."""
+"""Progress of the runs of a sweep, and an estimate of the remaining time."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from engine.results.trace import Trace
 
 SPAN = 30.0
-"""Seconds of work by which the speed is estimated: points differ in what they cost."""
+"""Seconds of latest work that the speed is estimated from: points differ in cost."""
 
 SHORTEST = 2.0
-"""Seconds of work before there is an estimate."""
+"""Seconds of work before the first estimate."""
 
 
 def share(results: Results) -> float:
-    """The share of all points that is done, that of the present one and those left out included."""
+    """Return the share of all points that is done, counting part of the present point and skipped points."""
     points, remaining = points_done(results)
     return 1 - remaining / len(results.sweep.points) if points else 0.0
 
 
 def points_done(results: Results) -> tuple[float, float]:
-    """How many points are computed, that of the present one in part, and how many may still have to be."""
+    """Return the number of computed points, the present one in part, and the number that may remain."""
     number = max(results.traces, default=None)
     if number is None:
         return 0.0, float(len(results.sweep.points))
@@ -37,31 +37,31 @@ def points_done(results: Results) -> tuple[float, float]:
 
 
 def skipped(results: Results) -> str:
-    """How many runs, of all points together, an axis that goes on until something is read off leaves out."""
+    """Return how many runs an axis skips because its reading is known already, in words."""
     runs = sum(map(len, results.skipped.values()))
     planned = sum(len(point.experiment.learners) for point in results.sweep.points)
     return f"{runs} of {planned} runs skipped: {WHY}" if runs else ""
 
 
 def done(trace: Trace) -> int:
-    """The records that are there; a learner that ended early leaves none to wait for."""
+    """Return the number of finished records; a learner that ended early has none left to compute."""
     return sum(curve.capacity if curve.ended else curve.length for curve in trace.curves)
 
 
 def whole(trace: Trace) -> int:
-    """The records of all learners together."""
+    """Return the number of records of all learners."""
     return sum(curve.capacity for curve in trace.curves)
 
 
 class Remaining:
-    """Estimates the time that is left by how far the last seconds of work have come."""
+    """Estimates the remaining time from the speed of the last seconds of work."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque([(0.0, 0.0)])
         self._left = math.inf
 
     def see(self, seconds: float, done: float, remaining: float) -> None:
-        """Take note of how much is done after so many more seconds of work, and how much is left."""
+        """Record how much is done after `seconds` more of work, and how much remains."""
         worked, self._left = self._seen[-1][0] + seconds, remaining
         self._seen.append((worked, done))
         while len(self._seen) > 2 and self._seen[1][0] <= worked - SPAN:
@@ -69,7 +69,7 @@ class Remaining:
 
     @property
     def words(self) -> str:
-        """The time that is left, as "about 2 min left"; nothing where it is not known."""
+        """Remaining time, as "about 2 min left"; empty if it is unknown."""
         (then, before), (now, done) = self._seen[0], self._seen[-1]
         if now - then < SHORTEST or done <= before or not 0 < self._left < math.inf:
             return ""
@@ -77,7 +77,7 @@ class Remaining:
 
 
 def in_words(seconds: float) -> str:
-    """A time to wait, as people say it."""
+    """Return a waiting time as people say it."""
     if seconds < 10:
         return "a few seconds"
     if seconds < 55:

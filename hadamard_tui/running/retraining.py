@@ -1,6 +1,6 @@
 """Workers that train the learners of a finished run again, for panels.
 
-They are imported with the first request: the first paint does not need them.
+They are imported with the first request, because the first paint does not need them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Retraining:
-    """The workers of one finished run; a worker is None until somebody requests it.
+    """The workers of one finished run; a worker is None until it is requested.
 
     Args:
-        run: the experiment and its trace. None until the run has finished: requests are ignored.
+        run: the experiment and its trace; None until the run has finished, when requests are ignored.
     """
 
     run: tuple[Experiment, Trace] | None = None
@@ -28,7 +28,7 @@ class Retraining:
     snapshots: SnapshotWorker | None = None
 
     def measure_certificates(self, learner: str, again: bool = False) -> None:
-        """Measure the certificates of all learners once, that of this learner next.
+        """Measure the certificates of all learners once, the certificate of `learner` next.
 
         A measurement that was stopped starts again only with `again`.
         """
@@ -41,7 +41,7 @@ class Retraining:
             self.certificates.request(learner)
 
     def take_snapshots(self, learner: str, target: int | None) -> None:
-        """Take snapshots of all learners once, of this learner first."""
+        """Take snapshots of all learners once, of `learner` first."""
         from hadamard_tui.running.snapshot_worker import SnapshotWorker
 
         if self.run is not None and self.snapshots is None:
@@ -58,7 +58,7 @@ class Retraining:
             worker.stop()
 
     def join(self, seconds: float) -> bool:
-        """Wait for each thread at most `seconds`; whether all of them have ended."""
+        """Wait for each thread, at most `seconds`, and return whether all have ended."""
         return all(worker.join(seconds) for worker in self._workers)
 
     @property

@@ -1,4 +1,4 @@
-"""The runs that have ended, kept for comparison."""
+"""Finished runs that are kept for comparison."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from hadamard_tui.running.session import Session
 
 MOST_DIFFERENCES = 2
-"""A pinned run with more differences from the run on the screen is called by its own name."""
+"""Number of differences from the run on the screen up to which a pinned run is named by them."""
 
 MOST_BYTES, MOST_RUNS = 128 << 20, 32
-"""What is kept at most beside the pinned runs and the one on the screen; then the oldest goes."""
+"""Limits for runs that are neither pinned nor on the screen; above them the oldest is dropped."""
 
 
 @dataclass(eq=False)
 class Kept:
-    """A run that has ended. While it is pinned, its curves are drawn with those on the screen."""
+    """A finished run. While it is pinned, its curves are drawn with those on the screen."""
 
     name: str
     session: Session
@@ -41,31 +41,31 @@ class Kept:
     renamed: bool = False
     views: Viewed = field(default_factory=Viewed)
     missing: str = ""
-    """Why the last picture that it could not have lacks replicas; empty until there is one."""
+    """Why a picture lacks replicas, of the last picture that lacked some; empty until then."""
 
     @property
     def document(self) -> Raw:
-        """Its set-up, as a preset would say it."""
+        """Set-up of the run, as a preset would write it."""
         return self.session.document
 
     @property
     def preset(self) -> str | None:
-        """What its set-up came from."""
+        """Preset that the set-up came from."""
         return self.session.preset
 
     @property
     def experiment(self) -> Experiment:
-        """That at the last point."""
+        """Experiment at the last point."""
         return self.session.experiment
 
     @property
     def bytes(self) -> int:
-        """What its curves take."""
+        """Memory of the curves."""
         curves = (curve for trace in self.results.traces.values() for curve in trace.curves)
         return sum(array.nbytes for curve in curves for array in curve.as_arrays().values())
 
     def compared(self, document: Raw) -> tuple[str, str]:
-        """What it is called beside a run of another set-up, and what differs: "d = 128", "d 128 → 256"."""
+        """Return the run's name beside a run of another set-up, and the change: "d = 128", "d 128 → 256"."""
         name, change = compare(self.document, document, self.experiment)
         if not change and differences(self.document, document):
             change = f"{self.name} → this run"
@@ -91,7 +91,7 @@ class Kept:
 
 
 class Runs:
-    """The runs that have ended, in this order."""
+    """The finished runs, in their order."""
 
     def __init__(self) -> None:
         self.kept: list[Kept] = []
@@ -99,14 +99,13 @@ class Runs:
 
     @property
     def pinned(self) -> list[Kept]:
-        """Those that are drawn with the run on the screen."""
+        """Runs that are drawn with the run on the screen."""
         return [run for run in self.kept if run.pinned]
 
     def keep(self, session: Session) -> Kept:
-        """Keep a run that has ended, once, under a name of its own.
+        """Keep a finished run once, under a new name.
 
-        One that followed a step of a number takes the place of the last one that did, as the person who steps
-        wants to come to an end.
+        A run after a step of a number replaces the last such run: a person who steps wants the last value.
         """
         assert session.trace is not None, "a run that has ended has a trace"
         assert session.point.results is not None, "a sweep begins before it ends"
@@ -128,7 +127,10 @@ class Runs:
         return run
 
     def make_room(self, shown: Trace | None) -> list[Kept]:
-        """Drop the oldest runs that are neither pinned nor on the screen, while there are too many; these."""
+        """Drop the oldest runs that are neither pinned nor on the screen, while there are too many.
+
+        Returns: the dropped runs.
+        """
         dropped = []
         droppable = [run for run in self.kept if not run.pinned and run.trace is not shown]
         total_bytes = sum(run.bytes for run in droppable)
@@ -140,7 +142,7 @@ class Runs:
         return dropped
 
     def of(self, trace: Trace | None) -> Kept | None:
-        """The run with this trace, if it is kept."""
+        """Return the run with this trace; None if it is not kept."""
         return next((run for run in self.kept if run.trace is trace), None)
 
     def holds(self, trace: Trace) -> bool:
@@ -148,19 +150,19 @@ class Runs:
         return self.of(trace) is not None
 
     def remove(self, run: Kept) -> None:
-        """Let a run go, and its curves with it."""
+        """Remove a run and its curves."""
         self.kept.remove(run)
 
     def others(self, trace: Trace | None) -> list[Kept]:
-        """The pinned runs, without the one that is on the screen itself."""
+        """Return the pinned runs without the one on the screen."""
         return [run for run in self.pinned if run.trace is not trace]
 
     def last_but(self, trace: Trace | None) -> Kept | None:
-        """The run that ended last, without the one that is on the screen itself."""
+        """Return the run that ended last, other than the one on the screen."""
         return next((run for run in reversed(self.kept) if run.trace is not trace), None)
 
     def views(self, session: Session, picture: Picture, all_points: bool) -> list[Pinned]:
-        """The pinned runs beside that of a session which have a picture; no two have the same name."""
+        """Return the pinned runs that have a picture, under different names, without the run of `session`."""
         pinned: dict[str, Pinned] = {}
         for run in self.others(session.trace):
             if (view := run.view(picture, all_points)) is not None:
@@ -170,7 +172,7 @@ class Runs:
         return list(pinned.values())
 
     def difference_of(self, number: int) -> str:
-        """What run `number` is: the difference from the one before; of the first, its title."""
+        """Return the difference of run `number` from the one before; for the first, its title."""
         run = self.kept[number]
         if number == 0:
             return run.experiment.title or "your own experiment"
@@ -178,17 +180,17 @@ class Runs:
 
 
 def changes(before: Raw, after: Raw) -> str:
-    """What differs between two runs, in one line."""
+    """Return the differences between two runs, in one line."""
     return ", ".join(map(str, differences(before, after))) or "the same set-up"
 
 
 def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
-    """What a set-up has that another one has not, and what differs: "d = 128", "d 128 → 256".
+    """Return the values of a set-up that another one changes, and the changes: "d = 128", "d 128 → 256".
 
-    Both are empty where they do not differ, or by more than MOST_DIFFERENCES values.
+    Both are empty if nothing differs, or more than MOST_DIFFERENCES values do.
 
     Args:
-        experiment: that of the set-up `before`, whose fields have titles.
+        experiment: the experiment of the set-up `before`, whose fields have titles.
     """
     changes = differences(before, after)
     if len(changes) > MOST_DIFFERENCES or not all(change.part for change in changes):
@@ -199,7 +201,7 @@ def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
 
 
 def _title(change: Difference, experiment: Experiment) -> str:
-    """The title of the field that differs, and whose it is: "rate η of EGU"."""
+    """Return the title and the owner of the field that differs: "rate η of EGU"."""
     first, *learner_name = change.part
     if learner_name:
         names = [learner.name for learner in experiment.learners]

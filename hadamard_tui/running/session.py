@@ -1,4 +1,4 @@
-"""One run as it is shown: the engine's worker, the trace it fills, and the playback over it."""
+"""One run as it is shown: the engine's worker, the trace that it fills, and the playback over it."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """Joins what the engine has computed with what the screen shows of it.
+    """Joins what the engine has computed with what the screen shows.
 
-    `document` is the set-up as a preset would say it, `left_out` are the claims that do not fit it. Of
-    sessions with the same `turn` the engine of one is at work at a time. With `at_once` curves are shown as
-    they come, whatever the pace. A `store` keeps finished points of axes.
+    `document` is the set-up as a preset would write it, and `left_out` the claims that do not fit it. Of
+    sessions with the same `turn`, one engine works at a time. `at_once` shows curves as they come, whatever
+    the pace. A `store` keeps finished points of axes.
     """
 
     def __init__(
@@ -58,21 +58,21 @@ class Session:
     ) -> None:
         self.sweep, self.document, self.preset, self.left_out = sweep, document, preset, left_out
         self.letters = letters
-        """The numbers of the learners for their letters and colours, by name."""
+        """Numbers of the learners for letters and colours, by name."""
 
         self.views = Viewed(letters)
         self._pace, self.at_once = pace, at_once
         self.point = ShownPoint(sweep)
-        """The point that is computed now, the last one, or one that a picture was moved to."""
+        """Point on the screen: the one that is computed now, the last one, or one chosen in a picture."""
 
         self.playback = self._new_playback()
         self.engine_time = EngineTime(sweep)
         self.outcomes: list[Outcome] | None = None
         self.retraining = Retraining()
         self.guesses: dict[str, float | None] = {}
-        """Where learners were guessed to come below a tenth, None for never, by name."""
+        """Guessed places where learners fall below a tenth, None for never, by name."""
         self._former_retraining: list[Retraining] = []
-        """That of points that are no longer on the screen."""
+        """Retrainings of points that are no longer on the screen."""
         self._looks: dict[tuple[int, bool], Look] = {}
         self._engine: engine.State = "idle"
         self._stopped = False
@@ -83,12 +83,12 @@ class Session:
         return Playback(self.point.records - 1, self._pace, self.at_once)
 
     def start(self, paused: bool = False) -> None:
-        """Start the engine; a run started paused stands at its first record and waits for steps."""
+        """Start the engine; `paused` stops at the first record and waits for steps."""
         self.playback.playing = not paused
         self._worker.start(paused)
 
     def receive(self, event: engine.Event) -> None:
-        """Take in a state change of the engine."""
+        """Handle an event of the engine."""
         match event:
             case Begun(results):
                 self.point = replace(self.point, results=results)
@@ -117,12 +117,12 @@ class Session:
 
     @property
     def experiment(self) -> Experiment:
-        """The experiment at the point that is shown, of learners that are not skipped there."""
+        """Experiment at the point on the screen, without learners that are skipped there."""
         return self.point.experiment
 
     @property
     def trace(self) -> Trace | None:
-        """The trace at the point that is shown."""
+        """Trace at the point on the screen."""
         return self.point.trace
 
     def look(
@@ -170,7 +170,7 @@ class Session:
         return self._looks[wanted]
 
     def go_to(self, look: Look) -> None:
-        """Show the run at the place of a picture on the screen, once all runs are over."""
+        """Show the run at the place that is selected in a picture, once all runs are over."""
         if not self.over or (point := self.point.at_place_of(look)) is self.point:
             return
         assert point.trace is not None, "a point with results has a trace"
@@ -183,7 +183,7 @@ class Session:
 
     @property
     def state(self) -> str:
-        """The state in one word, as a person sees it."""
+        """State of the run in one word, for the person."""
         if self._engine == "failed":
             return "failed"
         if self.playback.replaying:
@@ -202,18 +202,18 @@ class Session:
 
     @property
     def ended(self) -> bool:
-        """Whether the engine has come to the end of the run, or was stopped before."""
+        """Whether the engine has finished the run, or was stopped."""
         return self._stopped or self._engine in ("finished", "stopped")
 
     @property
     def over(self) -> bool:
-        """Whether the run has come to its end, and the screen to the end of the run."""
+        """Whether the engine has finished the run, and the screen shows its end."""
         trace = self.trace
         return self._engine == "finished" and trace is not None and self.playback.shown >= trace.frontier
 
     @property
     def is_moving(self) -> bool:
-        """Whether it changes without a key and without a message of the engine."""
+        """Whether the screen changes without a key and without an event of the engine."""
         if self.retraining.is_at_work:
             return True
         if self.trace is None:
@@ -235,9 +235,9 @@ class Session:
             self.toggle()
 
     def toggle(self) -> None:
-        """Hold what is running, or let it go on; play from the playhead where a person looks back.
+        """Pause or resume; while a person looks back, play from the playhead.
 
-        A run that was held goes on once the playhead has come to its end.
+        A paused run resumes once the playhead has reached its end.
         """
         if self.playback.looking_back or self.over:
             self.playback.replay()
@@ -254,7 +254,7 @@ class Session:
                 self._worker.step()  # to the first record, which a run held that early has not come to
 
     def step(self) -> None:
-        """Hold the run and show one record more, computing it first if need be."""
+        """Pause and show one record more, which is computed first if necessary."""
         if self.playback.looking_back:
             self.playback.move(1)
             return
@@ -268,14 +268,14 @@ class Session:
             self._owed += 1
 
     def stop(self) -> None:
-        """End the engine's work, measurements too, and stay where the screen is."""
+        """Stop the engine and its measurements; the screen stays where it is."""
         self.retraining.stop()
         if self._engine != "failed" and not self.over:
             self._worker.stop()
             self._stopped, self.playback.playing = True, False
 
     def end(self, seconds: float = 0.0) -> bool:
-        """End the engine's work; whether its threads ended within `seconds`."""
+        """Stop the engine, and return whether its threads ended within `seconds`."""
         self._worker.stop()
         self.retraining.stop()
         retraining = [*self._former_retraining, self.retraining]
@@ -283,5 +283,5 @@ class Session:
 
 
 def refusal(event: engine.Event) -> BadInput | None:
-    """Why the engine refused the experiment, if that is what the event says."""
+    """Return why the engine refused the experiment; None for other events."""
     return event.error if isinstance(event, engine.Refused) else None

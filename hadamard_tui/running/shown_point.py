@@ -1,4 +1,4 @@
-"""The point of the axes that is on the screen: its experiment, its trace, and places on its x-axis."""
+"""The point of the axes on the screen: its experiment, its trace, and places on its x-axis."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     Args:
         number: its position among the points of the sweep.
-        results: those of all points; None until the sweep has begun.
-        trace: that of this point; None until its run has begun.
+        results: the results of all points; None until the sweep has begun.
+        trace: the trace of this point; None until its run has begun.
     """
 
     sweep: Sweep
@@ -38,7 +38,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def experiment(self) -> Experiment:
-        """The experiment at this point, with the learners that are not skipped here."""
+        """Experiment at this point, without the learners that are skipped here."""
         if self.results is None:
             return self.sweep.points[self.number].experiment
         return self.results.experiment(self.number)
@@ -50,7 +50,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def last(self) -> float:
-        """Where the x-axis of the run ends."""
+        """Last place on the x-axis of the run."""
         return float(self._extent.last)
 
     @property
@@ -60,32 +60,32 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def label(self) -> str:
-        """The values of the axes in words; empty without axes."""
+        """Values of the axes in words; empty without axes."""
         return values_written(self.sweep.points[self.number].label, self.sweep.symbols)
 
     @property
     def count(self) -> str:
-        """The position among all points, as 2/5; empty without axes."""
+        """Position among all points, as 2/5; empty without axes."""
         return f"{self.number + 1}/{len(self.sweep.points)}" if self.sweep.axes else ""
 
     @property
     def skipped(self) -> str:
-        """The runs of the sweep that need not be computed, in words; empty if there are none."""
+        """Runs of the sweep that need not be computed, in words; empty if there are none."""
         return "" if self.results is None else skipped(self.results)
 
     def picture(self, number: int) -> Picture:
-        """Picture 1, 2, … of the experiment; 0 is that of the run at this point."""
+        """Return picture 1, 2, … of the experiment; 0 is the picture of the run at this point."""
         if number:
             return drawn(self.sweep.experiment)[number - 1]
         picture = of_run(self.experiment)
         return msgspec.structs.replace(picture, title=", ".join(filter(None, (picture.title, self.label))))
 
     def x_at(self, record: int) -> float:
-        """Position of a record on the x-axis of the run; 0 without a run."""
+        """Return the place of a record on the x-axis of the run; 0 without a run."""
         return 0.0 if self.trace is None else float(self.trace.x[min(record, len(self.trace.x) - 1)])
 
     def record_at(self, x: float, log: bool = False) -> int:
-        """The record nearest to x, on a logarithmic axis by factors; 0 without a run."""
+        """Return the record nearest to x, by factors on a logarithmic axis; 0 without a run."""
         if self.trace is None:
             return 0
         grid = self.trace.x
@@ -95,7 +95,10 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
         return before if x < middle else after
 
     def at_place_of(self, look: Look) -> ShownPoint:
-        """The point at the place of a picture; of several the last one, but this one if it is among them."""
+        """Return the point at the selected place of a picture.
+
+        Of several points the last one, unless this point is among them.
+        """
         if self.results is None:
             return self
         view, points = look.view, self.sweep.points

@@ -1,4 +1,4 @@
-"""What the learners of a run are made of as they train, found in a thread by training once more."""
+"""Take snapshots of the learners of a run in a thread, by training them once more."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 class SnapshotWorker:
     """Trains the learners of a run once more, one after the other, and keeps snapshots of them.
 
-    `found` grows, and so do the snapshots in it; whoever shows them looks at them whenever it draws.
+    `found` and its snapshots grow while the thread works; panels read them whenever they draw.
     """
 
     def __init__(self, experiment: Experiment, trace: Trace, target: int | None, first: str) -> None:
         self.found: dict[str, Snapshots] = {}
-        """By the names of the learners."""
+        """Snapshots by learner."""
 
         self.reasons: dict[str, str] = {}
-        """Why there are none of a learner."""
+        """Why a learner has no snapshots, by learner."""
 
         self._experiment, self._trace, self._target, self._first = experiment, trace, target, first
         self._stop = threading.Event()
@@ -34,11 +34,11 @@ class SnapshotWorker:
 
     @property
     def state(self) -> tuple[object, ...]:
-        """What changes whenever there is something new to show."""
+        """Value that changes whenever there is something new to show."""
         return len(self.reasons), sum(len(snapshots.x) for snapshots in list(self.found.values()))
 
     def stop(self) -> None:
-        """End after the current record; what was found stays."""
+        """End after the current record; finished snapshots stay."""
         self._stop.set()
 
     @property
@@ -47,7 +47,7 @@ class SnapshotWorker:
         return self._thread.is_alive()
 
     def join(self, seconds: float) -> bool:
-        """Wait for the thread to end, at most so long; whether it has ended."""
+        """Wait for the thread, at most `seconds`, and return whether it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

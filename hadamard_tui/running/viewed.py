@@ -1,6 +1,6 @@
-"""The views of results that grow, made anew when there is more and kept until then.
+"""Views of growing results, computed again only when there are more results.
 
-What makes them is imported with the first results: the first paint does not need it.
+The view code is imported with the first results, because the first paint does not need it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class Viewed:
-    """Remembers the last view of every picture, and of how much it was made."""
+    """Remembers the last view of each picture, and the results that it was made of."""
 
     def __init__(self, letters: Mapping[str, int] = MappingProxyType({})) -> None:
-        """`letters`: the numbers of the learners, by name, for the letters and colours of their curves."""
+        """`letters`: numbers of the learners, by name, for the letters and colours of their curves."""
         self._letters = letters
         self._views: dict[str, tuple[object, View]] = {}
 
     def view(self, picture: Picture, results: Results) -> View:
-        """A picture of what there is by now. Raises: BadInput for one that these results do not have."""
+        """Return a picture of the present results. Raises: BadInput if these results do not have it."""
         from engine.results.views import view
 
         extent, name = _extent(results), repr(picture)
@@ -39,7 +39,7 @@ class Viewed:
 
 
 def _extent(results: Results) -> object:
-    """What differs once there is more of some results."""
+    """Return a value that changes whenever the results grow."""
     return len(results.skipped), [
         (
             number,
@@ -53,10 +53,10 @@ def _extent(results: Results) -> object:
 
 
 def with_letters(view: View, learners: Mapping[str, int]) -> View:
-    """A view whose curves have the numbers of their learners, by name, for letters and colours.
+    """Return a view whose curves have their learners' numbers, by name, for letters and colours.
 
-    Of a learner with several curves, one for each rate, the first has its number, and the others have some
-    that no learner has. Where curves are split by axes, letters stand for these, too, in their order.
+    Of a learner with several curves, one per rate, the first has its number, and the others get numbers that
+    no learner has. If curves are split by axes, letters count the curves instead.
     """
     if not learners or any(curve.apart for curve in view.curves):
         return view

@@ -104,20 +104,20 @@ class Browser(Framed[str | None]):
     async def _read(self) -> None:
         """Read all presets beside the screen: they are many files."""
         self._groups = await asyncio.to_thread(groups, self._opened)
-        self._entries = {entry.name: entry for _, some in self._groups for entry in some}
+        self._entries = {entry.name: entry for _, entries in self._groups for entry in entries}
         with suppress(NoMatches):  # the page may be going by now
             self._list()
 
     def _list(self) -> None:
         """Show the presets that have what is typed."""
         typed, options = self.query_one(Line).value, self.query_one(OptionList)
-        found = matching(self._groups, typed)
+        matches = matching(self._groups, typed)
         titled = not PREVIEW_FROM <= self.size.width < TITLES_FROM
-        options.set_options(line for group in found for line in _lines(group, titled))
-        meant = best(found, typed) if typed.split() else self._entries.get(self._opened or "")
+        options.set_options(line for group in matches for line in _lines(group, titled))
+        meant = best(matches, typed) if typed.split() else self._entries.get(self._opened or "")
         if meant is not None:
             options.highlighted = options.get_option_index(meant.name)
-        elif not found and self._groups:
+        elif not matches and self._groups:
             self._show(
                 Text(f"No preset has “{typed}”. {key('command_palette')} searches parts, too.", "italic")
             )

@@ -37,8 +37,8 @@ class Comparing(Running):
         if session.ended and session.trace is not None:
             self.runs.keep(session)
             for run in self.runs.make_room(session.trace):
-                what = f"{run.name} was dropped: {MOST_RUNS} runs beside the pinned ones are kept, and"
-                self.notify(f"{what} {MOST_BYTES >> 20} MB. {key('pin')} pins what is to stay.")
+                reason = f"{run.name} was dropped: {MOST_RUNS} runs beside the pinned ones are kept, and"
+                self.notify(f"{reason} {MOST_BYTES >> 20} MB. {key('pin')} pins what is to stay.")
         self._list_runs()
 
     def action_pin(self) -> None:

@@ -49,11 +49,11 @@ class PresetProvider(Provider):
         self._entries = await asyncio.to_thread(index)
 
     async def search(self, query: str) -> Hits:
-        for one in self._entries:
-            said = " ".join((one.name, one.title, one.story, *one.learners))
-            if score := _score(query, one.name, said, one.source):
-                choose = partial(_app(self).choose_preset, one.name)
-                yield Hit(score, f"Preset: {one.name}", choose, help=one.title)
+        for entry in self._entries:
+            words = " ".join((entry.name, entry.title, entry.story, *entry.learners))
+            if score := _score(query, entry.name, words, entry.source):
+                choose = partial(_app(self).choose_preset, entry.name)
+                yield Hit(score, f"Preset: {entry.name}", choose, help=entry.title)
 
 
 class PartProvider(Provider):
@@ -62,9 +62,9 @@ class PartProvider(Provider):
     async def search(self, query: str) -> Hits:
         for family in catalogue.FOLDERS:
             for kind, member in catalogue.members(family).items():
-                said = f"{kind} {docstring(member)}"
+                words = f"{kind} {docstring(member)}"
                 summary = summary_of(member)
-                if score := _score(query, kind, said, _source(member)):
+                if score := _score(query, kind, words, _source(member)):
                     score = max(score, BY_SUMMARY * has_words(query, summary, ""))
                     score += OF_THEORY * (family == "theory" and score == BY_SOURCE)
                     show = partial(_app(self).show_part, family, kind)

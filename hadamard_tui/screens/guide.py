@@ -65,9 +65,9 @@ class Guide:
         return False
 
     def _end(self) -> str:
-        right, made = self.tour.score
+        right, total = self.tour.score
         return "The tour ends here." + (
-            f" {right} of {made} guesses were within a factor of two." if made else ""
+            f" {right} of {total} guesses were within a factor of two." if total else ""
         )
 
     @property
@@ -120,7 +120,7 @@ class Guide:
         look = session.look()
         if session.over and session.guesses and not (self.changed or self._is_broken):
             points = scores(session.guesses, look.view)
-            self.tour.scores.setdefault(self.tour.place, [one >= RIGHT for one in points])
+            self.tour.scores.setdefault(self.tour.place, [score >= RIGHT for score in points])
 
     def _look(self) -> None:
         """Say what the laboratory shows, whenever that has moved on, and when the time says something new."""

@@ -55,4 +55,4 @@ def about(family: str, kind: str) -> Text:
     member: Any = catalogue.members(family)[kind]
     text = head(statement(member())).append("\n\n") if family == "theory" else Text()
     paragraphs = docstring(member).split("\n\n")
-    return text.append("\n\n".join(" ".join(one.split()) for one in paragraphs))
+    return text.append("\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs))

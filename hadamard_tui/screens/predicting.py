@@ -36,7 +36,7 @@ class Predicting(Looking):
             return
         experiment = self._editable.experiment
         rows = experiment.n
-        names = [one.name for one in experiment.learners if one.role == "learner"]
+        names = [learner.name for learner in experiment.learners if learner.role == "learner"]
         from engine import protocols
 
         places = protocols.places(experiment.protocol, rows)

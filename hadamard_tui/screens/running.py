@@ -78,7 +78,9 @@ class Running(Screen[None]):
         nearest = sorted(
             enumerate(self._editable.learners), key=lambda learner: abs(learner[0] - self._selected)
         )
-        return trace.curves[next((names.index(one["name"]) for _, one in nearest if one["name"] in names), 0)]
+        return trace.curves[
+            next((names.index(learner["name"]) for _, learner in nearest if learner["name"] in names), 0)
+        ]
 
     @property
     def _selected(self) -> int:
@@ -169,7 +171,7 @@ class Running(Screen[None]):
         editable, setup = self._editable, self.query_one(SetupPane)
         fitted = dict(editable.left_out)
         try:
-            whole = editable.sweep()
+            sweep = editable.sweep()
         except BadInput as error:
             setup.show_list()
             setup.complain(editable.error)
@@ -179,7 +181,7 @@ class Running(Screen[None]):
             setup.show_list()
         left_out = list(editable.left_out.values())
         self.session = Session(
-            whole,
+            sweep,
             editable.document,
             self._receive,
             spare,
@@ -189,7 +191,7 @@ class Running(Screen[None]):
             left_out,
             editable.running_letters,
             at_once,
-            kept_points.store_for(whole),
+            kept_points.store_for(sweep),
         )
         self.session.start(paused)
         self.run_begun(at_once)
@@ -266,11 +268,11 @@ def divergence_message(diverged: Diverged, session: Session) -> str:
     who, where = diverged.learner, f"at {experiment.protocol.clock} = {diverged.x:g}"
     if session.point.label:
         where += f", {session.point.label}"
-    others = "; the others go on" if len(experiment.learners) > 1 else ""
+    continuation = "; the others go on" if len(experiment.learners) > 1 else ""
     why = "" if diverged.fate == DIVERGED else f". Accuracy: {WHY_INACCURATE}"
     if diverged.of == 1:
-        return f"{who} {diverged.fate} {where}{others}{why}."
+        return f"{who} {diverged.fate} {where}{continuation}{why}."
     if diverged.replicas == diverged.of:
-        return f"{who} {diverged.fate} in all {diverged.of} replicas, in the last {where}{others}{why}."
-    some = f"{diverged.replicas} of {diverged.of} replicas"
-    return f"{who} {diverged.fate} in {some} {where}; the others go on{why}."
+        return f"{who} {diverged.fate} in all {diverged.of} replicas, in the last {where}{continuation}{why}."
+    replicas = f"{diverged.replicas} of {diverged.of} replicas"
+    return f"{who} {diverged.fate} in {replicas} {where}; the others go on{why}."

@@ -61,10 +61,12 @@ def gif(
             pictures.append(picture.convert("RGB"))
         progress((number + 1) / FRAMES)
     colours = pictures[-1].quantize(255, Image.Quantize.MAXCOVERAGE)
-    first, *others = (picture.quantize(palette=colours, dither=Image.Dither.NONE) for picture in pictures)
-    durations = [1000 // PER_SECOND] * len(others) + [round(1000 * HELD)]
+    first, *later_pictures = (
+        picture.quantize(palette=colours, dither=Image.Dither.NONE) for picture in pictures
+    )
+    durations = [1000 // PER_SECOND] * len(later_pictures) + [round(1000 * HELD)]
     file = io.BytesIO()
-    first.save(file, "GIF", save_all=True, append_images=others, duration=durations, loop=0)
+    first.save(file, "GIF", save_all=True, append_images=later_pictures, duration=durations, loop=0)
     return file.getvalue()
 
 
@@ -75,18 +77,18 @@ def growing(series: Sequence[Series], axes: Axes, count: int) -> Iterator[list[S
     """
     low, high = axes.x_limits
     ends = np.geomspace(low, high, count) if axes.x_log else np.linspace(low, high, count)
-    kept = [
-        replace(one, band=one.band if one.is_region else None)
-        for one in series
-        if not one.faint or one.is_region
+    shown_series = [
+        replace(curve, band=curve.band if curve.is_region else None)
+        for curve in series
+        if not curve.faint or curve.is_region
     ]
     for end in ends.tolist():
-        yield [one if one.mark is None else _until(one, end) for one in kept]
+        yield [curve if curve.mark is None else _until(curve, end) for curve in shown_series]
 
 
-def _until(one: Series, end: float) -> Series:
-    there = one.x <= end * (1 + ROUNDING)
-    return replace(one, x=one.x[there], y=one.y[there])
+def _until(curve: Series, end: float) -> Series:
+    is_past = curve.x <= end * (1 + ROUNDING)
+    return replace(curve, x=curve.x[is_past], y=curve.y[is_past])
 
 
 def asciicast(

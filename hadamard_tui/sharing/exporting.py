@@ -96,7 +96,7 @@ def finished(
 ) -> Shown:
     """A run that came to its end, as the app would show it; `document` has the expressions of its preset."""
     look = Look(view(of_run(experiment), of_one(experiment, trace)))
-    unjudged = {number: one.detail for number, one in enumerate(outcomes) if one.holds is None}
+    unjudged = {number: outcome.detail for number, outcome in enumerate(outcomes) if outcome.holds is None}
     shown = Shown(
         document or experiment,
         experiment,
@@ -135,7 +135,8 @@ def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
         if look.view.heats:
             assert shown.pictures is not None, "a heat map is a picture"
             heats = look.view.heats
-            heat = heat_map(look, next((one for one in heats if one.learner == learner), heats[0]))
+            chosen = next((heat for heat in heats if heat.learner == learner), heats[0])
+            heat = heat_map(look, chosen)
             return replace(shown, axes=None, pictures=replace(shown.pictures, heat=heat))
         drawing = difference(look) if is_difference(look) else plot(look)
         is_split = look.options.multiples and has_multiples(look) and not is_difference(look)
@@ -157,8 +158,8 @@ class Kind(NamedTuple):
     @property
     def remedy(self) -> str:
         """The command that installs what the kind cannot be made without; nothing where it can be made."""
-        there = self.library is None or find_spec(self.library) is not None
-        return "" if there else self.installation
+        is_available = self.library is None or find_spec(self.library) is not None
+        return "" if is_available else self.installation
 
     @property
     def installation(self) -> str:
@@ -290,7 +291,7 @@ def _page(shown: Shown) -> Sheet:
     if (heat := _heat(shown)) is not None:
         return heat_map_page(heat, shown.caption)
     if shown.multiples:
-        return Tiles([chart(one.series, one.axes) for one in shown.multiples], shown.caption)
+        return Tiles([chart(tile.series, tile.axes) for tile in shown.multiples], shown.caption)
     return chart(shown.series, _axes(shown), shown.caption)
 
 

@@ -58,12 +58,12 @@ class FileWriter:
 
         A file that is being put in its place is waited for until it is there: none is left half-written.
         """
-        left = dict(self._under_way)
-        wait(left, seconds)
+        unwritten = dict(self._under_way)
+        wait(unwritten, seconds)
         with self._placing:
             self._ended, making = True, self._making
         self._thread.shutdown(wait=not making, cancel_futures=True)
-        reasons = [(name, _why_not(result)) for result, name in left.items()]
+        reasons = [(name, _why_not(result)) for result, name in unwritten.items()]
         return [f"{escaped(name)} was not written: {why}" for name, why in reasons if why]
 
 

@@ -71,15 +71,15 @@ class _Painter:
         self, element: Element, matrix: np.ndarray, inherited: dict[str, str], area: Bbox | None
     ) -> None:
         """Draw an element and all in it, within an area if there is one."""
-        tag, given = element.tag.rpartition("}")[2], dict(element.attrib)
-        if tag == "defs" or given.get("opacity") == "0":
+        tag, attributes = element.tag.rpartition("}")[2], dict(element.attrib)
+        if tag == "defs" or attributes.get("opacity") == "0":
             return
-        matrix = matrix @ _transform(given.get("transform", ""))
-        style = inherited | given
-        area = self._cut(area, given.get("clip-path", ""), matrix)
+        matrix = matrix @ _transform(attributes.get("transform", ""))
+        style = inherited | attributes
+        area = self._cut(area, attributes.get("clip-path", ""), matrix)
         if tag == "text":
             self._add(self._text(element.text or "", matrix, style), area)
-        elif (path := _path(tag, given)) is not None:
+        elif (path := _path(tag, attributes)) is not None:
             self._add(self._patch(path, matrix, style), area)
         passed_on = {name: style[name] for name in INHERITED if name in style}
         for part in element:
@@ -174,16 +174,16 @@ def _transform(words: str) -> np.ndarray:
     return matrix
 
 
-def _path(tag: str, given: dict[str, str]) -> Any:
+def _path(tag: str, attributes: dict[str, str]) -> Any:
     """The outline of a shape as a path of matplotlib; None for what is no shape."""
     from matplotlib.path import Path
 
     if tag == "path":
-        return _outline(given["d"])
+        return _outline(attributes["d"])
     if tag == "circle":
-        return Path.circle((float(given["cx"]), float(given["cy"])), float(given["r"]))
-    if tag == "rect" and "%" not in given["width"]:
-        x, y, width, height = (float(given[side]) for side in ("x", "y", "width", "height"))
+        return Path.circle((float(attributes["cx"]), float(attributes["cy"])), float(attributes["r"]))
+    if tag == "rect" and "%" not in attributes["width"]:
+        x, y, width, height = (float(attributes[side]) for side in ("x", "y", "width", "height"))
         return Path([(x, y), (x + width, y), (x + width, y + height), (x, y + height), (x, y)], closed=True)
     return None
 

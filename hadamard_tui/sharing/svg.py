@@ -103,104 +103,106 @@ def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: boo
         if len(group) > 1
         for turn, at in enumerate(group)
     }
-    every = enumerate(drawn_once(series, axes, lines, picture.shared))
-    for at, one in sorted(every, key=lambda numbered: numbered[0] in turns and turns[numbered[0]].turn > 0):
-        into = page.grown if one.mark or at in turns else page.area
-        across, down = _pixels(page, axes, one)
-        if (band := drawable_band(one, axes)) is not None:
-            _band(into, page, axes, one, band, within)
+    curves = drawn_once(series, axes, lines, picture.shared)
+    for at in sorted(range(len(curves)), key=lambda at: at in turns and turns[at].turn > 0):
+        curve = curves[at]
+        into = page.grown if curve.mark or at in turns else page.area
+        across, down = _pixels(page, axes, curve)
+        if (band := drawable_band(curve, axes)) is not None:
+            _band(into, page, axes, curve, band, within)
         if at in turns and turns[at].turn:
-            if growing and is_line(one):
-                _line(page.ahead, one, *outline(across, down, within))
-            _line_by_turns(into, one, turns[at], _pixels(page, axes, turns[at].lead), (across, down), within)
+            if growing and is_line(curve):
+                _line(page.ahead, curve, *outline(across, down, within))
+            lead = _pixels(page, axes, turns[at].lead)
+            _line_by_turns(into, curve, turns[at], lead, (across, down), within)
         else:
-            _line(into, one, *outline(across, down, within))
-        if one.mark is not None:
-            _zeros(into, page, axes, one)
+            _line(into, curve, *outline(across, down, within))
+        if curve.mark is not None:
+            _zeros(into, page, axes, curve)
     _letters(page, picture, series, axes)
     _names(page, picture, series)
     return Drawing(page, picture)
 
 
-def _pixels(page: Page, axes: Axes, one: Series) -> tuple[np.ndarray, np.ndarray]:
+def _pixels(page: Page, axes: Axes, curve: Series) -> tuple[np.ndarray, np.ndarray]:
     """Where the points of a curve are; NaN where they cannot be drawn, as 0 on a logarithmic axis."""
-    return _across(page, axes, one), page.down(axes, drawable(one.y, axes))
+    return _across(page, axes, curve), page.down(axes, drawable(curve.y, axes))
 
 
-def _across(page: Page, axes: Axes, one: Series) -> np.ndarray:
-    there = np.isfinite(one.x) & (one.x > 0) if axes.x_log else np.isfinite(one.x)
-    return page.across(axes, np.where(there, one.x, np.nan))
+def _across(page: Page, axes: Axes, curve: Series) -> np.ndarray:
+    is_drawn = np.isfinite(curve.x) & (curve.x > 0) if axes.x_log else np.isfinite(curve.x)
+    return page.across(axes, np.where(is_drawn, curve.x, np.nan))
 
 
 def _band(
     into: Element,
     page: Page,
     axes: Axes,
-    one: Series,
+    curve: Series,
     band: tuple[np.ndarray, np.ndarray],
     within: float,
 ) -> None:
     """The region between the borders of a band; on a logarithmic axis what is below 0 is below the axis."""
-    across = _across(page, axes, one)
+    across = _across(page, axes, curve)
     low, high = (page.down(axes, border) for border in band)
-    there = ~(np.isnan(across) | np.isnan(low) | np.isnan(high))
-    for stretch in np.split(np.arange(len(there)), np.flatnonzero(np.diff(there)) + 1):
-        if len(stretch) > 1 and there[stretch[0]]:
+    is_drawn = ~(np.isnan(across) | np.isnan(low) | np.isnan(high))
+    for stretch in np.split(np.arange(len(is_drawn)), np.flatnonzero(np.diff(is_drawn)) + 1):
+        if len(stretch) > 1 and is_drawn[stretch[0]]:
             forth, below = outline(across[stretch], low[stretch], within)
             back, above = outline(across[stretch], high[stretch], within)
             around, down = np.concatenate([forth, back[::-1]]), np.concatenate([below, above[::-1]])
-            shade = {"fill": one.colour, "fill_opacity": REGION if one.is_region else BAND}
+            shade = {"fill": curve.colour, "fill_opacity": REGION if curve.is_region else BAND}
             put(into, "path", d=f"{path_of(around, down)}z", **shade)
 
 
-def _line(into: Element, one: Series, across: np.ndarray, down: np.ndarray) -> None:
-    there = ~np.isnan(across + down)
-    joined = np.zeros(len(there) + 1, dtype=bool)
-    joined[1:-1] = there[1:] & there[:-1]
-    alone = there if one.style == "points" else there & ~(joined[1:] | joined[:-1])
+def _line(into: Element, curve: Series, across: np.ndarray, down: np.ndarray) -> None:
+    is_drawn = ~np.isnan(across + down)
+    joined = np.zeros(len(is_drawn) + 1, dtype=bool)
+    joined[1:-1] = is_drawn[1:] & is_drawn[:-1]
+    alone = is_drawn if curve.style == "points" else is_drawn & ~(joined[1:] | joined[:-1])
     for x, y in zip(across[alone].tolist(), down[alone].tolist(), strict=True):
-        put(into, "circle", cx=f"{x:.2f}", cy=f"{y:.2f}", r=POINT, fill=one.colour)
+        put(into, "circle", cx=f"{x:.2f}", cy=f"{y:.2f}", r=POINT, fill=curve.colour)
     across = np.where(alone, np.nan, across)
     if path := path_of(across, down):
-        width = THIN if one.faint else CURVE if one.mark else LINE
-        _stroke(into, one, path, width, dashes(one.style))
+        width = THIN if curve.faint else CURVE if curve.mark else LINE
+        _stroke(into, curve, path, width, dashes(curve.style))
 
 
-def _stroke(into: Element, one: Series, path: str, width: float, how: dict[str, object]) -> None:
-    fixed = {"fill": "none", "stroke": one.colour, "stroke_linejoin": "round"}
-    faint = {"stroke_opacity": 0.45} if one.faint else {}
+def _stroke(into: Element, curve: Series, path: str, width: float, how: dict[str, object]) -> None:
+    fixed = {"fill": "none", "stroke": curve.colour, "stroke_linejoin": "round"}
+    faint = {"stroke_opacity": 0.45} if curve.faint else {}
     put(into, "path", d=path, stroke_width=f"{width:g}", **fixed, **how, **faint)
 
 
 def _line_by_turns(
     into: Element,
-    one: Series,
+    curve: Series,
     turn: Turn,
     lead: tuple[np.ndarray, np.ndarray],
-    own: tuple[np.ndarray, np.ndarray],
+    points: tuple[np.ndarray, np.ndarray],
     within: float,
 ) -> None:
     """A series in its dashes of the line of another one, and by itself where that is not."""
-    (across, down), (x, y) = lead, own
+    (across, down), (x, y) = lead, points
     if not (np.isfinite(y).any() and np.isfinite(down).any()):
         return
     shared = _within(across, x[np.isfinite(y)])
     path = path_of(*outline(np.where(shared, across, np.nan), down, within))
-    _stroke(into, one, path, CURVE, dashes(turn.lead.style, turn.turn, turn.turns))
+    _stroke(into, curve, path, CURVE, dashes(turn.lead.style, turn.turn, turn.turns))
     beyond = ~_within(x, across[np.isfinite(down)])
-    _line(into, one, *outline(np.where(beyond, x, np.nan), y, within))
+    _line(into, curve, *outline(np.where(beyond, x, np.nan), y, within))
 
 
-def _within(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+def _within(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
     """Which values are between the least and the greatest of others."""
-    inside: np.ndarray = (values >= others.min() - 1) & (values <= others.max() + 1)
+    inside: np.ndarray = (values >= limits.min() - 1) & (values <= limits.max() + 1)
     return inside
 
 
-def _zeros(into: Element, page: Page, axes: Axes, one: Series) -> None:
+def _zeros(into: Element, page: Page, axes: Axes, curve: Series) -> None:
     """Arrows to the foot of a logarithmic axis where a curve whose points stand apart is 0 up to rounding."""
-    for x in page.across(axes, zeros_of(one, axes, page.columns)).tolist():
-        how = {"stroke": one.colour, "stroke_width": 1.5, "fill": "none"}
+    for x in page.across(axes, zeros_of(curve, axes, page.columns)).tolist():
+        how = {"stroke": curve.colour, "stroke_width": 1.5, "fill": "none"}
         put(into, "path", d=ZERO, transform=f"translate({x:.2f} {page.bottom:.2f})", **how)
 
 
@@ -239,12 +241,12 @@ def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[E
     """The legend of the screen with whole names, and its remark at the end."""
     for entry in legend_entries(series, picture.groups, left_out=picture.left_out, y_log=axes.y_log):
         for number, part in enumerate(entry.parts):
-            one = series[part.at]
+            curve = series[part.at]
             yield Entry(
                 f"{part.name} {part.formula}".rstrip(),
-                partial(_sample, one),
+                partial(_sample, curve),
                 f"{part.relation}{part.mark}".strip(),
-                one.colour,
+                curve.colour,
                 number > 0,
                 part.at,
             )
@@ -252,9 +254,9 @@ def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[E
         yield Entry(picture.remark)
 
 
-def _sample(one: Series, into: Element, x: float, y: float) -> None:
+def _sample(curve: Series, into: Element, x: float, y: float) -> None:
     """A piece of the line."""
-    _line(into, one, np.array([x, x + SAMPLE]), np.array([y, y]))
+    _line(into, curve, np.array([x, x + SAMPLE]), np.array([y, y]))
 
 
 def outline(across: np.ndarray, down: np.ndarray, within: float) -> tuple[np.ndarray, np.ndarray]:
@@ -265,10 +267,10 @@ def outline(across: np.ndarray, down: np.ndarray, within: float) -> tuple[np.nda
     """
     if not within:
         return across, down
-    there = ~(np.isnan(across) | np.isnan(down))
-    keep = np.zeros(len(there), dtype=bool)
-    starts = np.flatnonzero(there & ~np.concatenate([[False], there[:-1]]))
-    ends = np.flatnonzero(there & ~np.concatenate([there[1:], [False]]))
+    is_drawn = ~(np.isnan(across) | np.isnan(down))
+    keep = np.zeros(len(is_drawn), dtype=bool)
+    starts = np.flatnonzero(is_drawn & ~np.concatenate([[False], is_drawn[:-1]]))
+    ends = np.flatnonzero(is_drawn & ~np.concatenate([is_drawn[1:], [False]]))
     keep[ends[:-1] + 1] = True
     stretches = list(zip(starts.tolist(), ends.tolist(), strict=True))
     while stretches:

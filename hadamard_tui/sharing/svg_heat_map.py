@@ -76,14 +76,14 @@ def heat_map_page(heat: HeatMap, caption: str = "") -> Page:
 def _cells(page: Page, heat: HeatMap, scale: ValueScale) -> None:
     """All cells of a colour as one path, cells side by side as one box."""
     wide, high = page.right - page.left, AREA_HEIGHT
-    columns, left, right = _along(heat.x, heat.axes.x_limits, heat.x_log, wide)
+    columns, starts, ends = _along(heat.x, heat.axes.x_limits, heat.x_log, wide)
     rows, lower, upper = _along(heat.y, heat.axes.y_limits, heat.y_log, high)
     steps = scale.steps(heat.z[np.ix_(rows, columns)], STEPS)
     boxes: dict[int, list[str]] = {}
     for row in range(len(rows)):
         top, height = page.bottom - upper[row], upper[row] - lower[row]
         for first, last, step in _stretches(steps[row]):
-            x, width = page.left + left[first], right[last] - left[first]
+            x, width = page.left + starts[first], ends[last] - starts[first]
             boxes.setdefault(step, []).append(f"M{x:.2f},{top:.2f}h{width:.2f}v{height:.2f}h{-width:.2f}z")
     colours = colour_map(dark_is_more=True).colours.tolist()
     cells = put(page.area, "g", shape_rendering="crispEdges")
@@ -133,27 +133,27 @@ def _bar(
     into: Element, page: Page, scale: ValueScale, label: str, marked: Sequence[Tick], widest: float
 ) -> None:
     """The colours from least to most, with their numbers and what these are of."""
-    left, height = page.right + FROM_AREA, AREA_HEIGHT / STEPS
+    bar_x, height = page.right + FROM_AREA, AREA_HEIGHT / STEPS
     bar = put(into, "g", shape_rendering="crispEdges")
     for step, colour in enumerate(colour_map(dark_is_more=True).colours.tolist()):
-        place = {"x": f"{left:.2f}", "y": f"{page.bottom - (step + 1) * height:.2f}"}
+        place = {"x": f"{bar_x:.2f}", "y": f"{page.bottom - (step + 1) * height:.2f}"}
         size = {"width": f"{BAR:g}", "height": f"{height + 0.3:.2f}"}
         put(bar, "rect", fill="#{:02x}{:02x}{:02x}".format(*colour), **place, **size)
     axes = Axes("", "", "", (0.0, 1.0), scale.limits, y_log=scale.log)
     for value, text in marked:
         y = float(page.down(axes, np.array([value]))[0])
-        put(into, "path", d=f"M{left + BAR:.2f},{y:.2f}h4", stroke=MUTED)
-        write(into, left + BAR + 7, y + 0.35 * SMALL, text, SMALL, fill=MUTED)
+        put(into, "path", d=f"M{bar_x + BAR:.2f},{y:.2f}h4", stroke=MUTED)
+        write(into, bar_x + BAR + 7, y + 0.35 * SMALL, text, SMALL, fill=MUTED)
     words = f"{label} ({scale.hidden})" if scale.hidden else label
     middle = (page.top + page.bottom) / 2
-    write_upwards(into, left + BAR + 8 + widest + 1.2 * WORDS, middle, words.strip())
+    write_upwards(into, bar_x + BAR + 8 + widest + 1.2 * WORDS, middle, words.strip())
 
 
 def _entries(heat: HeatMap) -> list[Entry]:
     """What the dots mean where there are any, and the lines and points that have names."""
     missing = [Entry(heat.missing, _sample_of_missing)] if np.isnan(heat.z).any() else []
-    lines = [Entry(one.name, partial(_sample, one)) for one in heat.contours if one.name]
-    points = [Entry(one.name, before=one.mark, colour=INK) for one in heat.points if one.name]
+    lines = [Entry(contour.name, partial(_sample, contour)) for contour in heat.contours if contour.name]
+    points = [Entry(point.name, before=point.mark, colour=INK) for point in heat.points if point.name]
     return [*missing, *lines, *points]
 
 

@@ -293,9 +293,9 @@ def write(
     attributes = {f"font_{name}" if name == "weight" else name: value for name, value in attributes.items()}
     if anchor != "start":
         attributes["text_anchor"] = anchor
-    made = put(into, "text", x=f"{x:.2f}", y=f"{y:.2f}", font_size=f"{size:g}", **attributes)
-    made.text = printable(text)
-    return made
+    element = put(into, "text", x=f"{x:.2f}", y=f"{y:.2f}", font_size=f"{size:g}", **attributes)
+    element.text = printable(text)
+    return element
 
 
 def write_upwards(into: Element, x: float, y: float, text: str) -> None:
@@ -312,11 +312,11 @@ def length(text: str, size: float) -> float:
 
 def lines(text: str, size: float, room: float) -> list[str]:
     """A text in lines of so many pixels, one at least; a word that is too long ends in an ellipsis."""
-    found = [""]
+    wrapped = [""]
     for word in text.split():
-        longer = f"{found[-1]} {word}".strip()
-        found = [*found[:-1], longer] if length(longer, size) <= room else [*found, word]
-    return [fitted(line, size, room) for line in found if line] or [""]
+        longer = f"{wrapped[-1]} {word}".strip()
+        wrapped = [*wrapped[:-1], longer] if length(longer, size) <= room else [*wrapped, word]
+    return [fitted(line, size, room) for line in wrapped if line] or [""]
 
 
 def fitted(text: str, size: float, room: float) -> str:
@@ -332,18 +332,18 @@ def pixels(limits: Limits, log: bool, size: float, values: np.ndarray) -> np.nda
     return (Scale(limits, log, 2).place(values) * size).clip(-FAR, FAR)
 
 
-def values_of(found: Sequence[Tick]) -> np.ndarray:
+def values_of(ticks: Sequence[Tick]) -> np.ndarray:
     """Where ticks are."""
-    return np.array([value for value, _ in found])
+    return np.array([value for value, _ in ticks])
 
 
 def path_of(across: np.ndarray, down: np.ndarray) -> str:
     """The path through points, to a hundredth of a pixel; NaN lifts the pen. What is said are the steps from
     point to point, which are shorter than their places."""
-    there = ~(np.isnan(across) | np.isnan(down))
-    starts = (there & ~np.concatenate([[False], there[:-1]]))[there]
-    places = np.rint(100 * np.stack([across[there], down[there]])).astype(int)
+    is_drawn = ~(np.isnan(across) | np.isnan(down))
+    starts = (is_drawn & ~np.concatenate([[False], is_drawn[:-1]]))[is_drawn]
+    places = np.rint(100 * np.stack([across[is_drawn], down[is_drawn]])).astype(int)
     steps = np.diff(places, axis=1, prepend=0)
-    said = np.where(starts, places, steps) / 100
-    points = zip(*said.tolist(), starts.tolist(), strict=True)
+    numbers = np.where(starts, places, steps) / 100
+    points = zip(*numbers.tolist(), starts.tolist(), strict=True)
     return "".join(f"{'M' if begins else 'l'}{x:.10g},{y:.10g}" for x, y, begins in points)

@@ -80,9 +80,9 @@ def of_views(views: Sequence[View], captions: Sequence[str]) -> Table:
                 Part((picture, "learner", heat.learner), (x.ravel(), y.ravel(), heat.z.ravel(), stderr))
             )
             for contour in heat.contours:
-                whose = f"{contour.kind} of {heat.learner}"
+                name = f"{contour.kind} of {heat.learner}"
                 values = contour.values.ravel()
-                parts.append(Part((picture, contour.direction, whose), (x.ravel(), y.ravel(), values, None)))
+                parts.append(Part((picture, contour.direction, name), (x.ravel(), y.ravel(), values, None)))
     return Table(("picture", "series", "name"), ("x", "y", "value", "stderr"), parts, labels)
 
 
@@ -160,7 +160,7 @@ def _parquet(table: Table) -> bytes:
             missing = column is None
             columns.append(pyarrow.nulls(length, pyarrow.float64()) if missing else pyarrow.array(column))
         tables.append(pyarrow.Table.from_arrays(columns, schema=schema))
-    whole = pyarrow.concat_tables(tables).combine_chunks()
+    joined = pyarrow.concat_tables(tables).combine_chunks()
     buffer = io.BytesIO()
-    parquet.write_table(whole, buffer)
+    parquet.write_table(joined, buffer)
     return buffer.getvalue()

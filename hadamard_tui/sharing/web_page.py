@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.core.parts import BadInput
 from engine.core.texts import listed
-from engine.pictures.view_names import x_name
+from engine.pictures.wording import x_name
 from engine.results.headlines import headline
 from engine.results.outcomes import about
 from engine.results.views import view
@@ -74,7 +74,7 @@ def web_page(results: Results, outcomes: Sequence[Outcome], preset: str, documen
     views = [view(picture, results) for picture in drawn(experiment) or [of_run(experiment)]]
     title = escape(experiment.title or "An experiment")
     figures = [
-        figure for number, one in enumerate(views) for figure in _figures(one, number, results, outcomes)
+        figure for number, view in enumerate(views) for figure in _figures(view, number, results, outcomes)
     ]
     body = [
         f"<h1>{title}</h1>",
@@ -89,8 +89,8 @@ def web_page(results: Results, outcomes: Sequence[Outcome], preset: str, documen
     body.append(f"<script>{(WEB / 'page.js').read_text()}</script>")
     content = _document(title, _dark_rules("".join(figures)), body)
     if len(content) > LARGEST:
-        what = f"the page has {len(content):,} bytes, and {LARGEST:,} is the limit"
-        raise BadInput("", f"{what}; take fewer pictures, learners or evaluation points")
+        size = f"the page has {len(content):,} bytes, and {LARGEST:,} is the limit"
+        raise BadInput("", f"{size}; take fewer pictures, learners or evaluation points")
     return content
 
 
@@ -115,8 +115,8 @@ class IndexEntry(NamedTuple):
         experiment = results.sweep.experiment
         first = view((drawn(experiment) or [of_run(experiment)])[0], results)
         holding = sum(outcome.holds is True for outcome in outcomes)
-        said = headline(first, experiment, outcomes)
-        return cls(file, experiment.title or file, said, experiment.subject, len(outcomes), holding)
+        caption = headline(first, experiment, outcomes)
+        return cls(file, experiment.title or file, caption, experiment.subject, len(outcomes), holding)
 
 
 def index_page(entries: Sequence[IndexEntry]) -> bytes:
@@ -143,21 +143,22 @@ def _document(title: str, rules: str, body: Sequence[str]) -> bytes:
     return "\n".join(parts).encode()
 
 
-def _figures(one: View, number: int, results: Results, outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _figures(view: View, number: int, results: Results, outcomes: Sequence[Outcome]) -> Iterator[str]:
     """The chart of a picture, or its heat maps, each with what it shows."""
     experiment = results.sweep.experiment
-    said = headline(one, experiment, about(one.picture, experiment, outcomes), results) if number else ""
+    of_picture = about(view.picture, experiment, outcomes)
+    caption = headline(view, experiment, of_picture, results) if number else ""
     with palette.on_paper():
-        if one.heats:
-            heats = [heat_map(Look(one), heat) for heat in one.heats]
+        if view.heats:
+            heats = [heat_map(Look(view), heat) for heat in view.heats]
             for place, heat in enumerate(heats):
-                yield _heat_figure(heat, f"p{number}-{place}", said if place == 0 else "")
+                yield _heat_figure(heat, f"p{number}-{place}", caption if place == 0 else "")
             return
-        drawing = plot(Look(one))
-    yield _chart_figure(drawing.series, drawing.axes, one, f"p{number}", said)
+        drawing = plot(Look(view))
+    yield _chart_figure(drawing.series, drawing.axes, view, f"p{number}", caption)
 
 
-def _chart_figure(series: Sequence[Series], axes: Axes, one: View, name: str, said: str) -> str:
+def _chart_figure(series: Sequence[Series], axes: Axes, view: View, name: str, caption: str) -> str:
     page, picture = draw(series, axes, WITHIN, growing=True)
     line = f"M0,{page.top:.2f}V{page.bottom:.2f}"
     put(page.over, "path", d=line, stroke=MUTED, stroke_width=1.5, **{"class": "playhead"})
@@ -177,42 +178,45 @@ def _chart_figure(series: Sequence[Series], axes: Axes, one: View, name: str, sa
     low, high = axes.x_limits
     data = {
         "axis": {"left": page.left, "right": page.right, "low": low, "high": high, "log": axes.x_log},
-        "xName": x_name(one),
+        "xName": x_name(view),
         "places": list(names),
         "names": list(names.values()),
         "curves": curves,
     }
     slider = (
         '<div class="scrub"><button type="button" aria-label="play">▶</button>'
-        f'<input type="range" min="0" max="{STEPS}" value="{STEPS}" aria-label="{escape(x_name(one))}">'
+        f'<input type="range" min="0" max="{STEPS}" value="{STEPS}" aria-label="{escape(x_name(view))}">'
         "<output></output></div>"
     )
-    return _figure(page, axes, name, said, f"{slider}<table>{''.join(rows)}</table>", data)
+    return _figure(page, axes, name, caption, f"{slider}<table>{''.join(rows)}</table>", data)
 
 
-def _values(one: Series, axes: Axes, page: Page) -> dict[str, Any] | None:
+def _values(curve: Series, axes: Axes, page: Page) -> dict[str, Any] | None:
     """The values of a curve that are read out, one for every pixel at most; None for what has none.
 
     `own` says whether it is the curve of a learner, at whose places the page reads out.
     """
-    there = (
-        np.isfinite(one.x) & np.isfinite(one.y) & (one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1])
+    is_drawn = (
+        np.isfinite(curve.x)
+        & np.isfinite(curve.y)
+        & (curve.x >= axes.x_limits[0])
+        & (curve.x <= axes.x_limits[1])
     )
-    x, y = one.x[there], one.y[there]
+    x, y = curve.x[is_drawn], curve.y[is_drawn]
     if not len(x):
         return None
     order = np.argsort(x, kind="stable")
     x, y = x[order], y[order]
     pixels = np.rint(Scale(axes.x_limits, axes.x_log, round(page.right - page.left)).place(x))
     last = np.append(np.diff(pixels) > 0, True)
-    return {"x": _rounded(x[last]), "y": _rounded(y[last]), "own": one.mark is not None}
+    return {"x": _rounded(x[last]), "y": _rounded(y[last]), "own": curve.mark is not None}
 
 
 def _rounded(values: np.ndarray) -> list[float | None]:
     return [float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None for value in values.tolist()]
 
 
-def _heat_figure(heat: HeatMap, name: str, said: str) -> str:
+def _heat_figure(heat: HeatMap, name: str, caption: str) -> str:
     page, axes = heat_map_page(heat), heat.axes
     low, high = axes.x_limits
     cells = {
@@ -231,21 +235,21 @@ def _heat_figure(heat: HeatMap, name: str, said: str) -> str:
         "yName": heat.y_label,
         "cells": cells,
     }
-    return _figure(page, axes, name, said, "<output></output>", data)
+    return _figure(page, axes, name, caption, "<output></output>", data)
 
 
-def _figure(page: Page, axes: Axes, name: str, said: str, below: str, data: dict[str, Any]) -> str:
+def _figure(page: Page, axes: Axes, name: str, caption: str, below: str, data: dict[str, Any]) -> str:
     """A page of SVG with a caption, what stands below it, and what the script reads."""
     page.written()  # which gives the page its size
     page.root.set("class", "chart")
     name_apart(page.root, name)
     svg = tostring(page.root, encoding="unicode")
-    words = [f"<b>{escape(axes.title)}</b>" if axes.title else "", escape(said)]
+    words = [f"<b>{escape(axes.title)}</b>" if axes.title else "", escape(caption)]
     words.append(f'<span class="muted">{escape(axes.y_label)} · {escape(axes.x_label)}</span>')
-    caption = "<br>".join(filter(None, words))
+    figcaption = "<br>".join(filter(None, words))
     script = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
     return (
-        f"<figure><figcaption>{caption}</figcaption>{svg}{below}"
+        f"<figure><figcaption>{figcaption}</figcaption>{svg}{below}"
         f'<script type="application/json">{script}</script></figure>'
     )
 
@@ -264,11 +268,14 @@ def _theorems(results: Results) -> Iterator[str]:
     for line in trace.theorems:
         bound = [name for name, finding in line.on_learners.items() if finding.holds]
         if line.on_problem.holds and bound:
-            what = line.statement
-            named = f"<b>{escape(whole_name(what))}: {escape(what.formula)}</b>, {DIRECTIONS[what.direction]}"
+            statement = line.statement
+            named = f"<b>{escape(whole_name(statement))}: {escape(statement.formula)}</b>"
             reason = f"It holds here: {escape(line.on_problem.reason)}. It is about {escape(listed(bound))}."
-            source = f'<span class="source">{escape(what.source)}</span>'
-            items.append(f"<li>{named}<br>{escape(meaning(line.kind))} {reason}<br>{source}</li>")
+            source = f'<span class="source">{escape(statement.source)}</span>'
+            direction = DIRECTIONS[statement.direction]
+            items.append(
+                f"<li>{named}, {direction}<br>{escape(meaning(line.kind))} {reason}<br>{source}</li>"
+            )
     if items:
         yield f"<h2>Theorems</h2><ul>{''.join(items)}</ul>"
 
@@ -277,9 +284,9 @@ def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """The claims, each with what was measured."""
     if outcomes:
         items = (
-            f"<li><b>{SIGNS[one.holds]}</b> {escape(one.claim.text)}"
-            f'<br><span class="muted">{escape(one.word)}: {escape(one.detail)}</span></li>'
-            for one in outcomes
+            f"<li><b>{SIGNS[outcome.holds]}</b> {escape(outcome.claim.text)}"
+            f'<br><span class="muted">{escape(outcome.word)}: {escape(outcome.detail)}</span></li>'
+            for outcome in outcomes
         )
         yield f'<h2>Claims, as measured</h2><ul class="claims">{"".join(items)}</ul>'
 

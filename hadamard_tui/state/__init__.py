@@ -1,1 +1,1 @@
-"""What outlives the app: configuration, remembered set-up, files written whole or not at all."""
+"""State that outlives the app: configuration, remembered set-up, and files that are written atomically."""

@@ -1,4 +1,4 @@
-"""The configuration file: TOML at the place where the system keeps such files, written by people only."""
+"""The configuration file: TOML at the system's place for such files. The program never writes it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from hadamard_tui.looks.palette import ThemeName
 from hadamard_tui.terminal.clipboard import Clipboard
 
 MOST_BYTES = 1 << 16
-"""The largest configuration file; the longest that says anything is a tenth of it."""
+"""Bytes of the largest configuration file that is read: ten times the longest meaningful one."""
 
 CHOICES = {"theme": get_args(ThemeName), "clipboard": get_args(Clipboard)}
-"""The values of settings that have no others."""
+"""Allowed values of settings that have a fixed set of values."""
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a person sets once for all runs."""
+    """Settings of a person for all runs."""
 
     theme: Annotated[ThemeName, Meta(description="colours at the start: dark, light or contrast")] = "dark"
     ascii: Annotated[
@@ -52,14 +52,14 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def path() -> Path:
-    """Where the configuration file is, or would be."""
+    """Return the path of the configuration file, which need not exist."""
     from platformdirs import user_config_path
 
     return user_config_path(NAME) / "config.toml"
 
 
 def default_text() -> str:
-    """A configuration file that changes nothing and says what there is to change."""
+    """Return a configuration file that lists all settings and changes none."""
     lines = ["# hadamard-tui: the lines that are commented out show the defaults.", ""]
     described = msgspec.inspect.type_info(Config)
     assert isinstance(described, msgspec.inspect.StructType), "Config is a Struct"
@@ -86,9 +86,11 @@ def _quoted(text: str) -> str:
 
 
 def parse(content: bytes) -> tuple[Config, list[str]]:
-    """What a file's content says, and one line about each setting that cannot be, which is left out.
+    """Return the configuration in a file's content, and one line about each invalid setting.
 
-    Raises: BadInput for a file that is no TOML at all.
+    Invalid settings are left out.
+
+    Raises: BadInput for a file that is not TOML.
     """
     raw = raw_values.document(content)
     wrong: dict[str, str] = {}
@@ -110,7 +112,7 @@ def parse(content: bytes) -> tuple[Config, list[str]]:
 
 
 def _unfit(name: str, value: object) -> str:
-    """Why a setting cannot have a value, or nothing."""
+    """Return why a setting cannot have this value; empty if it can."""
     try:
         msgspec.convert({name: value}, Config)
     except msgspec.ValidationError as error:
@@ -121,7 +123,7 @@ def _unfit(name: str, value: object) -> str:
 
 
 def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    """The keys of actions that can be, and why the others cannot, by action."""
+    """Return the valid keys of actions, and the reason for each invalid one, by action."""
     sound: dict[str, str] = {}
     wrong: dict[str, str] = {}
     ids = [action.id for action in EVERY]
@@ -141,9 +143,9 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> tuple[str, str, str] | None:
-    """The last action with a key that another action has, that key, and the other action.
+    """Return the last action with a key that another action has, that key, and the other action.
 
-    The keys of what has the focus go before those of actions, and so motions clash with motions alone.
+    Keys of the focused widget take precedence over keys of actions, so motions clash with motions only.
     """
     owners: dict[str, list[str]] = {}
     for action in among:
@@ -158,7 +160,7 @@ def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> 
 
 
 def _line(text: str, place: str) -> int:
-    """The number of the line that sets `place`, such as `keys.run`, or its table; 0 if none is found."""
+    """Return the number of the line that sets `place`, such as `keys.run`, or its table; 0 for none."""
     table = ""
     lines: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -174,7 +176,7 @@ def _line(text: str, place: str) -> int:
 
 
 def _plain(key: str) -> str:
-    """A key without its quotes and spaces."""
+    """Return a key without its quotes and spaces."""
     return re.sub(r"[\s\"']", "", key)
 
 
@@ -183,7 +185,7 @@ def _keys(keys: str) -> list[str]:
 
 
 def read() -> tuple[Config, list[str]]:
-    """The configuration, and one line about each thing in its file that cannot be; the file stays."""
+    """Return the configuration, and one line about each invalid setting; the file stays as it is."""
     file: Path | str = "the configuration file"
     try:
         with files.faults(""):

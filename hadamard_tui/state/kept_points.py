@@ -1,4 +1,4 @@
-"""The points of axes that are kept on disk, so that they need not be computed again."""
+"""Cache of the finished points of sweeps on disk, so that they are not computed again."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def store_for(sweep: Sweep) -> Store | None:
-    """Where the finished points of a sweep are kept, in the user's cache.
+    """Return the store for the finished points of a sweep, in the user's cache.
 
-    None without axes, for a viewer in a browser, and if the configuration says that none are kept.
+    None without axes, for a viewer in a browser, and if the configuration turns the store off.
     """
     if not sweep.axes or served():
         return None

@@ -1,4 +1,4 @@
-"""What the app opens with: what the command line says, else what was left the last time."""
+"""Choose what the app opens with: the command line, or else the state of the last session."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ def begin(
     view: Sequence[str] = (),
     answers: Sequence[str] = (),
 ) -> Launch:
-    """What the app opens with.
+    """Return what the app opens with.
 
     Args:
-        wanted: what the command line says, `preset` with changes; None for what was left the last time.
-        preset: the preset to take if nothing is wanted and nothing was left.
-        reset: ignore what was left.
-        answers: lines about what the command line says, to show to the person.
-        view: changes of the view, such as `panel=svd`; with any, nothing of the view that was left is taken.
+        wanted: set-up from the command line, `preset` with changes; None for the saved set-up.
+        preset: preset to take if nothing is wanted and nothing is saved.
+        reset: ignore the saved set-up and view.
+        answers: lines about the command line, to show to the person.
+        view: changes of the view, such as `panel=svd`; with any, the saved view is ignored.
 
-    Raises: BadInput for a theme that is not there, or a view that cannot be.
+    Raises: BadInput for a theme that does not exist, or an invalid view.
     """
     configured, complaints = config.read()
     memory, lost = (Memory(), "") if reset else state_file.read()
@@ -92,9 +92,9 @@ def begin(
 
 
 def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only: bool) -> Launch:
-    """A tour through presets and talks, without the set-up panels.
+    """Return a tour through presets and talks, without the set-up panels.
 
-    Raises: BadInput for a preset, talk or theme that is not there.
+    Raises: BadInput for a preset, talk or theme that does not exist.
     """
     tour = Tour(stops_to(stops), alone)
     start = begin(tour.editable.document, tour.stop.preset, False, True, theme, ascii_only)

@@ -1,4 +1,4 @@
-"""The presets that the person saved: where their files are."""
+"""Paths of the presets that the person saved."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from hadamard_tui import NAME
 from hadamard_tui.serving import served
 
 MOST = 50
-"""Presets that are remembered: the last ones."""
+"""Number of presets that are remembered, the newest."""
 
 MOST_BYTES = 1 << 20
 
 
 def file() -> Path:
-    """Where that is written down."""
+    """Return the path of the list of presets."""
     from platformdirs import user_state_path
 
     return user_state_path(NAME) / "presets.txt"
 
 
 def paths() -> list[str]:
-    """Their files, the last one first; none that has gone, and none of anybody else's, as in a browser."""
+    """Return the paths of the presets that still exist, newest first; none for a viewer in a browser."""
     if served():
         return []
     try:
@@ -35,7 +35,7 @@ def paths() -> list[str]:
 
 
 def add(path: Path) -> None:
-    """Remember a preset. Raises: BadInput."""
+    """Remember a preset. Raises: BadInput if the list cannot be written."""
     with files.faults("the list of presets", "cannot be written"):
         written, added = file(), str(path.absolute())
         written.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What the app remembers from one start to the next: the set-up and the view, never a run."""
+"""State that the app keeps between sessions: the set-up and the view, never a run."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
 MOST_BYTES = 1 << 24
-"""What the program writes itself is far smaller, even beside a set-up of thousands of learners."""
+"""Bytes of the largest file that is read, far above what the program writes for thousands of learners."""
 
 Content = TypeVar("Content")
 
 
 class KeptView(msgspec.Struct):
-    """How the person looks at runs."""
+    """The person's view of runs."""
 
     theme: ThemeName | None = None
     panel: str | None = None
@@ -42,7 +42,7 @@ class KeptView(msgspec.Struct):
 
 
 def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
-    """A view with changes such as `panel=svd` or `chart.y_log=true`. Raises: BadInput."""
+    """Return a view with changes such as `panel=svd` or `chart.y_log=true`. Raises: BadInput."""
     from engine.spec import reading
     from hadamard_tui.panels import ABOUT, FORMER
 
@@ -71,19 +71,19 @@ def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
 
 
 class Memory(msgspec.Struct):
-    """The set-up and the view that were left. Without a set-up this is the first start."""
+    """The saved set-up and view. Without a set-up this is the first start."""
 
     view: KeptView = msgspec.field(default_factory=KeptView)
     experiment: dict[str, Any] | None = None
-    """The set-up as a preset would say it."""
+    """Set-up as a preset would write it."""
     preset: str | None = None
     off: dict[int, dict[str, Any]] = {}
-    """The learners of the set-up that are switched off, by their place among all."""
+    """Learners of the set-up that are switched off, by their place among all."""
     left_out: dict[int, dict[str, Any]] = {}
-    """Its claims that do not fit it, by their place among all."""
+    """Claims that do not fit the set-up, by their place among all."""
 
     def set_up(self) -> Raw | None:
-        """The set-up that was left. Raises: BadInput if it makes no sense any more."""
+        """Return the saved set-up. Raises: BadInput if it is no longer valid."""
         from engine.spec import documents
 
         if self.experiment is not None:
@@ -92,14 +92,14 @@ class Memory(msgspec.Struct):
 
 
 def path() -> Path:
-    """Where the memory is kept."""
+    """Return the path of the state file."""
     from platformdirs import user_state_path
 
     return user_state_path(NAME) / "last.json"
 
 
 def parse(text: bytes) -> Memory:
-    """The memory that a file's content says. Raises: BadInput."""
+    """Return the memory in a file's content. Raises: BadInput."""
     try:
         memory = msgspec.json.decode(text, type=Memory)
         raw_values.check([memory.preset, memory.off, memory.left_out])
@@ -112,12 +112,12 @@ def parse(text: bytes) -> Memory:
 
 
 def read() -> tuple[Memory, str]:
-    """The memory, and one line about a file that is broken and was set aside, or nothing."""
+    """Return the memory, and one line about a broken file that was set aside, or nothing."""
     return read_or_set_aside(path, parse, Memory(), "the app starts fresh")
 
 
 def write(memory: Memory) -> str:
-    """Keep the memory; one line about why that cannot be done, or nothing."""
+    """Save the memory. Return one line about why it cannot be saved, or nothing."""
     try:
         with files.faults("what was left", "cannot be written"):
             file = path()
@@ -132,11 +132,11 @@ def write(memory: Memory) -> str:
 def read_or_set_aside(
     place: Callable[[], Path], parse: Callable[[bytes], Content], default: Content, instead: str
 ) -> tuple[Content, str]:
-    """What a file says, or the default and a line that says what is wrong and where the file is now.
+    """Return the content of a file, or the default and a line about what is wrong and where the file is now.
 
     Args:
-        place: where the file is.
-        parse: raises ValueError or RecursionError for content that makes no sense.
+        place: path of the file.
+        parse: raises ValueError or RecursionError for invalid content.
         instead: what is done without the file, for that line.
     """
     path: Path | None = None
@@ -155,7 +155,7 @@ def read_or_set_aside(
 
 
 def _set_aside(path: Path) -> str:
-    """Rename a file to a name that no file has yet; what was done, in words."""
+    """Rename a file to a name that no file has yet, and return what was done, in words."""
     try:
         for number in count(1):
             aside = path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")

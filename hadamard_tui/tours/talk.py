@@ -65,8 +65,8 @@ class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 @cache
 def shipped() -> Mapping[str, Path]:
     """The files of the paths and talks that come with the program by name, paths first."""
-    found = [file for folder in FOLDERS for file in sorted((presets.folder() / folder).glob("*.toml"))]
-    return {file.stem: file for file in found}
+    paths = [file for folder in FOLDERS for file in sorted((presets.folder() / folder).glob("*.toml"))]
+    return {file.stem: file for file in paths}
 
 
 @cache
@@ -89,21 +89,21 @@ def break_at(preset: str) -> Break | None:
     return next((stop.break_ for stop in stops if stop.break_ is not None), None)
 
 
-def stops_of(given: str) -> list[Stop] | None:
+def stops_of(name: str) -> list[Stop] | None:
     """The stops of a talk, given by its name or the path of a file; None for what is a preset.
 
     Raises: BadInput for a talk that cannot be given, with the stop that is wrong.
     """
-    path = shipped().get(given, Path(given))
+    path = shipped().get(name, Path(name))
     if path.suffix != ".toml":
         return None
-    with files.faults(given):
+    with files.faults(name):
         if not path.exists():
             return None
-        raw = _document(given, path)
+        raw = _document(name, path)
     if "stops" not in raw:
         return None
-    return [_stop(given, number, place, path) for number, place in enumerate(_talk(given, raw).stops)]
+    return [_stop(name, number, place, path) for number, place in enumerate(_talk(name, raw).stops)]
 
 
 def stops_to(names: Sequence[str]) -> list[Stop]:
@@ -111,13 +111,13 @@ def stops_to(names: Sequence[str]) -> list[Stop]:
 
     Raises: BadInput for a name of none of them.
     """
-    found: list[Stop] = []
-    for given in names or [ESSENTIALS]:
-        talk = stops_of(given)
+    stops: list[Stop] = []
+    for name in names or [ESSENTIALS]:
+        talk = stops_of(name)
         if talk is None:
-            _check_preset(given)
-        found += [Stop(given)] if talk is None else talk
-    return found
+            _check_preset(name)
+        stops += [Stop(name)] if talk is None else talk
+    return stops
 
 
 def title_of(names: Sequence[str]) -> str:
@@ -125,31 +125,31 @@ def title_of(names: Sequence[str]) -> str:
     return ", ".join(talks()[name].title if name in talks() else name for name in names or [ESSENTIALS])
 
 
-def _check_preset(given: str) -> None:
+def _check_preset(name: str) -> None:
     """See that what is no talk is a preset. Raises: BadInput, with talks and presets that may be meant."""
-    if not given.endswith(".toml") and Path(given).name == given and given not in presets.names():
-        raise presets.unknown(given, "talk or preset", [*shipped(), *presets.names()])
-    presets.load(given)
+    if not name.endswith(".toml") and Path(name).name == name and name not in presets.names():
+        raise presets.unknown(name, "talk or preset", [*shipped(), *presets.names()])
+    presets.load(name)
 
 
-def _document(given: str, path: Path) -> dict[str, Any]:
-    with files.faults(given):
+def _document(name: str, path: Path) -> dict[str, Any]:
+    with files.faults(name):
         return raw_values.document(files.read(path, MOST_BYTES))
 
 
-def _talk(given: str, raw: dict[str, Any]) -> Talk:
+def _talk(name: str, raw: dict[str, Any]) -> Talk:
     try:
         raw_values.check(raw)
         return msgspec.convert(raw, Talk)
     except BadInput as error:
-        raise BadInput(f"{given}: {error.where}" if error.where else given, error.what) from error
+        raise BadInput(f"{name}: {error.where}" if error.where else name, error.what) from error
     except msgspec.ValidationError as error:
-        raise BadInput(given, f"{error}; {FORM}") from error
+        raise BadInput(name, f"{error}; {FORM}") from error
 
 
-def _stop(given: str, number: int, place: Place, path: Path) -> Stop:
+def _stop(name: str, number: int, place: Place, path: Path) -> Stop:
     """A stop whose preset, panel and break exist. Raises: BadInput."""
-    where = f"{given}: stops[{number}]"
+    where = f"{name}: stops[{number}]"
     preset = str(path.parent / place.preset) if place.preset.endswith(".toml") else place.preset
     panel = FORMER.get(place.panel or "", place.panel)
     change = place.break_ or (None if place.set else break_at(preset))

@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Digits, Label, Static
 
 from engine.core.expressions import number
-from engine.pictures.view_names import x_name
+from engine.pictures.wording import x_name
 from hadamard_tui.charts.values import looked_at
 from hadamard_tui.keyboard.keymap import key
 
@@ -42,14 +42,14 @@ class Number(Vertical):
         yield Digits(NOTHING)
         yield Label("")
 
-    def show(self, number: str, what: str, brief: str = "") -> None:
+    def show(self, number: str, label: str, brief: str = "") -> None:
         """Show another number, if it is another; what it is in brief where words beside it need the room."""
         if brief and self.screen.has_class("-narrow"):
-            what = brief
-        if (number, what) != self._said:
-            self._said = number, what
+            label = brief
+        if (number, label) != self._said:
+            self._said = number, label
             self.query_one(Digits).update(number)
-            self.query_one(Label).update(Text(what))
+            self.query_one(Label).update(Text(label))
 
 
 class Banner(Horizontal):
@@ -75,7 +75,7 @@ class Banner(Horizontal):
         self,
         tour: Tour,
         step: str,
-        said: str,
+        words: str,
         experiment: Experiment,
         look: Look | None,
         seconds: float,
@@ -85,24 +85,24 @@ class Banner(Horizontal):
 
         Args:
             step: the step of the stop, such as "predict"; nothing where it has none.
-            said: the words for this step.
+            words: the words for this step.
             changed: whether the set-up is not that of the stop.
         """
         static = self.query_one("#words", Static)
         since = f"{seconds // 60:.0f} min"
-        what = f"what if? {key('back_to_stop')} goes back" if changed else experiment.title
-        right, made = tour.score
-        score = f"  score {right}/{made}" if made else ""
+        title = f"what if? {key('back_to_stop')} goes back" if changed else experiment.title
+        right, total = tour.score
+        score = f"  score {right}/{total}" if total else ""
         where = f"{tour.place + 1} of {len(tour.stops)}"
         place = f"{where}{f' · {step}' if step else ''}  {since}{score}"
         width = static.size.width
-        head = f"{place}  {what}"
+        head = f"{place}  {title}"
         if tour.stop.line and not changed and len(head) > width:
             head = place  # what the speaker says comes before the title
-        words = head, said, width
-        if words != self._words:
-            self._words = words
-            static.update(Text.assemble((head, "bold"), "\n", fitting(*words)), layout=False)
+        layout_state = head, words, width
+        if layout_state != self._words:
+            self._words = layout_state
+            static.update(Text.assemble((head, "bold"), "\n", fitting(*layout_state)), layout=False)
         seen, best, ratio = (self.query_one(f"#{id}", Number) for id in ("seen", "best", "ratio"))
         if look is None or look.shown_at is None:
             seen.show(NOTHING, "loading engine", "loading")
@@ -120,9 +120,9 @@ class Banner(Horizontal):
             best.show(NOTHING, "least loss")
         else:
             best.show(f"{now.value:.3f}", f"loss of {now.name}")
-        known = now is not None and now.ratio is not None
-        whose = "" if now is None else f"{now.mark}: of bound"
-        ratio.show(f"{now.ratio:.3f}" if now is not None and known else NOTHING, "of the bound", whose)
+        has_ratio = now is not None and now.ratio is not None
+        brief = "" if now is None else f"{now.mark}: of bound"
+        ratio.show(f"{now.ratio:.3f}" if now is not None and has_ratio else NOTHING, "of the bound", brief)
 
     def has_title(self, title: str) -> bool:
         """Whether its head is this title: of a stop with words of its own there may be no room for it."""
@@ -133,10 +133,10 @@ def fitting(head: str, story: str, width: int) -> str:
     """The first sentences of a story that fit under its head; half a sentence says nothing in a hall."""
     room = LINES - len(wrap(head, max(width, 1)))
     sentences = re.split(r"(?<=[.;!?]) ", " ".join(story.split()))
-    kept = ""
+    fitting_part = ""
     for sentence in sentences:
-        longer = f"{kept} {sentence}".strip()
+        longer = f"{fitting_part} {sentence}".strip()
         if len(wrap(longer, max(width, 1))) > room:
             break
-        kept = longer
-    return kept.rstrip(";")
+        fitting_part = longer
+    return fitting_part.rstrip(";")

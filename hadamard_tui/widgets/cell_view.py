@@ -105,8 +105,8 @@ class CellView(Widget):
             different = np.ones(glyphs.shape, dtype=bool)
             self._strips = [Strip.blank(glyphs.shape[1])] * glyphs.shape[0]
         rows = np.flatnonzero(different.any(axis=1))
-        own = np.array(self._own_ground)
-        for row, spread in zip(rows.tolist(), _spread(glyphs[rows], inks[rows], own), strict=True):
+        has_ground = np.array(self._own_ground)
+        for row, spread in zip(rows.tolist(), _spread(glyphs[rows], inks[rows], has_ground), strict=True):
             self._strips[row] = _strip(glyphs[row], spread, self._styles)
         self._glyphs, self._inks, self._stale = glyphs, inks, False
         return _regions(different, rows)
@@ -134,9 +134,9 @@ class CellView(Widget):
     def _ink(self, part: str) -> int:
         """The style of a part of the chart, as a position in the list of styles."""
         if part not in self._ink_of:
-            own = self.get_component_rich_style(f"cell-view--{part}")
+            style = self.get_component_rich_style(f"cell-view--{part}")
             # The background is the widget's: that of a component lags behind when only the widget's changes.
-            self._add(part, self._ground + Style(color=own.color, bold=own.bold, italic=own.italic))
+            self._add(part, self._ground + Style(color=style.color, bold=style.bold, italic=style.italic))
         return self._ink_of[part]
 
     def _add(self, key: object, style: Style) -> None:
@@ -145,15 +145,15 @@ class CellView(Widget):
         self._own_ground.append(style.bgcolor != self._ground.bgcolor)
 
 
-def _spread(glyphs: np.ndarray, inks: np.ndarray, own: np.ndarray) -> np.ndarray:
+def _spread(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.ndarray:
     """Blanks take the style of what is left of them: fewer changes of colour to send.
 
     Args:
-        own: which styles have a background of their own, that blanks must not take.
+        has_ground: which styles have a background of their own, that blanks must not take.
     """
     blank = glyphs == _BLANK
     keeps = ~blank
-    keeps[:, 1:] |= (keeps & own[inks])[:, :-1]
+    keeps[:, 1:] |= (keeps & has_ground[inks])[:, :-1]
     column = np.where(keeps, np.arange(glyphs.shape[1]), 0)
     return np.take_along_axis(inks, np.maximum.accumulate(column, axis=1), axis=1)
 
@@ -168,6 +168,6 @@ def _regions(different: np.ndarray, rows: np.ndarray) -> list[Region]:
     regions = []
     for block in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if rows.size else ():
         columns = np.flatnonzero(different[block[0] : block[-1] + 1].any(axis=0))
-        left, top = int(columns[0]), int(block[0])
-        regions.append(Region(left, top, int(columns[-1]) + 1 - left, len(block)))
+        column, row = int(columns[0]), int(block[0])
+        regions.append(Region(column, row, int(columns[-1]) + 1 - column, len(block)))
     return regions

@@ -111,7 +111,7 @@ class ChartView(CellView):
         return across.value((cell + 0.5) * DOTS_ACROSS - 0.5)
 
     def _compose_cells(self) -> tuple[np.ndarray, np.ndarray]:
-        if self._axes is None or not any(len(one.x) for one in self._series):
+        if self._axes is None or not any(len(series.x) for series in self._series):
             return self._hinted()
         (width, height), (glyphs, inks) = self.size, self._empty()
         surround, picture, names, self._legend_lines = compose(

@@ -116,10 +116,10 @@ class Row(Vertical):
 
     def say_value(self, value: Any) -> None:
         """Say beside the control what the expression in it comes to, or nothing."""
-        said = "" if value is None else f"= {text_of(value, digits=6)}"
-        if said != self.said:  # else all of the form would be laid out once more
-            self.said = said
-            self._control.styles.margin = (0, cell_len(said) + 1 if said else 0, 0, TITLE)
+        number = "" if value is None else f"= {text_of(value, digits=6)}"
+        if number != self.said:  # else all of the form would be laid out once more
+            self.said = number
+            self._control.styles.margin = (0, cell_len(number) + 1 if number else 0, 0, TITLE)
             self.refresh()
 
     @property
@@ -250,7 +250,7 @@ class FieldRow(Row):
     def _read(self, value: Any) -> Any:
         """The value as TOML would give it."""
         if self._field.kind == "flag" and isinstance(value, str):
-            return {word: said for said, word in FLAGS.items()}[value]
+            return {word: flag for flag, word in FLAGS.items()}[value]
         if self._field.kind == "choice":
             return None if value == NONE else value
         if not isinstance(value, str) or (self._field.kind == "text" and not self._field.optional):
@@ -384,13 +384,13 @@ class PartForm(Fields):
 
     def _start(self, place: str, title: str, kinds: Mapping[str, type[msgspec.Struct]], values: Any) -> None:
         self._title, self._members = title, kinds
-        self._kind, said = self._read(values)
-        super().__init__(place, self._fields_of_kind(), said)
+        self._kind, fields = self._read(values)
+        super().__init__(place, self._fields_of_kind(), fields)
 
     def _read(self, values: Any) -> tuple[str | None, Mapping[str, Any]]:
         """The kind of a part, if there is one, and what it says."""
-        said: Mapping[str, Any] = values if isinstance(values, Mapping) else {"kind": values}
-        return str(said["kind"]), said
+        fields: Mapping[str, Any] = values if isinstance(values, Mapping) else {"kind": values}
+        return str(fields["kind"]), fields
 
     def _fields_of_kind(self) -> tuple[Field, ...]:
         return () if self._kind is None else fields_of(self._members[self._kind])
@@ -408,12 +408,12 @@ class PartForm(Fields):
 
     async def rebuild(self, values: Any) -> None:
         """Show the fields of what was chosen."""
-        choice, *others = self.children
-        self._kind, said = self._read(values)
+        choice, *field_rows = self.children
+        self._kind, fields = self._read(values)
         choice.show_kind(self._kind)  # type: ignore[attr-defined]
-        self._put(self._fields_of_kind(), said)
+        self._put(self._fields_of_kind(), fields)
         choice.explain(self._help)  # type: ignore[attr-defined]
-        await self.remove_children(others)
+        await self.remove_children(field_rows)
         await self.mount_all(Fields.compose(self))
 
 

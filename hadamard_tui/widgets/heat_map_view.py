@@ -149,11 +149,11 @@ class HeatMapView(CellView, can_focus=True):
         if "heat" not in self._ink_of:
             self._ink_of["heat"] = 0
             self._ink_at = np.full(INKS * INKS, -1, dtype=np.int16)
-        found: np.ndarray = self._ink_at[pairs]
-        for pair in np.unique(pairs[found < 0]).tolist():
+        styles: np.ndarray = self._ink_at[pairs]
+        for pair in np.unique(pairs[styles < 0]).tolist():
             self._ink_at[pair] = self._pair_ink(*divmod(pair, INKS))
-        found[found < 0] = self._ink_at[pairs[found < 0]]
-        return found
+        styles[styles < 0] = self._ink_at[pairs[styles < 0]]
+        return styles
 
     def _pair_ink(self, fore: int, back: int) -> int:
         colours = self._colours

@@ -60,12 +60,12 @@ class Keys(Widget):
 
 def fitting(entries: Mapping[str, Entry], ranked: Sequence[str], width: int) -> list[Entry]:
     """The first of the ranked entries that fit, in the order of the footer."""
-    kept: set[str] = set()
+    fitting_ids: set[str] = set()
     for id in ranked:
         if id in entries:
             key, label, _ = entries[id]
-            needed = cell_len(key) + 1 + cell_len(label) + (_GAP if kept else 0)
+            needed = cell_len(key) + 1 + cell_len(label) + (_GAP if fitting_ids else 0)
             if needed <= width:
-                kept.add(id)
+                fitting_ids.add(id)
                 width -= needed
-    return [entries[id] for id in FOOTER if id in kept]
+    return [entries[id] for id in FOOTER if id in fitting_ids]

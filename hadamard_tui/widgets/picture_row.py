@@ -48,20 +48,20 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
     room = width - (len(names) - 1)
     if sum(map(cell_len, names)) <= room:
         return list(names)
-    others = [cell_len(name) for number, name in enumerate(short) if number != chosen]
-    own = min(cell_len(names[chosen]), max(room - sum(others), room // 2))
-    if (most := _most(others, room - own)) is None:
+    other_lengths = [cell_len(name) for number, name in enumerate(short) if number != chosen]
+    chosen_length = min(cell_len(names[chosen]), max(room - sum(other_lengths), room // 2))
+    if (max_length := _most(other_lengths, room - chosen_length)) is None:
         return _neighbours(names, short, chosen, width)
-    shown = [_cut(name, most) for name in short]
-    shown[chosen] = _cut(names[chosen], own)
+    shown = [_cut(name, max_length) for name in short]
+    shown[chosen] = _cut(names[chosen], chosen_length)
     return shown
 
 
 def _most(lengths: Sequence[int], room: int) -> int | None:
     """How many cells each has at most, so that all have room; None if names would be cut too far."""
-    for most in range(max([*lengths, LEAST]), LEAST - 1, -1):
-        if sum(min(length, most) for length in lengths) <= room:
-            return most
+    for max_length in range(max([*lengths, LEAST]), LEAST - 1, -1):
+        if sum(min(length, max_length) for length in lengths) <= room:
+            return max_length
     return None
 
 
@@ -70,15 +70,15 @@ def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: 
     room = width - 2 * (len(names) - 1)  # beside signs and blanks
     shown = [UNNAMED] * len(names)
     shown[chosen] = _cut(names[chosen], max(room - 2 * (LEAST - 1), width // 3))
-    left = room - cell_len(shown[chosen])
+    remaining = room - cell_len(shown[chosen])
     around = sorted(range(len(names)), key=lambda number: abs(number - chosen))[1:]
     near = [number for number in around if abs(number - chosen) == 1]
-    most = _most([cell_len(short[number]) for number in near], left + len(near)) or 1
+    max_length = _most([cell_len(short[number]) for number in near], remaining + len(near)) or 1
     for number in around:
-        text = _cut(short[number], most) if number in near else short[number]
-        if most == 1 or cell_len(text) - 1 > left:
+        text = _cut(short[number], max_length) if number in near else short[number]
+        if max_length == 1 or cell_len(text) - 1 > remaining:
             break
-        shown[number], left = text, left - (cell_len(text) - 1)
+        shown[number], remaining = text, remaining - (cell_len(text) - 1)
     return shown
 
 
@@ -92,10 +92,12 @@ def shortened(names: Sequence[str]) -> list[str]:
     return shorter
 
 
-def _shared(words: Sequence[str], others: Sequence[str]) -> int:
+def _shared(words: Sequence[str], other_words: Sequence[str]) -> int:
     """So many words at the beginning are the same."""
-    pairs = zip(words, others, strict=False)
-    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(words), len(others)))
+    pairs = zip(words, other_words, strict=False)
+    return next(
+        (at for at, (word, other) in enumerate(pairs) if word != other), min(len(words), len(other_words))
+    )
 
 
 def _linked(number: int, name: str, chosen: bool) -> Content:

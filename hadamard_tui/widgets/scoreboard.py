@@ -23,7 +23,7 @@ from hadamard_tui.charts.values import Value, values
 from hadamard_tui.keyboard.motions import motions
 
 if TYPE_CHECKING:
-    from engine.learners.kind_place import KindPlace
+    from engine.pictures.view import KindPlace
     from hadamard_tui.charts.look import Look
 
 WIDTHS = {
@@ -78,14 +78,15 @@ class Heads(NamedTuple):
 
 def heads(look: Look, rows: Sequence[Value], texts: Sequence[Mapping[str, str]]) -> Heads:
     """What the columns of a picture are about, whose rows say these texts."""
-    known = [one for one in rows if one.value is not None]
-    compared = [one.line for one in known if one.line is not None] if known else look.view.lines
-    line = "bound" if {one.direction for one in compared} & {*FROM_BELOW} else "line" if compared else ""
-    said = {column for one in texts for column in OPTIONAL if one[column]}
-    if len({one.kind for one in compared}) < 2:
-        said.discard("which")
+    valued = [value for value in rows if value.value is not None]
+    compared = [value.line for value in valued if value.line is not None] if valued else look.view.lines
+    directions = {line.direction for line in compared}
+    head = "bound" if directions & {*FROM_BELOW} else "line" if compared else ""
+    shown_columns = {column for text in texts for column in OPTIONAL if text[column]}
+    if len({line.kind for line in compared}) < 2:
+        shown_columns.discard("which")
     where = look.shown_at_in_words
-    return Heads(measured(look.view), line, frozenset(said), f"at {where}" if where else "")
+    return Heads(measured(look.view), head, frozenset(shown_columns), f"at {where}" if where else "")
 
 
 def measured(view: View) -> str:
@@ -117,9 +118,9 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
     def spare() -> int:
         return max(0, width - sum(chosen.values()) - PADDING * len(chosen))
 
-    def grow(name: str, most: int) -> None:
+    def grow(name: str, wanted: int) -> None:
         if name in chosen:
-            chosen[name] += max(0, min(spare(), most - chosen[name]))
+            chosen[name] += max(0, min(spare(), wanted - chosen[name]))
 
     longest = max(map(cell_len, [*names, heads.place]), default=0)
     grow("learner", min(longest, max(LEGIBLE, distinguishing_width(names))))
@@ -183,13 +184,13 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         """Show the numbers at the place that is looked at; a learner has a row for each of its curves."""
         rows = values(look)
         notation = column_notation(rows, bool(look.resolved.y_log))
-        texts = [row(one, notation) for one in rows]
+        texts = [row(value, notation) for value in rows]
         about = heads(look, rows, texts)
-        own = len(look.view.curves) + len(look.view.heats)
-        self.learners = [one.learner for one in rows[:own]]
-        self._rows([(one.mark, one.name, one.tint) for one in rows], about)
-        for number, said in enumerate(texts):
-            for column, text in said.items():
+        unpinned = len(look.view.curves) + len(look.view.heats)
+        self.learners = [value.learner for value in rows[:unpinned]]
+        self._rows([(value.mark, value.name, value.tint) for value in rows], about)
+        for number, cells in enumerate(texts):
+            for column, text in cells.items():
                 self._write(number, column, text)
 
     @property
@@ -240,32 +241,32 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
 
 def column_notation(rows: Sequence[Value], by_factors: bool) -> int | None:
     """The decimals that values and lines have; two digits of each are to be seen where y is logarithmic."""
-    numbers = [number for one in rows for number in (one.value, one.height) if number is not None]
-    rounding = max((one.rounding for one in rows), default=0.0)
+    numbers = [number for value in rows for number in (value.value, value.height) if number is not None]
+    rounding = max((value.rounding for value in rows), default=0.0)
     return decimals(numbers, rounding, 2 if by_factors else 1)
 
 
-def row(one: Value, places: int | None) -> dict[str, str]:
+def row(value: Value, places: int | None) -> dict[str, str]:
     """The texts of a row by column; values and lines have so many decimals, None for powers of ten."""
-    verdict = None if one.curve is None else one.curve.training.verdict
-    height = None if one.height is None or one.value is None else _number(one.height, one, places)
-    ratio = "" if height is None else "–" if one.ratio is None else digits.ratio(one.ratio)
+    verdict = None if value.curve is None else value.curve.training.verdict
+    height = None if value.height is None or value.value is None else _number(value.height, value, places)
+    ratio = "" if height is None else "–" if value.ratio is None else digits.ratio(value.ratio)
     return {
         "invariant": "" if verdict is None else verdict.answer,
-        "rate": "" if one.curve is None else rate(one.curve),
-        "state": one.state,
-        "value": "" if one.value is None else _number(one.value, one, places),
-        "line": "" if height is None else height if one.binds else f"({height})",
-        "which": "" if height is None else one.which,
+        "rate": "" if value.curve is None else rate(value.curve),
+        "state": value.state,
+        "value": "" if value.value is None else _number(value.value, value, places),
+        "line": "" if height is None else height if value.binds else f"({height})",
+        "which": "" if height is None else value.which,
         "ratio": ratio,
     }
 
 
-def _number(number: float, one: Value, places: int | None) -> str:
+def _number(number: float, value: Value, places: int | None) -> str:
     """The value of a row, or the height of its line."""
-    if one.is_count and math.isfinite(number):
+    if value.is_count and math.isfinite(number):
         return digits.counted(number)
-    return digits.written(number, places, one.rounding)
+    return digits.written(number, places, value.rounding)
 
 
 def rate(curve: CurveView) -> str:

@@ -63,8 +63,8 @@ class Story(Words):
 class RunOption(Option):
     """A line of the list of runs."""
 
-    def __init__(self, run: Kept, name: str, what: str) -> None:
-        super().__init__(Text.assemble((name, "bold"), f"  {what}"))
+    def __init__(self, run: Kept, name: str, difference: str) -> None:
+        super().__init__(Text.assemble((name, "bold"), f"  {difference}"))
         self.run = run
 
 
@@ -99,8 +99,8 @@ class RunList(Vertical):
     def selected(self) -> Kept | None:
         """The run that the list stands on; the last one while it has stood on none."""
         place = self.query_one(OptionList).highlighted
-        kept = self._runs.kept
-        return kept[-1 if place is None else min(place, len(kept) - 1)] if kept else None
+        runs = self._runs.kept
+        return runs[-1 if place is None else min(place, len(runs) - 1)] if runs else None
 
     def show(self, now: Raw | None, shown: Trace | None = None) -> None:
         """Write what has changed, as soon as the list is in sight; `now` is the document of the run on the
@@ -108,13 +108,13 @@ class RunList(Vertical):
         self._last = now, shown
         if not all(widget.display for widget in self.ancestors_with_self):
             return
-        kept, options = self._runs.kept, self.query_one(OptionList)
+        runs, options = self._runs.kept, self.query_one(OptionList)
         text = Text()
-        if now is not None and kept:
-            text = Text.assemble(("on the screen", "bold"), f"  {changes(kept[-1].document, now)}")
+        if now is not None and runs:
+            text = Text.assemble(("on the screen", "bold"), f"  {changes(runs[-1].document, now)}")
         lines = [
             (f"{ON_SCREEN if run.trace is shown else ' '}{PINNED if run.pinned else ' '} {run.name}", number)
-            for number, run in enumerate(kept)
+            for number, run in enumerate(runs)
         ]
         content = [(line, self._runs.difference_of(number)) for line, number in lines], text.plain
         if content == self._shown:
@@ -122,14 +122,14 @@ class RunList(Vertical):
         self._shown = content
         place = options.highlighted
         options.clear_options()
-        options.add_options([RunOption(run, *line) for run, line in zip(kept, content[0], strict=True)])
-        if kept:
-            last = len(kept) - 1
+        options.add_options([RunOption(run, *line) for run, line in zip(runs, content[0], strict=True)])
+        if runs:
+            last = len(runs) - 1
             options.highlighted = last if place is None or not options.has_focus else min(place, last)
-        options.display = bool(kept)
+        options.display = bool(runs)
         names = ("pin", "difference", "rename_run", "delete_run")
         keys = {name.removesuffix("_run"): key(name) for name in names}
-        hint = (KEYS if kept else NONE_YET).format(**keys)
+        hint = (KEYS if runs else NONE_YET).format(**keys)
         self.query_one("#runs-hint", Static).update(hint)
         self.query_one("#runs-now", Static).update(text)
 

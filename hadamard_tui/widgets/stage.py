@@ -37,8 +37,8 @@ from hadamard_tui.widgets.table_note import TableNote
 from hadamard_tui.widgets.tabs import Tabs
 
 if TYPE_CHECKING:
-    from engine.learners.kind_place import KindPlace
     from engine.pictures.picture import Picture
+    from engine.pictures.view import KindPlace
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.look import Look
     from hadamard_tui.panels.context import PanelContext

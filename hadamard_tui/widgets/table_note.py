@@ -60,13 +60,13 @@ class TableNote(Static):
 
 def fitting(look: Look, value: str, line: str, width: int) -> str:
     """The signs in a table explained, in long or short, as many of them as fit into a width."""
-    whole = BETWEEN.join(signs(look, value, line, brief=False))
-    if cell_len(whole) <= width:
-        return whole
-    kept = list(signs(look, value, line, brief=True))
-    while len(kept) > 1 and cell_len(BETWEEN.join(kept)) > width:
-        kept.pop()
-    return BETWEEN.join(kept)
+    long_text = BETWEEN.join(signs(look, value, line, brief=False))
+    if cell_len(long_text) <= width:
+        return long_text
+    brief_signs = list(signs(look, value, line, brief=True))
+    while len(brief_signs) > 1 and cell_len(BETWEEN.join(brief_signs)) > width:
+        brief_signs.pop()
+    return BETWEEN.join(brief_signs)
 
 
 def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
@@ -74,10 +74,10 @@ def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
     rows = values(look)
     if not line:
         return
-    if any(one.height is not None and one.value is not None and not one.binds for one in rows):
+    if any(row.height is not None and row.value is not None and not row.binds for row in rows):
         yield "(…) does not bind it" if brief else f"(…) a {line} that does not bind the learner"
-    if any(one.ratio is not None for one in rows):
+    if any(row.ratio is not None for row in rows):
         yield f"ratio = {value if cell_len(value) <= LONGEST else 'value'} / {line}"
     if look.ended_low:
-        what = "bounds end near 0" if brief else "at the end the bounds are near 0"
-        yield f"{look.shown_at_in_words}, as {what}"
+        reason = "bounds end near 0" if brief else "at the end the bounds are near 0"
+        yield f"{look.shown_at_in_words}, as {reason}"

@@ -7,7 +7,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
-from engine.learners.kind_place import KindPlace
+from engine.pictures.view import KindPlace
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.contrast import legible
 from hadamard_tui.editing.editable_experiment import EditableExperiment

@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from engine.learners.kind_place import KindPlace
+from engine.pictures.view import KindPlace
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.looks import palette
 from hadamard_tui.panels import ABOUT

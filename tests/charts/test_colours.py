@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from looping import looped
 
-from engine.learners.kind_place import KindPlace, kind_places
+from engine.pictures.view import KindPlace, kind_places
 from engine.results.kinds import kinds_in
 from engine.spec import presets
 from engine.spec.pictures import drawn, of_run

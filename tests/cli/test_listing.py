@@ -12,7 +12,7 @@ import pytest
 
 from engine import __version__
 from engine.core import catalogue
-from engine.learners.schedule import AnySchedule
+from engine.learners.learner import AnySchedule
 from engine.spec import presets
 from engine.spec.experiment import SUBJECTS
 from engine.spec.fields import fields_of

@@ -21,7 +21,7 @@ import pytest
 from chromium import Page, blank_page, until
 from PIL import Image
 
-from engine.learners.kind_place import KindPlace
+from engine.pictures.view import KindPlace
 from hadamard_tui.looks import palette
 from hadamard_tui.serving.server import listen
 

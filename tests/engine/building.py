@@ -26,8 +26,7 @@ from engine.runtime.run import prepare, run
 from engine.spec import reading
 from engine.spec.experiment import Experiment
 from engine.symmetry.certificate import Comparison
-from engine.training.descent import begin
-from engine.training.training_inputs import TrainingInputs
+from engine.training.descent import TrainingInputs, begin
 
 Words = str | Mapping[str, Any]
 """A part: its kind alone, or its kind and fields as a preset says them."""

@@ -12,7 +12,7 @@ from discovery import EVERY, EVERY_GENTLE, GENTLE, crossed_groups, few, problem_
 from engine.core import catalogue
 from engine.problems import instances
 from engine.runtime.run import run
-from engine.training.evaluators import by_predictions, choice
+from engine.training import evaluators
 
 pytestmark = pytest.mark.slow
 
@@ -115,7 +115,7 @@ def test_learners_side_by_side_equal_learners_alone():
 def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(cache, monkeypatch):
     described = experiment("gaussian", learners=EACH, d=4, replicas=2, seed=9)
     monkeypatch.setattr(instances, "CACHE", cache)
-    monkeypatch.setattr(choice, "SHARE", 1)
+    monkeypatch.setattr(evaluators, "SHARE", 1)
     whole = run(described)
     for records in (1, 3) if cache else (3,):
         in_blocks = run(described, gate=lambda records=records: records)
@@ -123,7 +123,7 @@ def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(cache, mo
             assert np.array_equal(other.mean("loss"), curve.mean("loss"))
             if curve.weights is not None:
                 assert np.array_equal(other.weights, curve.weights)
-    monkeypatch.setattr(by_predictions, "CELLS", 1)
+    monkeypatch.setattr(evaluators, "CELLS", 1)
     for curve, other in zip(whole.curves, run(described).curves, strict=True):
         np.testing.assert_allclose(other.mean("loss"), curve.mean("loss"), rtol=EXACT, atol=EXACT)
 
@@ -167,7 +167,7 @@ LARGE = {
 @pytest.mark.parametrize("words", LARGE.values(), ids=LARGE)
 def test_the_same_bits_in_rounds_of_any_size_where_records_share_a_product(words, monkeypatch):
     monkeypatch.setattr(instances, "CACHE", 0)
-    monkeypatch.setattr(choice, "SHARE", 1)
+    monkeypatch.setattr(evaluators, "SHARE", 1)
     learners = {name: GENTLE[name] for name in ("gd linear", "egu-pm linear")}
     described = experiment(
         **{"d": 20, "learners": learners, "dtype": "float32", "matrix": "rademacher", **words}
@@ -181,8 +181,8 @@ def test_the_same_bits_in_rounds_of_any_size_where_records_share_a_product(words
 
 @pytest.mark.parametrize("noise", [1.0, 1e-4])
 def test_losses_by_a_moment_are_those_of_the_predictions_in_double_precision(noise, monkeypatch):
-    chosen, choose = [], choice.AroundZero
-    monkeypatch.setattr(choice, "AroundZero", lambda *given: chosen.append(given) or choose(*given))
+    chosen, choose = [], evaluators.AroundZero
+    monkeypatch.setattr(evaluators, "AroundZero", lambda *given: chosen.append(given) or choose(*given))
     learners = {"GD": gd(0.005), "lls": LLS}
     matrix = {"kind": "gaussian", "n": 300}
     words = {"noise": noise, "d": 20, "replicas": 2, "dtype": "float32", "path": "dense"}
@@ -222,7 +222,7 @@ def test_a_matrix_that_no_cache_holds_gives_the_same_losses_and_mistakes(replica
     whole = run(described)
     monkeypatch.setattr(instances, "CACHE", 0)
     for share in (4, 2, 1):
-        monkeypatch.setattr(choice, "SHARE", share)
+        monkeypatch.setattr(evaluators, "SHARE", share)
         for curve, other in zip(whole.curves, run(described).curves, strict=True):
             for measure in ("loss", "error", "train", "unseen"):
                 expected, found = curve.mean(measure), other.mean(measure)

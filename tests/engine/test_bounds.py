@@ -15,8 +15,8 @@ from naive import rank_bound, sylvester
 from engine.core import catalogue
 from engine.core.streams import Streams
 from engine.planning.run_plan import plan_run
-from engine.problems import labels
-from engine.problems.labels import Labels
+from engine.problems import examples
+from engine.problems.examples import Labels
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import prepare, run
@@ -958,7 +958,7 @@ def test_rank_bounds_of_whole_numbers_are_those_of_a_singular_value_decompositio
 
 @pytest.mark.parametrize("doubled", [False, True])
 def test_one_target_that_is_not_orthogonal_is_noticed_among_many_that_are(doubled, monkeypatch):
-    monkeypatch.setattr(labels, "PIECE", 6)
+    monkeypatch.setattr(examples, "PIECE", 6)
     H = sylvester(16)
     twice = H.copy()
     twice[13] = H[2]

@@ -16,7 +16,7 @@ from engine.core.groups import (
 )
 from engine.core.parts import Verdict
 from engine.core.streams import Streams
-from engine.problems.transformations import element
+from engine.problems.instances import element
 from engine.results import judgement as judgements
 from engine.results.judgement import Judgement, certificates, judgement
 from engine.runtime.run import run

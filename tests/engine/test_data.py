@@ -15,8 +15,7 @@ from engine.core.parts import BadInput
 from engine.core.streams import PIECE, Stream, Streams
 from engine.problems.data import draw
 from engine.problems.matrices import drawn_rows
-from engine.training.descent import begin
-from engine.training.training_inputs import TrainingInputs
+from engine.training.descent import TrainingInputs, begin
 
 PLAIN = {"kind": "hadamard", "permute": False, "row_signs": False}
 ERRORS = 4

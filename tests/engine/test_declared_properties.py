@@ -26,9 +26,7 @@ from engine.problems.targets.feature import Feature
 from engine.solvers.ridge import Ridge
 from engine.symmetry.verdict import verdict
 from engine.theory.ri_signed import RISigned
-from engine.training.evaluators.by_predictions import ByPredictions
-from engine.training.evaluators.by_weights import ByWeights
-from engine.training.evaluators.choice import evaluator
+from engine.training.evaluators import ByPredictions, ByWeights, evaluator
 from engine.updates import Diagonal
 from engine.updates.adam import Adam
 from engine.updates.egu import EGU

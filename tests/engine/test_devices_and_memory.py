@@ -17,7 +17,7 @@ import engine.runtime.run
 from engine.backends import backends
 from engine.core import catalogue, device
 from engine.core.parts import BadInput
-from engine.learners.step_options import Noise
+from engine.learners.learner import Noise
 from engine.planning import memory as planned_memory
 from engine.planning.run_plan import plan_run
 from engine.problems.data import draw

@@ -9,7 +9,7 @@ from building import LLS, data_of, experiment, gd, spectrum_of
 from engine.core import catalogue
 from engine.core.cost import DIVERGED
 from engine.core.parts import Finding, Verdict
-from engine.pictures.respect import respect
+from engine.pictures.bounds import respect
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.results import of_one
 from engine.results.trace import Curve, Statement, TheoryLine, Trace

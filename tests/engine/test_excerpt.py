@@ -7,7 +7,7 @@ import pytest
 
 from engine.core.streams import Streams
 from engine.problems.data import draw
-from engine.problems.excerpt import can_excerpt, excerpt
+from engine.problems.examples import can_excerpt, excerpt
 from engine.spec import presets
 
 

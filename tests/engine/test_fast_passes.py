@@ -20,7 +20,7 @@ from engine.core.parts import BadInput
 from engine.losses.square import Square
 from engine.planning.run_plan import plan_run
 from engine.runtime.run import prepare, run
-from engine.training.evaluators import mistakes
+from engine.training import evaluators
 
 pytestmark = pytest.mark.slow
 
@@ -139,7 +139,7 @@ def test_the_more_weights_there_are_the_fewer_examples_are_learnt_ahead(name, mo
         learn_ahead(self, keep, count)
 
     monkeypatch.setattr(compiled_pass.CompiledPass, "learn_ahead", counted)
-    monkeypatch.setattr(mistakes, "MOST_CELLS", 0)  # no counts of mistakes in between
+    monkeypatch.setattr(evaluators, "MOST_CELLS", 0)  # no counts of mistakes in between
     expected = run(described).curves[0]
     most = max(counts)
     counts.clear()
@@ -203,7 +203,7 @@ def test_only_rules_with_a_scalar_step_go_one_by_one():
 
 def test_errors_counted_by_a_compiled_pass_are_those_of_predictions(monkeypatch):
     words = {"learners": {"E": COMPILES["egu linear"]}, "d": 64, "target": "all", "replicas": 2}
-    monkeypatch.setattr(mistakes, "MOST_CELLS", 0)
+    monkeypatch.setattr(evaluators, "MOST_CELLS", 0)
     [(curve, twin)] = twins("compiled", **words)
     assert np.array_equal(np.isnan(curve.mean("error")), np.isnan(twin.mean("error")))
     np.testing.assert_allclose(curve.mean("error"), twin.mean("error"), rtol=0, atol=1e-12)

@@ -22,9 +22,8 @@ from engine.spec import reading
 from engine.spec.pictures import picture_of
 from engine.symmetry.certificate import certificate
 from engine.training.descent import speeds_of
-from engine.training.gradient_field import GradientField
 from engine.training.recorder import Recorder
-from engine.training.trajectory import MATRICES, Accuracy, Trajectory
+from engine.training.trajectory import MATRICES, Accuracy, GradientField, Trajectory
 from engine.updates import EUCLIDEAN
 
 pytestmark = pytest.mark.slow

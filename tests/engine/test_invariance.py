@@ -16,7 +16,7 @@ from engine.core.groups import (
     rotations,
 )
 from engine.core.streams import Streams
-from engine.problems.transformations import element
+from engine.problems.instances import element
 from engine.symmetry.certificate import certificate, change_by_rounding
 from engine.symmetry.verdict import verdict
 

@@ -11,7 +11,7 @@ from discovery import variants
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
-from engine.pictures.respect import respect
+from engine.pictures.bounds import respect
 from engine.planning.run_plan import plan_run
 from engine.problems.problem import Problem
 from engine.protocols.steps import MiniBatches

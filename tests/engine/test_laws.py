@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from engine.pictures.laws import fitted_law, laws_in_words
+from engine.pictures.wording import fitted_law, laws_in_words
 from engine.results.headlines import headline
 from engine.results.views import view
 from engine.runtime.sweep import run_sweep

@@ -8,7 +8,7 @@ import pytest
 from building import beginning, gd, raw
 
 from engine.core.parts import MOST, BadInput
-from engine.formulas.linear_pieces import of_one_layer, pieces
+from engine.formulas.linear_pieces import pieces, pieces_of_one_layer
 from engine.runtime.run import run
 from engine.spec.reading import parse
 
@@ -79,8 +79,10 @@ def test_of_one_layer_they_are_in_the_mean_what_the_formula_says():
     for low, high in ((-1.0, 1.0), (0.0, 0.3), (-math.inf, math.inf)):
         counts = 1 + ((switches > low) & (switches < high)).sum(1)
         error = counts.std(ddof=1) / math.sqrt(len(counts))
-        assert of_one_layer(8, 3.0, 0.5, low, high) == pytest.approx(counts.mean(), abs=4 * error + 1e-12)
-    assert of_one_layer(8, 3.0, 0.0, -1.0, 1.0) == 9
+        assert pieces_of_one_layer(8, 3.0, 0.5, low, high) == pytest.approx(
+            counts.mean(), abs=4 * error + 1e-12
+        )
+    assert pieces_of_one_layer(8, 3.0, 0.0, -1.0, 1.0) == 9
 
 
 def described(matrix, nets, *measures):

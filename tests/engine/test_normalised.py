@@ -6,7 +6,7 @@ from building import beginning, change_under, experiment, gd
 
 from engine.core.groups import PERMUTATIONS, SIGNED_PERMUTATIONS
 from engine.core.streams import Streams
-from engine.problems.transformations import element
+from engine.problems.instances import element
 from engine.symmetry.verdict import verdict
 
 WIDE = {"kind": "normalised", "widths": [5], "activation": "tanh"}

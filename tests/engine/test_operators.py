@@ -9,15 +9,12 @@ from looping import looped
 from engine.core import catalogue
 from engine.core.streams import Streams
 from engine.problems.data import draw
-from engine.problems.hadamard_matrices import sylvester
-from engine.problems.instances import Dense
+from engine.problems.hadamard_matrices import MOST_ROWS, Sylvester, Walsh, sylvester
+from engine.problems.instances import Dense, ScaledIdentity
 from engine.problems.matrices import drawn_rows
 from engine.problems.matrices.hadamard import Hadamard
-from engine.problems.scaled_identity import ScaledIdentity
-from engine.problems.sylvester import MOST_ROWS, Sylvester, Walsh
 from engine.runtime.run import run
-from engine.training import descent
-from engine.training.evaluators import mistakes
+from engine.training import descent, evaluators
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 SYLVESTER = {
@@ -213,7 +210,7 @@ def test_errors_of_a_large_run_are_thinned_and_the_others_are_those_of_a_small_o
         "learners": {"momentum": {"update": "momentum"}, "EGU": {"update": {"kind": "egu", "lr": 0.1}}},
     }
     whole = run(experiment(path="structured", **words))
-    monkeypatch.setattr(mistakes, "MOST_CELLS", 0)
+    monkeypatch.setattr(evaluators, "MOST_CELLS", 0)
     for curve, full in zip(run(experiment(path="structured", **words)).curves, whole.curves, strict=True):
         measured = ~np.isnan(curve.mean("error"))
         few = [*range(8), *range(8, 16, 2), *range(16, 32, 4), *range(32, 65, 8)]

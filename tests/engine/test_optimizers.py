@@ -11,7 +11,7 @@ from engine.core import catalogue
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, TRIVIAL, UNCHANGED
 from engine.core.streams import Streams
 from engine.planning.memory import matrix_numbers
-from engine.problems.transformations import element
+from engine.problems.instances import element
 from engine.results.judgement import judgement
 from engine.runtime.run import run
 from engine.symmetry.certificate import certificate, change_by_rounding

@@ -10,7 +10,7 @@ from building import LLS, begun, data_of, experiment, gd
 from engine.core.groups import ROTATIONS, SIGNED_PERMUTATIONS, rotations
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
-from engine.formulas.sign_products import SignProducts
+from engine.formulas.parities import SignProducts
 from engine.problems.hadamard_matrices import hadamard
 from engine.problems.instances import Dense
 from engine.problems.matrices.outer import Outer

@@ -8,7 +8,7 @@ from building import beginning, raw
 from scipy.optimize import linprog
 
 from engine.core.parts import MOST, BadInput
-from engine.formulas.plane_cells import cells, of_one_layer
+from engine.formulas.linear_pieces import cells, cells_of_one_layer
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
@@ -54,7 +54,7 @@ def test_cells_are_the_patterns_that_a_linear_program_finds(widths, slopes):
 
 @pytest.mark.parametrize(("width", "count"), [(3, 7), (5, 16), (10, 56), (20, 211)])
 def test_lines_in_general_position_cut_the_plane_as_zaslavsky_says(width, count):
-    assert cells(drawn(width, width), RELU) == count == of_one_layer(width)
+    assert cells(drawn(width, width), RELU) == count == cells_of_one_layer(width)
 
 
 def test_lines_through_one_place_and_lines_outside_of_the_square():

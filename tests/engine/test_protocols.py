@@ -12,9 +12,8 @@ from engine.problems.data import Data
 from engine.protocols import erm
 from engine.runtime.run import prepare, run
 from engine.solvers import basis_pursuit, lls
-from engine.training import training_inputs
+from engine.training import descent, evaluators
 from engine.training.descent import Descent, rates_of
-from engine.training.evaluators import mistakes
 from engine.updates import GRID
 
 D = 8
@@ -324,7 +323,7 @@ def test_mini_batches_of_fresh_models_are_the_same_in_groups_of_any_size(monkeyp
 
 
 def test_fresh_models_for_more_numbers_of_examples_than_a_curve_keeps_weights_of(monkeypatch):
-    monkeypatch.setattr(training_inputs, "MOST_WEIGHT_RECORDS", 4)
+    monkeypatch.setattr(descent, "MOST_WEIGHT_RECORDS", 4)
     protocol = {"kind": "erm", "every": 1, "steps": 3}
     found = run(experiment("gaussian", learners={"it": gd(0.01)}, d=D, protocol=protocol)).curves[0]
     monkeypatch.undo()
@@ -339,7 +338,7 @@ def test_errors_counted_at_some_records_only_have_no_mean(monkeypatch):
     protocol = {"kind": "one-pass", "average": True}
     described = experiment(learners={"GD": gd(0.05)}, d=D, protocol=protocol)
     assert run(described).curves[0].mean("error") is not None
-    monkeypatch.setattr(mistakes, "MOST_CELLS", D * D)
+    monkeypatch.setattr(evaluators, "MOST_CELLS", D * D)
     assert run(described).curves[0].mean("error") is None
 
 

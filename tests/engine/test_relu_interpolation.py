@@ -13,7 +13,7 @@ from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.formulas.relu_interpolation import least_norm, penalised, spline
 from engine.hypotheses.curvature import Curvature
-from engine.learners.schedule import Linear
+from engine.learners.learner import Linear
 from engine.measures import Probe
 from engine.runtime.run import run
 from engine.spec import reading

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from engine.core.parts import BadInput
+from engine.problems.data_files import TableSettings
 from engine.problems.table import Request, Table, read
-from engine.problems.table_settings import TableSettings
 
 REALS = np.array(
     [[2.041, -2.556, 0.418], [-0.865, 3.323, 0.226], [0.482, -0.239, 0.958], [-0.183, 0.541, 1.5]]

@@ -13,7 +13,7 @@ from engine.measures.loss import AverageLoss
 from engine.measures.spectrum import SingularValues
 from engine.pictures.picture import Picture
 from engine.planning.run_plan import plan_run
-from engine.problems import labels
+from engine.problems import examples
 from engine.results.report import encode
 from engine.results.results import of_one
 from engine.results.views import view
@@ -143,7 +143,9 @@ def test_a_line_of_every_curve_knows_its_rate(lines):
 
 def test_lines_share_what_they_ask_of_the_labels(monkeypatch):
     found = []
-    monkeypatch.setattr(labels, "_squared_singular_values", lambda one: found.append(1) or np.ones(len(one)))
+    monkeypatch.setattr(
+        examples, "_squared_singular_values", lambda one: found.append(1) or np.ones(len(one))
+    )
     run(experiment(target="doubled", learners={"GD": gd(0.01)}, d=D, replicas=2))
     assert len(found) == 2, "once for every replica, whatever the number of lines"
 

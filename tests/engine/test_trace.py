@@ -14,7 +14,7 @@ from engine.results import series
 from engine.results import trace as traces
 from engine.results.trace import Curve
 from engine.runtime.run import run
-from engine.training import training_inputs
+from engine.training import descent
 
 SURE = Verdict(True, "it is made by hand")
 
@@ -25,7 +25,7 @@ def hand_made(capacity=101, replicas=1, block=7, d=None):
     for start in range(0, capacity, block):
         x = np.arange(start, min(start + block, capacity), dtype=float)
         loss = np.tile(2 * x[:, None], (1, replicas))
-        keeps = () if d is None else training_inputs.kept_records(capacity, d, 8)
+        keeps = () if d is None else descent.kept_records(capacity, d, 8)
         kept = [place for place, record in enumerate(x) if record in keeps]
         curve.append({"k": x}, {"loss": loss}, weights={record: np.full(d, x[record]) for record in kept})
     return curve
@@ -138,16 +138,16 @@ def test_a_single_replica_has_no_standard_error():
 def test_weights_are_kept_at_even_distances_and_at_the_end_and_never_more_than_the_limit(capacity, block):
     curve = hand_made(capacity, block=block, d=3)
     kept = len(curve.weights_x)
-    stride = -(-(capacity - 1) // (training_inputs.MOST_WEIGHT_RECORDS - 1))
-    assert kept == len(curve.weights) <= training_inputs.MOST_WEIGHT_RECORDS
+    stride = -(-(capacity - 1) // (descent.MOST_WEIGHT_RECORDS - 1))
+    assert kept == len(curve.weights) <= descent.MOST_WEIGHT_RECORDS
     assert curve.weights_x.tolist() == [*range(0, capacity - 1, stride), capacity - 1]
     assert np.array_equal(curve.weights, np.tile(curve.weights_x[:, None], (1, 3)))
-    assert kept == capacity or kept >= training_inputs.MOST_WEIGHT_RECORDS / 2
+    assert kept == capacity or kept >= descent.MOST_WEIGHT_RECORDS / 2
     assert curve.length == capacity
 
 
 def test_few_of_many_weights_are_kept_when_they_are_long(monkeypatch):
-    monkeypatch.setattr(training_inputs, "MOST_WEIGHT_BYTES", 10 * 8 * 50)
+    monkeypatch.setattr(descent, "MOST_WEIGHT_BYTES", 10 * 8 * 50)
     curve = hand_made(1000, d=50)
     assert curve.weights.nbytes <= 10 * 8 * 50
     assert curve.weights_x.tolist() == list(range(0, 1000, 111))
@@ -156,7 +156,7 @@ def test_few_of_many_weights_are_kept_when_they_are_long(monkeypatch):
 def test_a_long_run_keeps_its_whole_loss_and_thinned_weights(monkeypatch):
     described = experiment({"kind": "gaussian", "d": 4, "n": 100}, learners={"GD": gd(0.01), "LLS": LLS})
     whole = run(described)
-    monkeypatch.setattr(training_inputs, "MOST_WEIGHT_RECORDS", 20)
+    monkeypatch.setattr(descent, "MOST_WEIGHT_RECORDS", 20)
     thin = run(described, gate=lambda: 7)
     for curve, other in zip(thin.curves, whole.curves, strict=True):
         np.testing.assert_allclose(curve.mean("loss"), other.mean("loss"), rtol=1e-12, atol=1e-14)
@@ -188,7 +188,7 @@ def test_a_reader_in_another_thread_never_sees_a_half_written_entry():
 
     reader = threading.Thread(target=read)
     reader.start()
-    keeps = training_inputs.kept_records(20_000, 1, 8)
+    keeps = descent.kept_records(20_000, 1, 8)
     for start in range(0, 20_000, 5):
         x = np.arange(start, start + 5, dtype=float)
         kept = {0: x[:1]} if start in keeps else {}

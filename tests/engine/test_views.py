@@ -12,7 +12,7 @@ from engine.pictures import reductions
 from engine.pictures.bounds import bound_heights, strongest_bound
 from engine.pictures.picture import Picture, Read, Share
 from engine.pictures.view import at_values
-from engine.pictures.view_names import short_name, x_name
+from engine.pictures.wording import short_name, x_name
 from engine.results.results import Results, of_one
 from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.results.views import view

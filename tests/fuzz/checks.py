@@ -25,7 +25,7 @@ from engine.core.groups import TRIVIAL, UNCHANGED
 from engine.core.parts import BadInput
 from engine.core.stopping import Stopped
 from engine.measures import named
-from engine.pictures.respect import UNLIKELY, allowed_errors, unseen
+from engine.pictures.bounds import UNLIKELY, allowed_errors, unseen
 from engine.pictures.view import ROUNDING
 from engine.planning.run_plan import plan_run
 from engine.results.outcomes import judge

@@ -19,7 +19,7 @@ import pytest
 from pyarrow import parquet
 
 from engine.core.parts import BadInput
-from engine.learners.kind_place import KindPlace
+from engine.pictures.view import KindPlace
 from engine.results.headlines import headline
 from engine.results.results import of_one
 from engine.results.trace import Trace

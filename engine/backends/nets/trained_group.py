@@ -14,10 +14,10 @@ from engine.backends.nets.code import code_of
 from engine.core.activations import slope
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.problems.scaled_identity import ScaledIdentity
+from engine.problems.instances import ScaledIdentity
 from engine.protocols import Floats
 from engine.protocols.erm import Drawn, Group
-from engine.training.training_inputs import TrainingInputs
+from engine.training.descent import TrainingInputs
 
 MOVES = 1 << 26
 """Moves of single pre-activations in a piece of work, about 8 ms of one core."""

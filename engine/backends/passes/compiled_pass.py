@@ -18,13 +18,11 @@ from engine.backends.passes.kernels import LOW, Members, Records, learn, sylvest
 from engine.core.cost import square_lengths
 from engine.core.lazy import torch
 from engine.hypotheses.hypothesis import Weighted
+from engine.problems.hadamard_matrices import Sylvester
 from engine.problems.instances import Instances
-from engine.problems.sylvester import Sylvester
-from engine.training.descent import Descent
-from engine.training.evaluators import Measures
-from engine.training.evaluators.mistakes import Mistakes
+from engine.training.descent import Descent, TrainingInputs
+from engine.training.evaluators import Measures, Mistakes
 from engine.training.recorder import Recorder
-from engine.training.training_inputs import TrainingInputs
 
 WORTH_THREADS = 1 << 18
 """Fewer changes of weights than this stay on one thread."""

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from engine.core.parts import BadField
 from engine.core.texts import listed
+from engine.problems.data_files import TableSettings
 from engine.problems.formats import FLOAT, Cells, Content, Format, NotATable, check_finite, check_type
-from engine.problems.table_settings import TableSettings
 
 HEADER = 1 << 14
 """A header ends within so many bytes: numpy refuses to read one of more than 10 000 letters."""

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.core.parts import BadField
-from engine.problems.formats import IndexFinding, NotATable
-from engine.problems.formats.frames import BLANKS, is_number, quoted_cell
-from engine.problems.table_settings import TableSettings
+from engine.problems.data_files import TableSettings
+from engine.problems.formats import BLANKS, IndexFinding, NotATable, is_number, quoted_cell
 
 SEPARATORS = {",": ",", "tab": "\t", ";": ";", "|": "|", "space": " "}
 """The separators by their names in presets, in the order in which they are tried."""

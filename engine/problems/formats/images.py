@@ -19,7 +19,8 @@ from engine.core import files
 from engine.core.memory import free_bytes, in_words
 from engine.core.parts import BadField
 from engine.core.texts import listed
-from engine.problems.formats import NotATable, packed
+from engine.problems import formats
+from engine.problems.formats import NotATable
 
 IMAGES, LABELS = 0x803, 0x801
 """What IDX files of images and of labels begin with, big-endian: bytes in three dimensions, or in one."""
@@ -108,7 +109,7 @@ def _at_fault(file: Path, field: str) -> Iterator[None]:
         yield
     except NotATable as error:
         raise BadField(field, f"{file.name} {error}") from error
-    except (OSError, zipfile.BadZipFile, ValueError, *packed.FAULTS) as error:
+    except (OSError, zipfile.BadZipFile, ValueError, *formats.FAULTS) as error:
         if isinstance(error, BadField):
             raise
         reason = "it holds objects" if "pickle" in str(error) else files.reason(error)
@@ -116,13 +117,13 @@ def _at_fault(file: Path, field: str) -> Iterator[None]:
 
 
 def _beginning(file: Path) -> bytes:
-    with packed.opened(file) as stream:
+    with formats.opened(file) as stream:
         return stream.read(4)
 
 
 def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
     """The bytes of an IDX file. Raises: NotATable."""
-    with packed.opened(file) as stream:
+    with formats.opened(file) as stream:
         header = stream.read(4 + 4 * dimensions)[4:]
         if len(header) < 4 * dimensions:
             raise NotATable("is cut off in its header")
@@ -141,7 +142,7 @@ def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
 
 def _of_cifar(file: Path) -> Images:
     """Records of a label and an image. Raises: NotATable."""
-    with packed.opened(file) as stream:
+    with formats.opened(file) as stream:
         content = _all_of(stream)
     place, mark = TAR
     if content[place] == mark:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.problems.formats import Format, NotATable, arrays, packed, parquet, svmlight, text
+from engine.problems import formats
+from engine.problems.formats import Format, NotATable, arrays, parquet, svmlight, text
 
 FORMATS = {
     ".npy": arrays.NPY,
@@ -29,9 +30,9 @@ def format_of(file: Path) -> Format:
     if file_format is None:
         matching = (reader for magic, reader in MAGIC.items() if beginning.startswith(magic))
         file_format = next(matching, text.TEXT)
-        is_text = beginning.startswith((*text.MARKS, packed.MAGIC)) or b"\0" not in beginning
+        is_text = beginning.startswith((*text.MARKS, formats.MAGIC)) or b"\0" not in beginning
         if file_format is text.TEXT and not is_text:
             raise NotATable(f"it has none of the formats that can be read: {', '.join(FORMATS)}")
-    elif beginning.startswith(packed.MAGIC) and file_format not in (text.TEXT, svmlight.SVMLIGHT):
+    elif beginning.startswith(formats.MAGIC) and file_format not in (text.TEXT, svmlight.SVMLIGHT):
         raise NotATable("gzip has packed it; unpack it first")
     return file_format

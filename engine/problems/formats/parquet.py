@@ -7,10 +7,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.problems.formats import FLOAT, Cells, Content, Format, IndexFinding
+from engine.problems.data_files import TableSettings
+from engine.problems.formats import (
+    FLOAT,
+    Cells,
+    Content,
+    Format,
+    IndexFinding,
+    numbers_of,
+    quoted_cell,
+    words_of,
+)
 from engine.problems.formats.dialect import index_of
-from engine.problems.formats.frames import numbers_of, quoted_cell, words_of
-from engine.problems.table_settings import TableSettings
 
 COPIES = 3
 """How often the numbers are held: as columns of Arrow, of pandas, and as a table."""

@@ -8,9 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.problems.formats import LEAST, Cells, Content, Format, NotATable, check_finite, packed
-from engine.problems.formats.frames import is_number, quoted_cell
-from engine.problems.table_settings import TableSettings
+from engine.problems import formats
+from engine.problems.data_files import TableSettings
+from engine.problems.formats import (
+    LEAST,
+    Cells,
+    Content,
+    Format,
+    NotATable,
+    check_finite,
+    is_number,
+    quoted_cell,
+)
 
 ROW = re.compile(r"[^\s:,;]+([ \t]+(qid|\d+):\S+)*\s*(#.*)?")
 """A line: a label, then pairs. A row of zeros has none."""
@@ -26,7 +35,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
     """What a file holds; its sparse rows are read for that. Raises: what scikit-learn raises."""
     from sklearn.datasets import load_svmlight_file  # type: ignore[import-untyped]
 
-    with packed.opened(file) as stream:
+    with formats.opened(file) as stream:
         try:
             sparse, labels, queries = load_svmlight_file(stream, query_id=True)
         except ValueError:
@@ -50,7 +59,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
 
 def _check_labels(file: Path) -> None:
     """Raises: NotATable for a line that begins with no number."""
-    with packed.opened(file) as stream:
+    with formats.opened(file) as stream:
         for number, line in enumerate(stream, 1):
             label = line.split(b"#")[0].decode(errors="replace").split(maxsplit=1)[:1]
             if label and not is_number(label[0]):
@@ -60,7 +69,7 @@ def _check_labels(file: Path) -> None:
 
 def faults() -> tuple[type[Exception], ...]:
     """What scikit-learn and gzip raise."""
-    return ValueError, *packed.FAULTS
+    return ValueError, *formats.FAULTS
 
 
 SVMLIGHT = Format(content, faults, frozenset({"columns"}))

@@ -14,7 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.memory import free_bytes, in_words
+from engine.problems import formats
+from engine.problems.data_files import TableSettings
 from engine.problems.formats import (
+    BLANKS,
     LEAST,
     PIECE,
     Cells,
@@ -23,9 +26,12 @@ from engine.problems.formats import (
     NotATable,
     TooLarge,
     check_finite,
-    packed,
+    numbers_in,
+    numbers_of,
+    quoted_cell,
     refuse_settings,
     svmlight,
+    words_of,
 )
 from engine.problems.formats.dialect import (
     COMMENTS,
@@ -37,8 +43,6 @@ from engine.problems.formats.dialect import (
     truth_values_in,
     words_in,
 )
-from engine.problems.formats.frames import BLANKS, numbers_in, numbers_of, quoted_cell, words_of
-from engine.problems.table_settings import TableSettings
 
 SAMPLE, FEWEST_LINES, MOST_LINES = 1 << 16, 5, 1000
 """Letters and lines at the beginning of a file that decide how it is written."""
@@ -88,7 +92,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
 
 def faults() -> tuple[type[Exception], ...]:
     """What pandas, scikit-learn and gzip raise."""
-    return ValueError, *packed.FAULTS
+    return ValueError, *formats.FAULTS
 
 
 TEXT = Format(content, faults, frozenset({"header", "index", "columns", "separator", "decimal"}))
@@ -97,7 +101,7 @@ TEXT = Format(content, faults, frozenset({"header", "index", "columns", "separat
 @contextmanager
 def _opened(file: Path) -> Iterator[IO[str]]:
     """The text of a file, unpacked and decoded; lines keep their ends. Raises: NotATable."""
-    with packed.opened(file) as stream:
+    with formats.opened(file) as stream:
         beginning = stream.peek(4)[:4]
         encoding = next((name for mark, name in MARKS.items() if beginning.startswith(mark)), "utf-8")
         try:
@@ -130,7 +134,7 @@ def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
     """
     letters, before = (sum(map(len, part)) for part in (lines[dialect.lines :], lines[: dialect.lines]))
     rows = len(lines) - dialect.lines
-    if packed.is_packed(file):
+    if formats.is_packed(file):
         return rows
     return round(rows * max(1.0, (file.stat().st_size - before) / letters))
 

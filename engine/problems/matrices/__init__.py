@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from engine.core.parts import Count, Part, Values
 from engine.core.stopping import go_on
 from engine.core.streams import Streams
-from engine.problems.transformations import haar
+from engine.problems.instances import haar
 
 if TYPE_CHECKING:
-    from engine.problems.class_labels import Labels
-    from engine.problems.data_report import DataReport
+    from engine.problems.data_files import DataReport
+    from engine.problems.table import Labels
 
 Rows = NDArray[np.floating[Any]]
 Floats = NDArray[np.float64]

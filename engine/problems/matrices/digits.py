@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from engine.core.parts import SELDOM, BadField, BadInput, Count
 from engine.core.streams import Streams
 from engine.core.texts import listed
-from engine.problems.data_files import Version, make_absolute, version_of
-from engine.problems.data_report import DataReport, LeftOut
+from engine.problems.data_files import DataReport, FilePath, LeftOut, Version, make_absolute, version_of
 from engine.problems.formats.images import Images, read, standardised
 from engine.problems.matrices import Matrix, MatrixStructure, PermuteRows, RowNumbers, Rows
-from engine.problems.table_settings import FilePath
 
 COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 """How many images there are of every digit; 1797 in all."""

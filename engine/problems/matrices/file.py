@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 
 from engine.core.streams import Streams
 from engine.problems import table
-from engine.problems.data_files import make_absolute
-from engine.problems.data_report import DataReport
-from engine.problems.matrices import Matrix, MatrixStructure, RowNumbers, Rows
-from engine.problems.table_settings import (
+from engine.problems.data_files import (
     Array,
     Column,
     Columns,
     DataPath,
+    DataReport,
     Decimal,
     Header,
     Index,
     Separator,
     TableSettings,
+    make_absolute,
 )
+from engine.problems.matrices import Matrix, MatrixStructure, RowNumbers, Rows
 
 PLACE = "problem.matrix"
 

@@ -14,7 +14,7 @@ from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
 
 if TYPE_CHECKING:
-    from engine.problems.data_report import DataReport
+    from engine.problems.data_files import DataReport
 
 
 class Combination(NamedTuple):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from engine.core.parts import SELDOM, BadInput
 from engine.core.streams import Streams
-from engine.problems.data_report import DataReport
+from engine.problems.data_files import DataReport
 from engine.problems.matrices import Matrix, Rows
 from engine.problems.targets import Target, TargetStructure
 

@@ -11,20 +11,20 @@ import msgspec
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.problems import table
-from engine.problems.class_labels import Labels
-from engine.problems.data_files import make_absolute
-from engine.problems.data_report import DataReport
-from engine.problems.matrices import Matrix, Rows
-from engine.problems.table_settings import (
+from engine.problems.data_files import (
     Array,
     Columns,
+    DataReport,
     Decimal,
     Header,
     Index,
     LabelPath,
     Separator,
     TableSettings,
+    make_absolute,
 )
+from engine.problems.matrices import Matrix, Rows
+from engine.problems.table import Labels
 from engine.problems.targets import Target, TargetStructure
 
 PLACE = "problem.target"

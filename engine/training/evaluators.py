@@ -1,0 +1,368 @@
+"""Evaluators: they compute the average losses and mistakes of the records of a training run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import ClassVar, Protocol
+
+from engine.core.cost import Cost
+from engine.core.lazy import torch
+from engine.core.linear_algebra import looked_at
+from engine.core.memory import CELLS, DERIVED, Sizes
+from engine.hypotheses.hypothesis import Weighted
+from engine.measures import Measure
+from engine.measures.error import right_less_wrong
+from engine.problems.data import Data
+from engine.problems.instances import CACHE
+
+Measures = dict[str, list["torch.Tensor"]]
+"""What was measured of some records, [S, R, V] in pieces, by name."""
+
+
+class Evaluator(Protocol):
+    """What computes the average losses of the records of a training run, and some measures beside them."""
+
+    serves: ClassVar[frozenset[str]]
+    """The measures that it computes, by name; others are computed from the hypothesis."""
+
+    def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
+        """Measure a hypothesis as it is after `seen` examples, or keep what is needed for it."""
+
+    def looks(self, record: int) -> bool:
+        """Whether it will use more than losses at a record."""
+
+    def measured(self) -> Measures:
+        """What was measured since the last call."""
+
+
+def includes(measures: tuple[Measure, ...], *names: str) -> bool:
+    """Whether a measure of one of these names is among them."""
+    return any(measure.name in names for measure in measures)
+
+
+TOGETHER = 256
+"""So many weight vectors at once: a matrix in memory takes 3 to 7 times as long read for each of them."""
+
+
+class Blocks:
+    """The weights [B, d] of records, in blocks of so many.
+
+    A record has its place in a block by its number, and a block that is not full has zeros in the other
+    places. So a product is always one of the same shape, and its rows are the same bits wherever rounds end.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size, self._first = size, 0
+        self._waiting: list[torch.Tensor] = []
+
+    def add(self, weights: torch.Tensor) -> None:
+        """Have the weights of the next record wait."""
+        self._waiting.append(weights)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def full(self) -> bool:
+        """Whether no more weights have a place in this block."""
+        return self._first + len(self._waiting) == self._size
+
+    def taken(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+        """What becomes of the weights that wait, by a product of a block [size, B, d] → [size, …]."""
+        count = len(self._waiting)
+        waiting = self._waiting[0][None] if count == 1 else torch.stack(self._waiting)
+        self._waiting.clear()
+        if count == self._size:
+            return product(waiting)
+        block = waiting.new_zeros(self._size, *waiting.shape[1:])
+        some = slice(self._first, self._first + count)
+        block[some] = waiting
+        self._first = (self._first + count) % self._size
+        return product(block)[some]
+
+
+MOST_CELLS = 1 << 25
+"""A curve counts the mistakes among so many predictions at every record; of more it takes some records."""
+
+
+class Mistakes:
+    """The shares of rows that are mistaken, if labels are two classes.
+
+    They are counted at all records of a small training run, and at some of a large one, where they would cost
+    more than its losses.
+    """
+
+    def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
+        self._data = data
+        self._counted = includes(measures, "error")
+        self._loss = loss
+        self._everywhere = counted_everywhere(data, records)
+        self._first, self._record = 0, 0
+        self._waiting: list[torch.Tensor] = []
+        self._records: list[int] = []
+        self._shares: list[torch.Tensor] = []
+
+    def counts(self, record: int) -> bool:
+        """Whether mistakes are counted at a record."""
+        return self._counted and (self._everywhere or looked_at(record, dense=3))
+
+    def take(self, predict: Callable[[], torch.Tensor]) -> None:
+        """Count the mistakes among predictions [B, n], if it is this record's turn."""
+        if self.counts(self._record):
+            self._records.append(self._record - self._first)
+            self._waiting.append(predict())
+            if len(self._waiting) * self._data.labels.numel() >= CELLS:
+                self._count_waiting()
+        self._record += 1
+
+    def take_each(self, predictions: torch.Tensor) -> None:
+        """Count the mistakes among predictions [S, B, n] of S records, at those whose turn it is."""
+        turns = [number for number in range(len(predictions)) if self.counts(self._record + number)]
+        if turns:
+            self._records += [self._record - self._first + number for number in turns]
+            self._count(predictions if len(turns) == len(predictions) else predictions[turns])
+        self._record += len(predictions)
+
+    def count_by(self, right: Callable[[], torch.Tensor]) -> None:
+        """The same from how many are right less how many are wrong [B]."""
+        if self.counts(self._record):
+            self._records.append(self._record - self._first)
+            self._shares.append(self._data.over_targets((1 - right()[None] / self._data.instances.n) / 2))
+        self._record += 1
+
+    def measured(self) -> Measures:
+        """The shares of the records since the last call."""
+        if self._waiting:
+            self._count_waiting()
+        records, self._first = self._record - self._first, self._record
+        if not self._counted or not records:
+            return {}
+        shape = records, self._data.replicas, self._data.variants
+        shares = torch.full(shape, torch.nan, dtype=torch.float64, device=self._data.labels.device)
+        if self._records:
+            shares[self._records] = torch.cat(self._shares)
+        self._records, self._shares = [], []
+        return {"error": [shares]}
+
+    def _count_waiting(self) -> None:
+        self._count(self._waiting[0][None] if len(self._waiting) == 1 else torch.stack(self._waiting))
+        self._waiting.clear()
+
+    def _count(self, predictions: torch.Tensor) -> None:
+        found = right_less_wrong(predictions, self._data, self._loss)
+        right = found.sum(2).double() / found.shape[2]  # whole numbers are exact; fractions are in float64
+        self._shares.append(self._data.over_targets((1 - right) / 2))
+
+
+def counted_everywhere(data: Data, records: int) -> bool:
+    """Whether a training run is so small that its mistakes are counted at every record."""
+    return records * data.labels.numel() <= MOST_CELLS
+
+
+class ByPredictions:
+    """Any loss, from the predictions of all rows, averaged for many records at once.
+
+    Predictions are made record by record, or of the weights of a block of records together where that is
+    cheaper. Those of losses that are not steady are averaged record by record.
+    """
+
+    serves: ClassVar[frozenset[str]] = frozenset({"loss", "error", "train", "unseen"})
+
+    def __init__(
+        self,
+        data: Data,
+        loss: Cost,
+        records: int,
+        measures: tuple[Measure, ...],
+        order: torch.Tensor | None,
+        together: int = 1,
+    ) -> None:
+        """With the weights of so many records `together`, if these are more than one."""
+        self._data, self._loss, self._order = data, loss, order
+        self._of_seen = includes(measures, "train", "unseen")
+        self._mistakes = Mistakes(data, loss, records, measures)
+        self._waiting: list[torch.Tensor] = []
+        self._blocks = Blocks(together) if together > 1 else None
+        self._counts: list[torch.Tensor] = []
+        self._measures: defaultdict[str, list[torch.Tensor]] = defaultdict(list)
+
+    def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
+        if self._of_seen:
+            self._counts.append(seen_counts(self._data, self._order, seen))
+        if self._blocks is not None:
+            weights = hypothesis.weights()
+            assert weights is not None, "blocks are chosen for a training run whose hypotheses have weights"
+            self._blocks.add(weights)
+            if self._blocks.full:
+                self._measure(self._blocks.taken(self._data.instances.products_of_each))
+            return
+        self._take(hypothesis.predict(self._data.instances))
+
+    def take_known(self, predictions: torch.Tensor, seen: int | torch.Tensor) -> None:
+        """Measure a hypothesis by its predictions of all rows [B, n], which somebody has made."""
+        if self._of_seen:
+            self._counts.append(seen_counts(self._data, self._order, seen))
+        self._take(predictions)
+
+    @property
+    def takes_known(self) -> bool:
+        """Whether `take` would make these predictions itself, and at once."""
+        return self._blocks is None
+
+    def _take(self, predictions: torch.Tensor) -> None:
+        self._waiting.append(predictions)
+        if len(self._waiting) * self._data.labels.numel() >= CELLS:
+            self._measure_waiting()
+
+    def looks(self, record: int) -> bool:
+        return True
+
+    def measured(self) -> Measures:
+        if self._waiting:
+            self._measure_waiting()
+        if self._blocks is not None and len(self._blocks):
+            self._measure(self._blocks.taken(self._data.instances.products_of_each))
+        found, self._measures = self._measures, defaultdict(list)
+        return found | self._mistakes.measured()
+
+    def _measure_waiting(self) -> None:
+        self._measure(self._waiting[0][None] if len(self._waiting) == 1 else torch.stack(self._waiting))
+        self._waiting.clear()
+
+    def _measure(self, predictions: torch.Tensor) -> None:
+        """Measure the predictions [S, B, n] of S records."""
+        self._mistakes.take_each(predictions)
+        together = len(predictions) if self._loss.steady else 1
+        for some in torch.split(predictions, together):
+            averages = self._loss.average(some, self._data.labels)
+            self._measures["loss"].append(self._data.over_targets(averages))
+            if self._counts:
+                self._measure_seen(some, torch.stack(self._counts[:together]))
+                del self._counts[:together]
+
+    def _measure_seen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
+        """The losses over rows seen and unseen, with the counts [S, B or 1, n] of each row."""
+        losses = self._loss.value(predictions, self._data.labels)
+        for name, shares in (("train", counts), ("unseen", (counts == 0).double())):
+            means = (losses * shares).sum(2) / shares.sum(2)
+            self._measures[name].append(self._data.over_targets(means))
+
+
+def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor) -> torch.Tensor:
+    """How often every row is among the first `seen` examples, one number or [B, 1]; [B, n] or [1, n].
+
+    `order` [R, n] says which row is seen first, second, …; without it they are seen in their order.
+    """
+    if order is None:
+        rows = torch.arange(data.instances.n, device=data.labels.device)
+        return (rows < seen).view(-1, data.instances.n).double()
+    first = order[:, :seen]
+    counts = torch.zeros_like(order, dtype=torch.float64)
+    counts.scatter_add_(1, first, torch.ones_like(first, dtype=torch.float64))
+    return counts.repeat_interleave(data.variants * data.targets, 0)
+
+
+class ByWeights:
+    """Mean square loss from the distance of the weights to those that made the labels."""
+
+    serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
+
+    def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
+        self._data = data
+        self._mistakes = Mistakes(data, loss, records, measures)
+        self._losses: list[torch.Tensor] = []  # [S, B] each
+        together = min(records, TOGETHER // len(data.labels))
+        self._blocks = Blocks(max(1, together) if data.instances.has_moment else 1)
+
+    def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
+        weights = hypothesis.weights()
+        assert weights is not None, "an evaluator is chosen for a run whose hypotheses have weights"
+        self._blocks.add(weights)
+        if self._blocks.full:
+            self._losses.append(self._blocks.taken(self._values))
+        self._mistakes.take(lambda: hypothesis.predict(self._data.instances))
+
+    def looks(self, record: int) -> bool:
+        return self._mistakes.counts(record)
+
+    def measured(self) -> Measures:
+        if len(self._blocks):
+            self._losses.append(self._blocks.taken(self._values))
+        found = {"loss": [self._data.over_targets(torch.cat(self._losses))]} if self._losses else {}
+        self._losses = []
+        return found | self._mistakes.measured()
+
+    def _values(self, weights: torch.Tensor) -> torch.Tensor:
+        """The losses [S, B] of weights [S, B, d]."""
+        losses = self._data.instances.mean_square(self._data.from_w_star(weights))
+        assert losses is not None, "an evaluator is chosen for instances that have a second moment"
+        return losses
+
+
+class AroundZero(ByWeights):
+    """Mean square loss for any labels, as wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n in float64.
+
+    What cancels is rounding of float64, for weights that are numbers of float32.
+    """
+
+    def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
+        super().__init__(data, loss, records, measures)
+        self._products, self._constant = data.instances.products_with(data.labels)
+
+    def _values(self, weights: torch.Tensor) -> torch.Tensor:
+        weights = weights.double()
+        squares = self._data.instances.mean_square(weights)
+        assert squares is not None, "an evaluator is chosen for instances that have a second moment"
+        slopes: torch.Tensor = torch.linalg.vecdot(weights, self._products)
+        return (squares - 2 * slopes + self._constant).clamp_(min=0)
+
+
+SHARE = 2
+"""Predictions of a block of records take at most one part in so many of what the instances take."""
+
+
+def evaluator(
+    data: Data,
+    loss: Cost,
+    weights: torch.Tensor | None,
+    records: int,
+    measures: tuple[Measure, ...],
+    order: torch.Tensor | None,
+) -> Evaluator:
+    """The cheapest way to the losses of a training run whose hypotheses have such weights.
+
+    The mean square loss of xᵀw is a quadratic function of w, which needs no prediction: of w − w* where
+    labels are xᵀw*, and of w itself where float64 is more than the rounding of w needs.
+    """
+    if loss.is_square and weights is not None and not includes(measures, "train", "unseen"):
+        if data.w_star is not None:
+            if data.instances.mean_square(data.from_w_star(weights)) is not None:
+                return ByWeights(data, loss, records, measures)
+        elif _pays(data, weights, records):
+            return AroundZero(data, loss, records, measures)
+    together = 1 if weights is None else _together(data, records)
+    return ByPredictions(data, loss, records, measures, order, together)
+
+
+def _pays(data: Data, weights: torch.Tensor, records: int) -> bool:
+    """Whether a Gram matrix costs less than the predictions that it saves, and is as exact as they are."""
+    instances = data.instances
+    vectors = records * len(data.labels) // data.replicas
+    return instances.has_moment and weights.dtype == torch.float32 and vectors >= instances.d
+
+
+def _together(data: Data, records: int) -> int:
+    """Of how many records the weights are multiplied by the instances together."""
+    if not data.instances.better_together:
+        return 1
+    most = min(TOGETHER, data.instances.d // SHARE) // len(data.labels)
+    return max(1, min(records, most))
+
+
+def bytes_held(sizes: Sizes) -> int:
+    """Bytes of a Gram matrix and of the predictions of a block of records, where instances are a matrix."""
+    moment = DERIVED * sizes.replicas * sizes.d**2 if sizes.n >= 2 * sizes.d else 0
+    if sizes.replicas * sizes.n * sizes.d * sizes.item <= CACHE:
+        return moment
+    return moment + 2 * sizes.item * sizes.n * min(TOGETHER, sizes.d // SHARE)
