@@ -86,8 +86,8 @@ class PanelWords(Words):
     def _mark(self) -> None:
         keys = shown_keys("page_down").split()
         if self.screen.has_class(TOUR):  # there these go to the next stop
-            keys = [one for one in keys if one != printed("pagedown")]
-        self.border_subtitle = "".join(f"{one} reads on" for one in keys[:1])
+            keys = [name for name in keys if name != printed("pagedown")]
+        self.border_subtitle = "".join(f"{name} reads on" for name in keys[:1])
         fits = self.virtual_size.height <= self.outer_size.height  # without the line of the key itself
         self.set_class(not fits and self.scroll_y < self.max_scroll_y, "-cut")
 
@@ -359,7 +359,9 @@ class Stage(Vertical):
 
     def _title(self, title: str) -> str:
         """A title, unless it stands on the screen already."""
-        stands = self.panel is story.PANEL or any(one.has_title(title) for one in self.screen.query(Banner))
+        stands = self.panel is story.PANEL or any(
+            banner.has_title(title) for banner in self.screen.query(Banner)
+        )
         return "" if stands else title
 
     def is_of_picture(self, chart: ChartView) -> bool:
@@ -410,7 +412,7 @@ class Stage(Vertical):
         """Dim the names of the panels that do not apply to an experiment."""
         if experiment is not self._of:
             self._of = experiment
-            self.query_one(Tabs).dimmed = frozenset(one.name for one in PANELS if one.lacks(experiment))
+            self.query_one(Tabs).dimmed = frozenset(panel.name for panel in PANELS if panel.lacks(experiment))
 
 
 def _word(name: str, context: PanelContext) -> str:

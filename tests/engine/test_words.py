@@ -84,7 +84,7 @@ def test_no_text_keeps_the_old_number_when_a_number_of_the_set_up_changes():
 
 
 @pytest.mark.parametrize(
-    ("change", "where", "what"),
+    ("change", "where", "reason"),
     [
         ("title=After {stepz}", "title", "{stepz} does not fit: 'stepz' is unknown; braces hold"),
         ("story=After {1/0}", "story", "{1/0} does not fit: it divides by zero"),
@@ -94,11 +94,11 @@ def test_no_text_keeps_the_old_number_when_a_number_of_the_set_up_changes():
         ("claims[0].text=After } it", "claims[0].text", "'}' stands alone; {{ and }} are braces"),
     ],
 )  # fmt: skip
-def test_a_bad_expression_in_a_text_is_one_line_that_names_the_place(change, where, what):
+def test_a_bad_expression_in_a_text_is_one_line_that_names_the_place(change, where, reason):
     with pytest.raises(BadInput) as refusal:
         sweep_of(changed(change))
     assert refusal.value.where.startswith(where)
-    assert what in refusal.value.what
+    assert reason in refusal.value.what
     assert "\n" not in str(refusal.value)
 
 
@@ -140,11 +140,11 @@ def test_documents_keep_the_expressions_of_their_texts_and_json_says_given_and_r
     assert first(full) == first(DOCUMENT)
     assert in_full(full, first(full)) == full
     results = run_sweep(sweep_of(full))
-    said = json.loads(encode(full, results, judge(results)))
-    assert said["experiment"]["given"]["title"] == DOCUMENT["title"]
-    assert said["experiment"]["resolved"]["title"] == "12 features and 12 steps, on 2 draws"
-    assert said["pictures"][0]["title"] == "Loss after 6 steps, size = 16"
-    assert said["claims"][0]["text"] == "After 3 of 6 steps less than 9 is left"
+    document = json.loads(encode(full, results, judge(results)))
+    assert document["experiment"]["given"]["title"] == DOCUMENT["title"]
+    assert document["experiment"]["resolved"]["title"] == "12 features and 12 steps, on 2 draws"
+    assert document["pictures"][0]["title"] == "Loss after 6 steps, size = 16"
+    assert document["claims"][0]["text"] == "After 3 of 6 steps less than 9 is left"
 
 
 def test_an_experiment_as_a_document_says_its_texts_again_also_their_braces():
