@@ -20,7 +20,7 @@ from engine.pictures.wording import curve_name, line_name
 from engine.results import views
 from engine.results.headlines import headline
 from engine.results.outcomes import about
-from engine.spec.pictures import drawn
+from engine.spec.experiment import drawn
 from hadamard_tui.charts.code_points import runs
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.contrast import legible

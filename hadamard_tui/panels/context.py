@@ -70,7 +70,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     def look(self, measure: str, title: str = "") -> Look:
         """A measure of all learners that have it, along the run and as far as it is shown."""
         from engine.results.results import of_one
-        from engine.spec.pictures import of_run
+        from engine.spec.experiment import of_run
 
         picture = of_run(self.experiment, measure, title)
         view = self.views.view(picture, of_one(self.experiment, self.trace))

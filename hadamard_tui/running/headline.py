@@ -16,8 +16,11 @@ def headline_of_look(
     look: Look, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
 ) -> str:
     """Return what a picture shows; beside a pinned run, the difference and how it moves the curves."""
-    from engine.results.comparison import comparison  # here, as no headline is shown before a run
-    from engine.results.headlines import headline, headline_of
+    from engine.results.headlines import (
+        comparison,  # here, as no headline is shown before a run
+        headline,
+        headline_of,
+    )
 
     if look.pinned and (change := look.pinned[-1].change):
         outcome = headline_of(look.view, experiment, outcomes)

@@ -21,8 +21,8 @@ from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.results import Results, of_one
 from engine.results.views import view
-from engine.spec.pictures import drawn, of_run
-from engine.spec.words import as_document
+from engine.spec.document_expressions import as_document
+from engine.spec.experiment import drawn, of_run
 from hadamard_tui.charts.difference import difference, is_difference
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.multiples import has_multiples, multiples

@@ -19,8 +19,7 @@ from engine.pictures.wording import x_name
 from engine.results.headlines import headline
 from engine.results.outcomes import about
 from engine.results.views import view
-from engine.spec.experiment import SUBJECTS
-from engine.spec.pictures import drawn, of_run
+from engine.spec.experiment import SUBJECTS, drawn, of_run
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.line_heads import DIRECTIONS, meaning, whole_name
 from hadamard_tui.charts.look import Look

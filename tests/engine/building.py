@@ -20,7 +20,7 @@ from engine.planning.measures import recorded_measures
 from engine.planning.memory import needed_bytes
 from engine.planning.run_plan import LearnerPlan, plan_run
 from engine.problems.data import Data, draw
-from engine.results.spectra import Spectrum
+from engine.results.report import Spectrum
 from engine.results.trace import Curve
 from engine.runtime.run import prepare, run
 from engine.spec import reading

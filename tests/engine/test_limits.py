@@ -21,8 +21,7 @@ from engine.problems.problem import Problem
 from engine.protocols import nearest, places
 from engine.runtime import memory_estimate
 from engine.spec import reading
-from engine.spec.experiment import MOST_CLAIMS, Experiment
-from engine.spec.setup import MOST_LEARNERS, Run
+from engine.spec.experiment import MOST_CLAIMS, MOST_LEARNERS, Experiment, Run
 
 pytestmark = pytest.mark.slow
 
