@@ -15,23 +15,39 @@ from engine.pictures import wording
 from engine.pictures.bounds import strongest_bound
 from engine.pictures.view import CurveView, View
 from engine.pictures.wording import laws_in_words
+from engine.results import views
 from engine.results.outcomes import about
+from engine.results.results import Results
 from engine.spec.experiment import Experiment
+from engine.spec.pictures import drawn
 
 
-def headline(view: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> str:
+def headline(
+    view: View, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
+) -> str:
     """The finding of the claim that a picture is about, in at most LONGEST characters.
 
     It says so where the claim fails. Where it is not judged, or there are no claims, it says by which law
     what is read off grows along an axis, or how the picture ends. Nothing while the picture is empty.
+
+    Args:
+        results: those of all pictures; the law along an axis that splits curves is that of another picture.
     """
     outcome = headline_of(view, experiment, outcomes)
     if outcome is None:
-        return laws_in_words(view) or ending(view)
+        return laws_in_words(view) or _law_of_split(view, experiment, results) or ending(view)
     if outcome.holds is None:
         return cut(f"Not judged, as {outcome.detail}: {ending(view)}", wording.LONGEST)
     said = outcome.finding or outcome.detail
     return cut(said if outcome.holds else f"Its claim fails: {said}", wording.LONGEST)
+
+
+def _law_of_split(view: View, experiment: Experiment, results: Results | None) -> str:
+    """The law along an axis by which the curves of a picture are split; empty where no picture has one."""
+    if results is None:
+        return ""
+    along = [picture for picture in drawn(experiment) if picture.x in view.picture.split_by]
+    return next(filter(None, (laws_in_words(views.view(picture, results)) for picture in along)), "")
 
 
 def headline_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> Outcome | None:

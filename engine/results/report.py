@@ -99,7 +99,7 @@ def _report(
             for place, point in enumerate(sweep.points)
         ],
         "pictures": [
-            _picture(found, headline(found, sweep.experiment, outcomes), sources, by_replica)
+            _picture(found, headline(found, sweep.experiment, outcomes, results), sources, by_replica)
             for found in views
         ],
         "claims": [claim(outcome) for outcome in outcomes],

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
+    from engine.results.results import Results
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.look import Look
 
 
-def headline_of_look(look: Look, experiment: Experiment, outcomes: Sequence[Outcome]) -> str:
+def headline_of_look(
+    look: Look, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
+) -> str:
     """Return what a picture shows; beside a pinned run, the difference and how it moves the curves."""
     from engine.results.headlines import (
         comparison,  # here, as no headline is shown before a run
@@ -24,4 +27,4 @@ def headline_of_look(look: Look, experiment: Experiment, outcomes: Sequence[Outc
         curve = None if outcome is None else outcome.claim.curve
         if sentence := comparison(change, look.pinned[-1].view, look.view, curve):
             return sentence
-    return headline(look.view, experiment, outcomes)
+    return headline(look.view, experiment, outcomes, results)

@@ -438,7 +438,9 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         from hadamard_tui.tours.onward import onward
 
         outcomes = session.outcomes if session.over else None
-        predictions = PanelPredictions(session.sweep.experiment, outcomes, session.left_out, session.guesses)
+        predictions = PanelPredictions(
+            session.sweep.experiment, outcomes, session.point.results, session.left_out, session.guesses
+        )
         return PanelContext(
             session.experiment,
             trace,

@@ -204,7 +204,8 @@ def _figures(
 ) -> Iterator[str]:
     """The chart of a picture, or its heat maps, each with what it shows."""
     experiment = results.sweep.experiment
-    caption = headline(view, experiment, about(view.picture, experiment, outcomes)) if number else ""
+    of_picture = about(view.picture, experiment, outcomes)
+    caption = headline(view, experiment, of_picture, results) if number else ""
     with palette.on_paper():
         if view.heats:
             heats = [heat_map(Look(view), heat) for heat in view.heats]
