@@ -14,8 +14,7 @@ from engine.results.trace import Trace
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec import presets
-from engine.spec.experiment import Experiment
-from engine.spec.pictures import of_run
+from engine.spec.experiment import Experiment, of_run
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.values import Value, looked_at, values

@@ -15,8 +15,8 @@ from msgspec import inspect
 
 from engine.core import catalogue
 from engine.core.parts import BadField, BadInput, Part
-from engine.spec.numbers import resolved
-from engine.spec.setup import MOST_LEARNERS
+from engine.spec.document_expressions import resolved
+from engine.spec.experiment import MOST_LEARNERS
 
 FAMILIES = tuple(catalogue.FOLDERS)
 D = 16

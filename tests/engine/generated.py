@@ -27,8 +27,7 @@ from engine.learners.learner import Learner
 from engine.measures import named
 from engine.problems.problem import Problem
 from engine.spec import reading
-from engine.spec.experiment import Experiment
-from engine.spec.setup import Run
+from engine.spec.experiment import Experiment, Run
 
 Raw = dict[str, Any]
 

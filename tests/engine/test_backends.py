@@ -21,7 +21,7 @@ from engine.measures import named
 from engine.results.report import encode
 from engine.results.results import of_one
 from engine.runtime.run import run
-from engine.spec.recorded import missing
+from engine.spec.experiment import missing
 from engine.updates.egu import EGU
 from engine.updates.gd import GD
 

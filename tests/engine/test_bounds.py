@@ -20,7 +20,7 @@ from engine.problems.examples import Labels
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import prepare, run
-from engine.spec.pictures import of_run
+from engine.spec.experiment import of_run
 from engine.symmetry.verdict import verdict
 from engine.theory import Direction, RunData, on_problem
 

@@ -15,7 +15,7 @@ from engine.results.results import of_one
 from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.results.views import view
 from engine.runtime.run import Diverged, Finished, LearnerRun, Loaded, run
-from engine.spec.pictures import of_run
+from engine.spec.experiment import of_run
 from engine.training.recorder import Block
 
 NET = {"kind": "dense", "widths": [8], "activation": "relu"}

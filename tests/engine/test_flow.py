@@ -19,7 +19,7 @@ from engine.results.trace import Curve
 from engine.results.views import view
 from engine.runtime.run import BEYOND, prepare, run
 from engine.spec import reading
-from engine.spec.pictures import picture_of
+from engine.spec.experiment import picture_of
 from engine.symmetry.certificate import certificate
 from engine.training.descent import speeds_of
 from engine.training.recorder import Recorder

@@ -14,7 +14,7 @@ from engine.results.results import Results
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec.documents import sweep_of
-from engine.spec.pictures import pictures_of
+from engine.spec.experiment import pictures_of
 from engine.spec.reading import apply
 
 PRINTED = """

@@ -21,7 +21,7 @@ from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec import presets
-from engine.spec.pictures import of_run
+from engine.spec.experiment import of_run
 
 K = np.arange(129.0)
 

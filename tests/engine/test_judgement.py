@@ -13,7 +13,7 @@ from engine.results.results import of_one
 from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.spec.pictures import of_run
+from engine.spec.experiment import of_run
 from engine.symmetry.certificate import certificate
 from engine.symmetry.verdict import verdict
 from engine.updates.gd import GD

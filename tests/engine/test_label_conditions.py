@@ -18,7 +18,7 @@ from engine.protocols.steps import MiniBatches
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import prepare, run
-from engine.spec.pictures import of_run
+from engine.spec.experiment import of_run
 from engine.theory.duplicates import missed
 
 KERNEL = {"solver": {"kind": "kernel", "kernel": "polynomial", "offset": 4.0, "degree": 2}}

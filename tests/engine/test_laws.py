@@ -71,3 +71,4 @@ def test_the_law_is_said_of_what_is_read_off_along_an_axis_and_of_nothing_else()
     assert len(words) <= 160
     assert laws_in_words(curves) == ""
     assert headline(law, sweep.experiment, []) == words
+    assert headline(curves, sweep.experiment, [], results) == words

@@ -10,13 +10,13 @@ import pytest
 from engine.core import catalogue
 from engine.core.parts import LearnerKind
 from engine.learners.learner import Learner
-from engine.results.kinds import kinds_in
+from engine.results.gathering import kinds_in
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.solvers import Solver
 from engine.spec import presets
-from engine.spec.pictures import drawn, of_run
+from engine.spec.experiment import drawn, of_run
 from engine.updates import Diagonal, Update
 from engine.updates.gd import GD
 

@@ -13,8 +13,8 @@ from engine.core import catalogue
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.spec.pictures import of_run
-from engine.symmetry.linearity import linear_in_labels
+from engine.spec.experiment import of_run
+from engine.symmetry.verdict import linear_in_labels
 from engine.theory.tanh_lls_limit import unseen
 
 ERRORS = 4

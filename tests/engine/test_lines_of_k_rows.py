@@ -9,7 +9,7 @@ from engine.protocols.one_pass import OnePass
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.spec.pictures import of_run
+from engine.spec.experiment import of_run
 from engine.theory import Line, LineStructure, on_problem
 
 TANH = {"tanh": {"solver": "tanh-lls"}}

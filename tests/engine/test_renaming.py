@@ -9,8 +9,8 @@ import pytest
 from engine.core.expressions import with_name
 from engine.core.parts import BadInput
 from engine.spec import documents, presets
+from engine.spec.changes import put_numbers, rename_axis, rename_learner, rename_picture
 from engine.spec.reading import Raw
-from engine.spec.renaming import put_numbers, rename_axis, rename_learner, rename_picture
 
 
 @pytest.fixture

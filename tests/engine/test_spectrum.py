@@ -7,8 +7,8 @@ from building import curve, experiment, gd, spectrum_of, weights
 from engine.core.linear_algebra import DENSE_RECORDS, looked_at
 from engine.core.parts import BadInput
 from engine.results import views
+from engine.results.report import picture_of_spectra, spectra
 from engine.results.results import of_one
-from engine.results.spectra import picture_of_spectra, spectra
 from engine.runtime.run import run
 
 D = 16

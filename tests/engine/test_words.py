@@ -13,9 +13,9 @@ from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.runtime.sweep import run_sweep
-from engine.spec import preset_index, presets, reading, renaming
+from engine.spec import changes, preset_index, presets, reading
+from engine.spec.document_expressions import as_document
 from engine.spec.documents import first, in_full, sweep_of
-from engine.spec.words import as_document
 
 DOCUMENT = {
     "title": "{d} features and {2*steps} steps, on {replicas} draws",
@@ -158,9 +158,9 @@ def test_an_experiment_as_a_document_says_its_texts_again_also_their_braces():
 
 def test_texts_follow_an_axis_that_is_called_otherwise_or_taken_away():
     raw = changed("title=A rate of {rate}/{d} {{rate}}")
-    renaming.rename_axis(raw, "rate", "speed")
+    changes.rename_axis(raw, "rate", "speed")
     assert raw["title"] == "A rate of {speed}/{d} {{rate}}"
-    renaming.put_numbers(raw, {"speed": 0.5})
+    changes.put_numbers(raw, {"speed": 0.5})
     assert raw["title"] == "A rate of {0.5}/{d} {{rate}}"
 
 
