@@ -439,7 +439,9 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         from hadamard_tui.tours.onward import onward
 
         outcomes = session.outcomes if session.over else None
-        predictions = PanelPredictions(session.sweep.experiment, outcomes, session.left_out, session.guesses)
+        predictions = PanelPredictions(
+            session.sweep.experiment, outcomes, session.point.results, session.left_out, session.guesses
+        )
         return PanelContext(
             session.experiment,
             trace,
@@ -456,7 +458,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
 
     def show_set_up(self) -> None:
         """Say in the empty laboratory what a run would show there."""
-        from engine.spec.pictures import drawn
+        from engine.spec.experiment import drawn
 
         experiment, error = self._editable.experiment, self._editable.error
         refused = "" if error is None else f"The set-up was changed and cannot run: {error}"

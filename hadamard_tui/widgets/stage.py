@@ -137,6 +137,12 @@ class PanelView(ContentSwitcher):
                 self.query_one(PanelWords).scroll_home(animate=False)
         self._panel, self._at = panel, (panel, context.curve.learner, context.experiment)
 
+    def show_words(self, words: Text) -> None:
+        """Show words that need no run."""
+        self.current = "panel-words"
+        self._words = words
+        self.query_one(Static).update(words)
+
     def announce(self, about: str) -> None:
         """Say what is to be here, or why nothing; in the chart, so that the layout mostly stays."""
         self.current = "panel-chart"
@@ -392,8 +398,10 @@ class Stage(Vertical):
         self.announce()
 
     def announce(self) -> None:
-        """Say in the panel what it is going to show, or why that is nothing."""
-        if self.panel is not None:
+        """Say in the panel what it is going to show, or why that is nothing; show a story before a run."""
+        if self.panel is story.PANEL and self._of is not None:
+            self.query_one(PanelView).show_words(story.story_text(self._of))
+        elif self.panel is not None:
             lack = None if self._of is None else self.panel.lacks(self._of)
             about = f"Here: {self.panel.about}."
             self.query_one(PanelView).announce(
