@@ -144,7 +144,7 @@ TRIALS: dict[str, Trial] = {
     "next_stop": Trial(lambda app: app._guide and app._guide.tour.place, tour=True),
     "previous_stop": Trial(lambda app: app._guide and app._guide.tour.place, tour=True),
     "back_to_stop": Trial(names, ("d",), tour=True, alone=True),
-    "break_stop": Trial(notices, tour=True, alone=True),
+    "break_stop": Trial(notices, alone=True),
     "blank": Trial(screen, last=("x",)),
     "add_learner": Trial(names),
     "copy_learner": Trial(names),
