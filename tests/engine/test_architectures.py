@@ -1,4 +1,4 @@
-"""Facts about single architectures: what they start at, what equals what, and who cracks Hadamard."""
+"""Facts about single architectures: starts, equalities, and which of them learn Hadamard rows."""
 
 import naive
 import numpy as np

@@ -1,4 +1,4 @@
-"""Matrices of which some entries are given: problems, factors, what is measured of them."""
+"""Matrix completion: problems, factors and measures."""
 
 import itertools
 from types import SimpleNamespace

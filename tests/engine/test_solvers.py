@@ -94,7 +94,7 @@ def test_vaw(X, eps):
 
 
 def told_in(order, fit, data, X, rows):
-    """Predictions for X, which the data have, and other rows, after each example told in this order."""
+    """Predictions for the data X and for other rows, after each example in this order."""
     for count, row in enumerate(order):
         fit.learn(data.instances.at(slice(row, row + 1)), data.labels[:, row : row + 1])
         for asked in (X, rows):

@@ -1,4 +1,4 @@
-"""Long solvers end soon after nobody wants their solution any more, whatever library they wait for."""
+"""Long solvers end soon after a stop, whatever library they wait for."""
 
 import threading
 
@@ -23,7 +23,7 @@ PATIENCE = 60
 
 
 def after(count):
-    """What says that something is no longer wanted once it was asked so many times, and how often it was."""
+    """Stop condition that is true after `count` calls, and the list of its calls."""
     asked = []
     return lambda: asked.append(0) or len(asked) > count, asked
 
@@ -121,7 +121,7 @@ INSTANCES, LABELS = DenseInstances(torch.from_numpy(X)[None]), torch.from_numpy(
 
 
 def fitted(solver, instances, labels):
-    """The weights of a solver that was told all examples at once."""
+    """Weights of a solver that learned all examples at once."""
     fit = solver.begin(Data(instances, labels, 1, 1))
     fit.learn(instances, labels)
     return fit.weights()

@@ -1,4 +1,4 @@
-"""Views: what a picture shows is what plain loops over replicas, records and points make of results."""
+"""Views against naive loops over replicas, records and points of results."""
 
 import msgspec
 import numpy as np
