@@ -25,7 +25,7 @@ from discovery import (
 from engine.core import catalogue
 from engine.core.activations import KINKED
 from engine.core.streams import Streams
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 
 NEAR = 1e-9
 
@@ -316,7 +316,7 @@ def test_weights_are_the_vector_of_the_predictions(learners):
             hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
         w, predicted = hypothesis.weights(), hypothesis.predict(data.instances)
         if w is None:
-            scaled = [hypothesis.predict(Dense(size * data.instances.rows)) for size in (64, -1)]
+            scaled = [hypothesis.predict(DenseInstances(size * data.instances.rows)) for size in (64, -1)]
             linear = torch.allclose(scaled[0], 64 * predicted) and torch.allclose(scaled[1], -predicted)
             assert not linear, name
         else:
