@@ -502,13 +502,25 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         else:
             self._pick(event.number)
 
+    @property
+    def _is_replaced_by_stored(self) -> bool:
+        """Whether the stored curves of a preset that is opened take the place of the run on the screen.
+
+        The run must have ended, so that the list of runs has it, and no run may be pinned.
+        """
+        has_ended = self.session is not None and self.session.state in ENDED
+        return has_ended and not self.runs.pinned and self.stored_beside(None) is not None
+
     @on(SetupPane.Changed)
     def _setup_changed(self) -> None:
         setup, before = self.query_one(SetupPane), self._editable
         self._editable = setup.editable
-        if before is not setup.editable and before.preset != setup.editable.preset:
+        is_opened = before is not setup.editable and before.preset != setup.editable.preset
+        if is_opened:
             self.say_what_is_pinned()
-        if self.session is None:
+        if is_opened and self._is_replaced_by_stored:
+            self._forget()
+        elif self.session is None:
             self.show_set_up()
         board, place = self.query_one(Scoreboard), self._editable.place_in_run(setup.learner)
         if self._trace is not None:

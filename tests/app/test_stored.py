@@ -144,3 +144,16 @@ async def test_a_story_is_shown_before_a_run():
         app.laboratory.query_one(Stage).choose(story.PANEL.name)
         app.laboratory._announce()
         await until(pilot, lambda: "Watch the two groups part" in screen_text(app))
+
+
+@pytest.mark.slow
+async def test_a_preset_that_is_opened_after_a_run_shows_its_own_stored_curves():
+    app = HadamardApp(EditableExperiment.of(PRESET))
+    async with opened(app, SMALL) as pilot:
+        app.laboratory._pace.unlimited = True
+        await pilot.press("r")
+        await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
+        await app.choose_preset("gaussian-128")
+        await until(pilot, lambda: curves_of(app) and all(series.faint for series in curves_of(app)))
+        assert app.laboratory.session is None
+        assert len(app.laboratory.runs.kept) == 1
