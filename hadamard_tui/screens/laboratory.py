@@ -149,7 +149,8 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             self.query_one(Stage).choose(self._left.panel)
         self.set_class(self._left.setup_hidden, "-setup-hidden")
         self._pick(min(self._left.learner, len(self._editable.learners) - 1))
-        self._forget()
+        if self.session is None:  # else a key on the first page, pressed early, has begun a run already
+            self.show_set_up()
         if self._is_about_to_run:
             self.query_one("#loss", ChartView).hint = WORDS["loading engine"]
         self._frame()

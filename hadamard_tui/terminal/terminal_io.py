@@ -120,8 +120,12 @@ class TimedDriver(LinuxDriver):
     def _post_input(self) -> None:
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         keys = Keys()
+        is_first = True
         for data in chunks(self.fileno, self.exit_event, lambda: keys.patience):
-            for message in keys.messages(decode(data)):
+            # Until the app takes the terminal, the terminal makes a new line of the enter key.
+            text = decode(data.replace(b"\n", b"\r") if is_first else data)
+            is_first = False
+            for message in keys.messages(text):
                 self.process_message(message)
         if not self.exit_event.is_set():
             hang_up()
