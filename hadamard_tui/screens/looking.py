@@ -118,7 +118,7 @@ class Looking(Running):
 
     @property
     def options_of_panels(self) -> ChartOptions:
-        """Options for the charts of panels, without a zoom into an x-axis that is not the clock of the run."""
+        """Options for the charts of panels, which ignore a zoom into another x-axis than the run's clock."""
         return self.chart_options if self._is_of_run else replace(self.chart_options, window=None)
 
     @property
