@@ -37,7 +37,7 @@ LEARNERS: dict[str, dict[str, Any]] = {
 }
 JOBS = {"GD": "J5", "logistic GD": "J5", "VAW": "J7", "Lasso": "J7", "rbf kernel": "J7"}
 EXAMPLES = {"rbf kernel": 2000}
-"""Of these at most, where not all rows are learned from."""
+"""Most examples of a learner, if it does not learn from all rows."""
 
 LAM = 0.1
 """The penalty of the Lasso, its default."""
@@ -80,7 +80,7 @@ def ours(name: str) -> Callable[[], Record]:
             first, done = (bench.measure(reading.parse(described)) for _ in range(2))
         losses = done.trace.curves[0].mean("loss")
         times = {"cpu": done.cpu, "wall": done.wall, "first": first.cpu}
-        return {**times, "peak": first.peak, **some(losses)}
+        return {**times, "peak": first.peak, **chosen_losses(losses)}
 
     return work
 
@@ -95,13 +95,13 @@ def timed(losses: Callable[[Floats, Floats], Floats], signs: bool = False) -> Ca
         wall, cpu = time.perf_counter(), time.process_time()
         computed_losses = losses(X, y)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        return {"cpu": cpu, "wall": wall, "peak": bench.peak_mib() - before, **some(computed_losses)}
+        return {"cpu": cpu, "wall": wall, "peak": bench.peak_mib() - before, **chosen_losses(computed_losses)}
 
     return work
 
 
-def some(losses: Floats) -> Record:
-    """A few losses, by which contenders are seen to do the same."""
+def chosen_losses(losses: Floats) -> Record:
+    """A few losses, which show that contenders compute the same."""
     return {f"loss at {k}": float(losses[k]) for k in (100, len(losses) - 1)}
 
 

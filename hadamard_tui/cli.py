@@ -538,7 +538,7 @@ def print_config(
 @command("schema")
 def print_schema() -> None:
     """Print the JSON Schema of preset files."""
-    from engine.spec.schema import preset_schema
+    from engine.spec.documents import preset_schema
 
     echo(json.dumps(preset_schema(), indent=2, ensure_ascii=False).encode())
 

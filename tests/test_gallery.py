@@ -1,4 +1,4 @@
-"""The gallery: its charts are those of shipped presets, and what was run is not run again."""
+"""The gallery has charts of shipped presets only, and runs no preset twice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hadamard_tui.running import stored
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 LARGEST = 40_000
-"""Bytes of a picture of the gallery, which is kept with the code."""
+"""Most bytes of a picture of the gallery, since pictures are in the repository."""
 
 
 def gallery():
@@ -34,7 +34,7 @@ def gallery():
 
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The same, writing elsewhere, with runs that cost nothing; `ran` has the presets that were run."""
+    """Gallery script that writes to a temporary folder and fakes runs; `ran` lists the presets it ran."""
     module = gallery()
     module.ran = []
 

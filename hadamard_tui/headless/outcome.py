@@ -10,7 +10,7 @@ from rich.console import Console
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.report import encode
 from engine.spec import presets
-from engine.spec.pictures import drawn
+from engine.spec.experiment import drawn
 from hadamard_tui.headless.compute import compute_all
 from hadamard_tui.running.costs import costs
 from hadamard_tui.state import kept_points

@@ -20,7 +20,7 @@ from engine.pictures.wording import curve_name, line_name
 from engine.results import views
 from engine.results.headlines import headline
 from engine.results.outcomes import about
-from engine.spec.pictures import drawn
+from engine.spec.experiment import drawn
 from hadamard_tui.charts.code_points import runs
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.contrast import legible
@@ -80,7 +80,7 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
                 heat_map(Look(view), heat), min(console.width, WIDEST_CHART), _height(console), colours
             )
             yield Text.from_ansi(text, no_wrap=True, overflow="crop")
-        yield said_of(view, experiment, outcomes)
+        yield said_of(view, experiment, outcomes, results)
         if picture.y is None:
             yield Padding(table(view, console.width), (1, 0, 0, 0))
         yield from claims([outcome for outcome in picture_outcomes if id(outcome) not in printed])
@@ -93,9 +93,11 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
     )
 
 
-def said_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> Text:
+def said_of(
+    view: View, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
+) -> Text:
     """Return the headline of a picture."""
-    return Text(f"\n{headline(view, experiment, outcomes)}")
+    return Text(f"\n{headline(view, experiment, outcomes, results)}")
 
 
 def claims(outcomes: Sequence[Outcome], heading: str = "Claims") -> Iterator[ConsoleRenderable]:

@@ -11,7 +11,7 @@ from rich.console import Console
 from engine.results.headlines import headline
 from engine.results.views import view
 from engine.spec import presets
-from engine.spec.pictures import drawn
+from engine.spec.experiment import drawn
 from hadamard_tui.charts.series_builder import mark
 from hadamard_tui.headless import losses
 from hadamard_tui.headless.outcome import computed

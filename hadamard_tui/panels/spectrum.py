@@ -27,7 +27,7 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
     """Return why there is no spectrum: it needs several targets, and a run that records spectrum or rank."""
     from engine.measures.rank import Rank
     from engine.measures.spectrum import SingularValues
-    from engine.planning.measures import is_recorded
+    from engine.planning.run_plan import is_recorded
 
     if experiment.m < 2:
         return Lack(
@@ -53,8 +53,8 @@ def show(context: PanelContext) -> Plot | Text:
     The largest has the name, with the values at the playhead, if there is one. Equal values are one line.
     """
     from engine.measures.spectrum import SingularValues
+    from engine.results.report import picture_of_spectra, spectra
     from engine.results.results import of_one
-    from engine.results.spectra import picture_of_spectra, spectra
 
     curve, experiment = context.curve, context.experiment
     view = context.views.view(picture_of_spectra(experiment), of_one(experiment, context.trace))

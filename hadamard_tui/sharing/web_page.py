@@ -19,8 +19,7 @@ from engine.pictures.wording import x_name
 from engine.results.headlines import headline
 from engine.results.outcomes import about
 from engine.results.views import view
-from engine.spec.experiment import SUBJECTS
-from engine.spec.pictures import drawn, of_run
+from engine.spec.experiment import SUBJECTS, drawn, of_run
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.line_heads import DIRECTIONS, meaning, whole_name
 from hadamard_tui.charts.look import Look
@@ -205,7 +204,8 @@ def _figures(
 ) -> Iterator[str]:
     """Yield the chart of a picture, or its heat maps, each with its headline."""
     experiment = results.sweep.experiment
-    caption = headline(view, experiment, about(view.picture, experiment, outcomes)) if number else ""
+    of_picture = about(view.picture, experiment, outcomes)
+    caption = headline(view, experiment, of_picture, results) if number else ""
     with palette.on_paper():
         if view.heats:
             heats = [heat_map(Look(view), heat) for heat in view.heats]

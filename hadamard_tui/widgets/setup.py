@@ -156,7 +156,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     def _panels(self) -> ComposeResult:
         from engine.problems.problem import Problem
-        from engine.spec.setup import Run
+        from engine.spec.experiment import Run
 
         raw = self.editable.raw
         yield Static("Preset", classes="section")

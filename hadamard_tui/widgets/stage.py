@@ -137,6 +137,12 @@ class PanelView(ContentSwitcher):
                 self.query_one(PanelWords).scroll_home(animate=False)
         self._panel, self._at = panel, (panel, context.curve.learner, context.experiment)
 
+    def show_words(self, words: Text) -> None:
+        """Show words that need no run."""
+        self.current = "panel-words"
+        self._words = words
+        self.query_one(Static).update(words)
+
     def announce(self, about: str) -> None:
         """Show in the chart what the panel will contain, or why it is empty; the layout mostly stays."""
         self.current = "panel-chart"
@@ -392,8 +398,10 @@ class Stage(Vertical):
         self.announce()
 
     def announce(self) -> None:
-        """Show in the panel what it will contain, or why it stays empty."""
-        if self.panel is not None:
+        """Show in the panel what it will contain, or why it stays empty; before a run show a story."""
+        if self.panel is story.PANEL and self._of is not None:
+            self.query_one(PanelView).show_words(story.story_text(self._of))
+        elif self.panel is not None:
             lack = None if self._of is None else self.panel.lacks(self._of)
             about = f"Here: {self.panel.about}."
             self.query_one(PanelView).announce(

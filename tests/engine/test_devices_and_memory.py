@@ -17,7 +17,8 @@ import engine.runtime.run
 from engine.backends import backends
 from engine.core import catalogue, device
 from engine.core.parts import BadInput
-from engine.learners.learner import Noise
+from engine.learners.learner import StepNoise
+from engine.planning import memory
 from engine.planning import memory as planned_memory
 from engine.planning.run_plan import plan_run
 from engine.problems.data import draw
@@ -26,7 +27,7 @@ from engine.problems.problem import Problem
 from engine.problems.targets import Combination
 from engine.protocols.one_pass import Pass as OnePassCourse
 from engine.results import series
-from engine.runtime import drawn_data, memory_estimate
+from engine.runtime import drawn_data
 from engine.runtime.run import run
 from engine.solvers import Solver
 from engine.spec import presets
@@ -36,7 +37,7 @@ from engine.updates.gd import GD
 @pytest.fixture(autouse=True)
 def nothing_is_granted(monkeypatch):
     """Small experiments stand here for large ones: the system is asked whatever they need."""
-    monkeypatch.setattr(memory_estimate, "GRANTED", -1)
+    monkeypatch.setattr(memory, "GRANTED", -1)
 
 
 def test_a_device_that_is_not_there_is_refused_with_those_that_are(monkeypatch):
@@ -66,19 +67,19 @@ def test_too_much_memory_is_refused_before_anything_is_drawn(monkeypatch):
 
     monkeypatch.setattr(drawn_data, "draw", never)
     monkeypatch.setattr(Gaussian, "rows", never)
-    monkeypatch.setattr(memory_estimate, "available", lambda device: 3 << 30)
+    monkeypatch.setattr(memory, "available", lambda device: 3 << 30)
     with pytest.raises(BadInput) as caught:
         run(experiment("gaussian", d=65536, replicas=10))
     error = caught.value
     assert error.where == "problem.matrix.d"
-    for said in (
+    for part in (
         "65536",
         "10 replicas",
         "GiB",
         "cpu has 3.0 GiB free",
         "take problem.matrix.d = ",
     ):
-        assert said in error.what
+        assert part in error.what
     assert "\n" not in str(error)
 
 
@@ -88,7 +89,7 @@ def test_a_net_that_is_too_large_is_refused_at_its_place_before_its_start_is_dra
 
     net = {"update": "adagrad-full", "architecture": {"kind": "dense", "widths": [1 << 20, 1 << 20]}}
     monkeypatch.setattr(catalogue.members("architectures")["dense"], "start", never)
-    monkeypatch.setattr(memory_estimate, "available", lambda device: 3 << 30)
+    monkeypatch.setattr(memory, "available", lambda device: 3 << 30)
     with pytest.raises(BadInput) as caught:
         run(experiment(d=16, learners={"GD": gd(0.01), "net": net}))
     assert caught.value.where == "learners[1].architecture"
@@ -107,12 +108,12 @@ def test_a_net_that_is_too_large_is_refused_at_its_place_before_its_start_is_dra
 )
 def test_the_d_that_a_refusal_offers_fits_and_no_larger_one_near_it(matrix, d, next_one, monkeypatch):
     free = 1 << 30
-    monkeypatch.setattr(memory_estimate, "available", lambda device: free)
+    monkeypatch.setattr(memory, "available", lambda device: free)
     with pytest.raises(BadInput) as caught:
         run(experiment(matrix, d=d, path="dense"))
     offered = int(re.search(r"problem\.matrix\.d = (\d+)$", caught.value.what)[1])
-    assert memory_estimate.fits(experiment(matrix, d=offered, path="dense"), free)
-    assert not memory_estimate.fits(experiment(matrix, d=offered + (next_one or offered), path="dense"), free)
+    assert memory.fits(experiment(matrix, d=offered, path="dense"), free)
+    assert not memory.fits(experiment(matrix, d=offered + (next_one or offered), path="dense"), free)
 
 
 OFFERS = {
@@ -128,38 +129,38 @@ OFFERS = {
 
 @pytest.mark.parametrize(("name", "settings"), OFFERS.items(), ids=OFFERS)
 def test_every_setting_that_a_refusal_offers_is_taken(name, settings, monkeypatch):
-    monkeypatch.setattr(memory_estimate, "available", lambda device: 8 << 30)
+    monkeypatch.setattr(memory, "available", lambda device: 8 << 30)
     settings = [*settings, "claims=[]"]
     with pytest.raises(BadInput) as caught:
-        memory_estimate.check(plan_run(presets.load(name, settings)), "cpu")
+        memory.check(plan_run(presets.load(name, settings)), "cpu")
     offered = re.findall(r"(run\.\w+|problem\.[\w.]+) = (\w+)", caught.value.what)
     assert offered
     for place, value in offered:
         value = value if value.isdigit() else f"'{value}'"
-        memory_estimate.check(plan_run(presets.load(name, [*settings, f"{place}={value}"])), "cpu")
+        memory.check(plan_run(presets.load(name, [*settings, f"{place}={value}"])), "cpu")
     assert ("run.path", "auto") in offered or "dense" not in settings[0]
 
 
 def test_what_fits_exactly_is_run_and_a_byte_less_is_not(monkeypatch):
     described = experiment(d=8, learners={"GD": gd(0.01), "LLS": LLS})
     need = needed(described)
-    monkeypatch.setattr(memory_estimate, "available", lambda device: need)
+    monkeypatch.setattr(memory, "available", lambda device: need)
     assert run(described).curves[0].complete
-    monkeypatch.setattr(memory_estimate, "available", lambda device: need - 1)
+    monkeypatch.setattr(memory, "available", lambda device: need - 1)
     with pytest.raises(BadInput):
         run(described)
 
 
 def test_the_system_is_asked_for_memory_only_by_runs_that_need_more_than_is_granted(monkeypatch):
     asked = []
-    monkeypatch.setattr(memory_estimate, "available", lambda device: asked.append(device) or (1 << 40))
+    monkeypatch.setattr(memory, "available", lambda device: asked.append(device) or (1 << 40))
     described = experiment(d=8)
     for granted, expected in (
         (needed(described), []),
         (needed(described) - 1, ["cpu"]),
     ):
-        monkeypatch.setattr(memory_estimate, "GRANTED", granted)
-        memory_estimate.check(plan_run(described), "cpu")
+        monkeypatch.setattr(memory, "GRANTED", granted)
+        memory.check(plan_run(described), "cpu")
         assert asked == expected
 
 
@@ -168,7 +169,7 @@ def test_available_is_what_the_system_says(monkeypatch):
         available = 12345
 
     monkeypatch.setattr(psutil, "virtual_memory", Said)
-    assert memory_estimate.available("cpu") == 12345
+    assert memory.available("cpu") == 12345
 
 
 @pytest.mark.parametrize(
@@ -196,10 +197,10 @@ def test_the_drawn_data_fit_into_what_is_said_to_be_needed(family, target):
     assert held <= needed(described)
 
 
-@pytest.mark.parametrize("most", [1 << 30, 1 << 18])
+@pytest.mark.parametrize("byte_limit", [1 << 30, 1 << 18])
 @pytest.mark.slow
-def test_the_values_of_every_replica_fit_into_what_is_said_to_be_needed(most, monkeypatch):
-    monkeypatch.setattr(series, "MOST_REPLICA_BYTES", most)
+def test_the_values_of_every_replica_fit_into_what_is_said_to_be_needed(byte_limit, monkeypatch):
+    monkeypatch.setattr(series, "MOST_REPLICA_BYTES", byte_limit)
 
     def held(described):
         (curve,) = run(described).curves
@@ -234,13 +235,13 @@ def test_every_rate_needs_as_much_as_a_learner_of_its_own(lr):
         return needed(experiment(learners=learners, d=64, target="all"))
 
     data = needed(experiment(d=64, target="all", learners={"GD": gd(0.01)}))
-    one, several = need(lr=0.01), need(lr=lr)
-    assert count * (one - data) <= several <= count * one
+    single, several = need(lr=0.01), need(lr=lr)
+    assert count * (single - data) <= several <= count * single
 
 
 def test_many_rates_are_refused_at_their_place_with_their_number(monkeypatch):
     best = experiment(d=64, replicas=3, learners={"GD": {"update": {"kind": "gd", "lr": "best"}}})
-    monkeypatch.setattr(memory_estimate, "available", lambda device: needed(best) - 1)
+    monkeypatch.setattr(memory, "available", lambda device: needed(best) - 1)
     with pytest.raises(BadInput) as caught:
         run(best)
     assert caught.value.where == "learners[0].update.lr"
@@ -254,7 +255,7 @@ def test_what_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypa
     words = {"d": 64, **words}
     described = experiment(**words)
     limit = needed(described) * 3 // 5
-    monkeypatch.setattr(memory_estimate, "available", lambda device: limit)
+    monkeypatch.setattr(memory, "available", lambda device: limit)
     with pytest.raises(BadInput) as caught:
         run(described)
     offered = dict(re.findall(r"([\w.]+) = (\d+)", caught.value.what))
@@ -273,7 +274,7 @@ def test_what_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypa
         (catalogue.members("solvers")["lls"], "bytes_held"),
         (catalogue.members("protocols")["one-pass"], "bytes_held"),
         (catalogue.members("measures")["loss"], "bytes_held"),
-        (Noise, "bytes_held"),
+        (StepNoise, "bytes_held"),
         (type(backends()["dense"]), "bytes_held"),
     ],
 )
@@ -335,7 +336,7 @@ def test_a_kernel_is_counted_by_the_examples_that_it_is_told():
 def test_fresh_models_for_every_k_count():
     net = {"net": gd(0.01, kind="dense", widths=[1024])}
     few, many = (
-        needed(experiment(d=64, learners=net, protocol={"kind": "erm", "every": every})) for every in (64, 1)
+        needed(experiment(d=64, learners=net, protocol={"kind": "erm", "every": step})) for step in (64, 1)
     )
     assert many > 10 * few
 
@@ -362,7 +363,7 @@ def test_a_structured_run_needs_no_matrix_and_a_solver_does():
 @pytest.mark.parametrize(("limit", "size"), [("LONG", 16 * 8), ("WIDE", 3 * 16 * 8)])
 def test_free_memory_returns_before_every_round_of_large_learners_alone(limit, size, monkeypatch):
     returned = []
-    monkeypatch.setattr(memory_estimate, "give_back", lambda: returned.append(True))
+    monkeypatch.setattr(memory, "give_back", lambda: returned.append(True))
     described = experiment(d=16, replicas=3, learners={"GD": gd(0.01), "spindly": gd(0.01, kind="spindly")})
     monkeypatch.setattr(planned_memory, limit, size + 1)
     run(described, lambda: 6)
@@ -373,7 +374,7 @@ def test_free_memory_returns_before_every_round_of_large_learners_alone(limit, s
 
 
 def test_free_memory_can_be_returned_wherever_this_runs():
-    memory_estimate.give_back()
+    memory.give_back()
 
 
 def test_few_weights_wait_for_the_end_of_a_round_whatever_is_asked(monkeypatch):
@@ -499,9 +500,11 @@ before, stream = resident(), Stream(range(4000), "matrix")
 stream.uniform(1)
 print((resident() - before) / 4000)
 """
-    each = float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout)
+    bytes_per_replica = float(
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
+    )
     few, many = (needed(experiment(d=4, replicas=replicas)) for replicas in (1, 1 + (1 << 20)))
-    assert (many - few) / (1 << 20) > each
+    assert (many - few) / (1 << 20) > bytes_per_replica
 
 
 @pytest.mark.slow

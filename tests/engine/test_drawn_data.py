@@ -1,4 +1,4 @@
-"""Data of several runs: drawn once where they are the same, of bounded size, and no further once stopped."""
+"""Shared data of several runs: equal data are drawn once, within a limit of size, until a stop."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,10 @@ from engine.core import streams
 from engine.core.parts import BadInput
 from engine.core.stopping import Stopped, stopped_by
 from engine.core.streams import Streams
+from engine.planning import memory
 from engine.planning.memory import drawn_bytes
 from engine.planning.run_plan import plan_run
-from engine.runtime import drawn_data, memory_estimate
+from engine.runtime import drawn_data
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.run import run
 from engine.runtime.store import Store
@@ -33,7 +34,7 @@ def document(**words):
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """The numbers of features of all data that are drawn, in their order."""
+    """Numbers of features of all drawn data, in their order."""
     sizes = []
 
     def noting(draw):
@@ -49,10 +50,10 @@ def drawn(monkeypatch):
 
 
 def test_points_whose_data_are_the_same_share_them_and_measure_what_they_would_alone(drawn):
-    whole = sweep_of(document())
-    results = run_sweep(whole)
+    sweep = sweep_of(document())
+    results = run_sweep(sweep)
     assert drawn == [8, 16]
-    for number, point in enumerate(whole.points):
+    for number, point in enumerate(sweep.points):
         (mine,), (alone,) = results.traces[number].curves, run(point.experiment).curves
         np.testing.assert_array_equal(mine.values("loss"), alone.values("loss"))
 
@@ -81,10 +82,10 @@ def test_data_that_are_held_leave_room_for_a_run_that_needs_it(drawn, monkeypatc
     source, (small, large, *_) = DrawnData(), sweep_of(document()).points
     run(small.experiment, data=source)
     free = needed(large.experiment)
-    monkeypatch.setattr(memory_estimate, "GRANTED", -1)
-    monkeypatch.setattr(memory_estimate, "available", lambda device: free - (1 if source._held else 0))
+    monkeypatch.setattr(memory, "GRANTED", -1)
+    monkeypatch.setattr(memory, "available", lambda device: free - (1 if source._held else 0))
     run(large.experiment, data=source)
-    monkeypatch.setattr(memory_estimate, "available", lambda device: free - 1)
+    monkeypatch.setattr(memory, "available", lambda device: free - 1)
     with pytest.raises(BadInput):
         run(large.experiment, data=source)
 
@@ -96,16 +97,16 @@ def test_no_data_are_drawn_for_what_is_kept(drawn, tmp_path):
     assert not drawn
 
 
-@pytest.mark.parametrize(("rotate", "most"), [(False, 20), (True, 20), (True, 120)])
-def test_drawing_ends_between_replicas_once_it_is_stopped(rotate, most):
+@pytest.mark.parametrize(("rotate", "questions"), [(False, 20), (True, 20), (True, 120)])
+def test_drawing_ends_between_replicas_once_it_is_stopped(rotate, questions):
     matrix = {"kind": "gaussian", "d": 8, "n": 8, "rotate": rotate}
     words = {"problem": {"matrix": matrix, "target": "feature"}, "run": {"replicas": 50, "device": "cpu"}}
     (point,) = sweep_of(document(axes=[], learners=[{"name": "GD", **gd(0.1)}], **words)).points
     asked = []
-    stopped = stopped_by(lambda: asked.append(0) or len(asked) > most)
+    stopped = stopped_by(lambda: asked.append(0) or len(asked) > questions)
     with stopped, pytest.raises(Stopped):
         DrawnData().of(point.experiment, "cpu")
-    assert len(asked) == most + 1
+    assert len(asked) == questions + 1
 
 
 def test_a_sweep_that_is_stopped_while_it_draws_has_no_trace_there_and_ends():
@@ -134,8 +135,8 @@ def test_a_worker_that_is_stopped_while_it_draws_says_so(monkeypatch):
 def test_numbers_drawn_in_pieces_are_those_drawn_at_once(monkeypatch):
     monkeypatch.setattr(streams, "LONG_PIECE", 4)
     for name in ("normal", "uniform"):
-        found = getattr(Streams([1, 2])("it"), name)(7, 5)
-        for seed, mine in zip((1, 2), found, strict=True):
+        numbers = getattr(Streams([1, 2])("it"), name)(7, 5)
+        for seed, mine in zip((1, 2), numbers, strict=True):
             (generator,) = Streams([seed])("it")._generators
-            whole = generator.standard_normal((7, 5)) if name == "normal" else generator.random((7, 5))
-            np.testing.assert_array_equal(mine, whole)
+            at_once = generator.standard_normal((7, 5)) if name == "normal" else generator.random((7, 5))
+            np.testing.assert_array_equal(mine, at_once)

@@ -1,4 +1,4 @@
-"""A first layer that does not move: which learners then cannot notice that their instances were rotated."""
+"""With a frozen first layer, some learners cannot notice rotations of their instances."""
 
 import msgspec
 import numpy as np
@@ -87,7 +87,7 @@ def rules():
 
 
 def moves_of_second_layer(rule, of_first):
-    """Where the second layer is after steps that differ in the gradients of the first layer alone."""
+    """Second layer after steps in which only the gradients of the first layer differ."""
     rng = np.random.default_rng(3)
     params = {
         name: torch.from_numpy(rng.normal(size=(1, *shape))) for name, shape in DENSE.layout(4).shapes.items()
@@ -111,8 +111,10 @@ def moves_of_second_layer(rule, of_first):
 @pytest.mark.parametrize("rule", rules())
 def test_other_layers_move_nothing_of_a_layer_where_a_rule_declares_so(rule):
     plain = moves_of_second_layer(rule, lambda g: g)
-    others = (lambda g: 3 * g, lambda g: g.flip(1), lambda g: g.square())
-    measured = all(torch.equal(moves_of_second_layer(rule, other), plain) for other in others)
+    changes_of_other_layers = (lambda g: 3 * g, lambda g: g.flip(1), lambda g: g.square())
+    measured = all(
+        torch.equal(moves_of_second_layer(rule, other), plain) for other in changes_of_other_layers
+    )
     assert measured or not rule.structure().layerwise
     compares = getattr(rule, "steepest", False) or rule.kind in (
         "agd",

@@ -1,4 +1,4 @@
-"""The verdict from structure against the certificate from measurement, for every learner there is."""
+"""Verdict from structure against certificate from measurement, for every learner."""
 
 import crossing
 import numpy as np
@@ -25,7 +25,7 @@ MOVING = slower(EVERY, 2)
 """Rates at which every learner moves and none diverges at d = 8."""
 
 ROUNDED = {"adafactor two-layer-decoder"}
-"""Their gradients are 0 in many places but for rounding, which this rule divides by its own size."""
+"""Learners with many gradients that are 0 up to rounding, which the rule divides by their own size."""
 
 
 LATE = {
@@ -39,7 +39,7 @@ LATE = {
 the relu layer from a start of size 2."""
 
 EXAMPLES = 8 if crossing.all_combinations else 4
-"""Examples after which an update that tells the features apart has shown."""
+"""Examples after which an update that distinguishes features has an effect."""
 
 
 @pytest.mark.slow
@@ -50,15 +50,15 @@ def test_the_verdict_is_what_the_certificate_measures(learners, problem, batch):
     for learner in described.learners:
         judged = verdict(learner, described)
         measured = certificate(described, learner)
-        said = f"{learner.name}, {measured:.2g}: {judged.reason}"
+        message = f"{learner.name}, {measured:.2g}: {judged.reason}"
         if learner.name not in ROUNDED | LATE:
-            assert (measured < INVARIANT) == (judged.group == ROTATIONS), said
-        assert len(judged.reason.split()) >= 5, said
-        assert "\n" not in judged.reason, said
+            assert (measured < INVARIANT) == (judged.group == ROTATIONS), message
+        assert len(judged.reason.split()) >= 5, message
+        assert "\n" not in judged.reason, message
 
 
 def transformation(group, d, seed=5):
-    """An element of a group of coordinates that moves every coordinate it can, [d, d]."""
+    """Element of a group of coordinates that moves as many coordinates as possible, [d, d]."""
     rng = np.random.default_rng(seed)
     moved = np.eye(d)[np.roll(rng.permutation(d), 1)] if group.permutations else np.eye(d)
     return moved * np.where(rng.permutation(d) % 2, 1.0, -1.0) if group.signs else moved
@@ -194,7 +194,7 @@ def test_rates_in_units_of_the_start_are_measured_at_the_start_that_is_turned_al
     "solver", ["max-margin", {"kind": "min-q", "alpha": 0.1}, "basis-pursuit", "min-infinity"]
 )
 def test_solutions_for_all_rows_are_not_taken_for_those_for_transformed_rows(solver):
-    """They are kept with the data, and the certificate fits the same learner to both."""
+    """Solutions are stored with the data, and the certificate fits one learner to both."""
     described = experiment(learners={"it": {"solver": solver}}, d=4, protocol="at-init", target="all")
     (learner,) = described.learners
     group = verdict(learner, described).group
@@ -205,16 +205,18 @@ def test_the_unit_of_a_rate_is_the_same_to_rounding_for_rotated_instances():
     """With residuals of 1e-3 λ, λ errs by 1e-6 λ, and predictions change by 3e-6 under rotations."""
     net = {"kind": "dense", "widths": [16], "parametrisation": "ntk"}
     learner = {"architecture": net, "update": {"kind": "gd", "lr": 0.5}, "rate_unit": "start-sharpness"}
-    made = experiment("hadamard", learners={"it": learner}, d=20, noise=2.0)
-    assert certificate(made, made.learners[0]) < 1e-9
+    setup = experiment("hadamard", learners={"it": learner}, d=20, noise=2.0)
+    assert certificate(setup, setup.learners[0]) < 1e-9
 
 
 def test_predictions_are_compared_as_the_protocol_cuts_them():
     """Weights of a net of 48 layers differ by factors of 1e15: what is small beside them rounding decides."""
     net = {"architecture": {"kind": "spindly", "depth": 48}, "update": {"kind": "gd", "lr": 1 / 12}}
     protocol = {"kind": "one-pass", "replacement": True, "clip": 1.0}
-    made = experiment("hadamard01", "all", learners={"it": net}, d=16, replicas=2, protocol=protocol)
-    whole = structs.replace(made, protocol=structs.replace(made.protocol, clip=None))
-    of_whole, of_cut = (change_by_rounding(run, run.learners[0], to_explain=0.01) for run in (whole, made))
+    clipped = experiment("hadamard01", "all", learners={"it": net}, d=16, replicas=2, protocol=protocol)
+    unclipped = structs.replace(clipped, protocol=structs.replace(clipped.protocol, clip=None))
+    of_whole, of_cut = (
+        change_by_rounding(run, run.learners[0], to_explain=0.01) for run in (unclipped, clipped)
+    )
     assert of_whole < 1e-9
     assert of_cut > 1e-4

@@ -1,4 +1,4 @@
-"""The ends of every field: whatever may be asked for is read, checked and estimated at once."""
+"""Ends of every field: every allowed or refused value is read, checked and estimated fast."""
 
 import contextlib
 import math
@@ -16,13 +16,12 @@ from engine.core import catalogue
 from engine.core.parts import LARGEST, BadInput
 from engine.core.streams import Streams
 from engine.learners.learner import Learner
+from engine.planning import memory
 from engine.planning.run_plan import plan_run
 from engine.problems.problem import Problem
 from engine.protocols import nearest, places
-from engine.runtime import memory_estimate
 from engine.spec import reading
-from engine.spec.experiment import MOST_CLAIMS, Experiment
-from engine.spec.setup import MOST_LEARNERS, Run
+from engine.spec.experiment import MOST_CLAIMS, MOST_LEARNERS, Experiment, Run
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +29,7 @@ SECONDS = 0.25
 """Processor time for reading, checking and estimating; a tenth of it is usual."""
 
 TRIES = 3
-"""The quickest of so many counts: in one of them all garbage of the suite may be collected."""
+"""Tries, of which the fastest counts, since one may include a garbage collection of the suite."""
 
 BYTES = 4 << 20
 
@@ -40,11 +39,11 @@ SIZED = inspect.StrType | inspect.VarTupleType | inspect.DictType
 
 
 def bare(kind):
-    """The types of a field without annotations: a union has several."""
+    """Types of a field without annotations; a union has several."""
     if isinstance(kind, inspect.Metadata):
         return bare(kind.type)
     if isinstance(kind, inspect.UnionType):
-        return [one for member in kind.types for one in bare(member)]
+        return [member_type for member in kind.types for member_type in bare(member)]
     return [kind]
 
 
@@ -53,16 +52,16 @@ def test_every_whole_number_and_every_list_has_ends(struct):
     for field in fields(struct):
         for kind in bare(field.type):
             items = bare(kind.item_type) if isinstance(kind, inspect.VarTupleType) else []
-            for one in (kind, *items):
-                if isinstance(one, inspect.IntType):
-                    assert one.ge is not None or one.gt is not None, field.name
-                    assert one.le is not None or one.lt is not None, field.name
+            for number_type in (kind, *items):
+                if isinstance(number_type, inspect.IntType):
+                    assert number_type.ge is not None or number_type.gt is not None, field.name
+                    assert number_type.le is not None or number_type.lt is not None, field.name
             if isinstance(kind, SIZED) and not getattr(kind, "pattern", None):
                 assert kind.max_length is not None, field.name
 
 
 def ends(kind):
-    """Values of a type by what they are: its ends, and what is beyond them."""
+    """Values at the ends of a type and beyond them, by name."""
     match kind:
         case inspect.IntType():
             low = kind.ge if kind.ge is not None else kind.gt + 1
@@ -76,8 +75,8 @@ def ends(kind):
             return {"long": "x" * (kind.max_length or 1000), "longer": "x" * 20_000, "none": ""}
         case inspect.VarTupleType():
             items = range(kind.max_length + 1)
-            item, *others = bare(kind.item_type)
-            if others:  # parts, as measures are
+            item, *further_types = bare(kind.item_type)
+            if further_types:  # parts, as measures are
                 return {"none": []}
             if isinstance(item, inspect.FloatType):
                 lists = {"most": [1 + number / 1000 for number in items]}
@@ -85,7 +84,7 @@ def ends(kind):
                 lists = {"most": [[1 + number / 1000] * len(item.item_types) for number in items]}
             else:
                 lists = {"most": [ends(item)["most"] for _ in items], "many": [1 for _ in items]}
-            return {end: each[:-1] for end, each in lists.items()} | {"more": lists["most"], "none": []}
+            return {end: entries[:-1] for end, entries in lists.items()} | {"more": lists["most"], "none": []}
         case _:
             return {}
 
@@ -114,12 +113,16 @@ def extremes():
     """Experiments by name: every field of every part at its ends, and lists at their longest."""
     for family, kind, member in PARTS:
         for field in fields(member) if family not in ("losses", "theory") else ():
-            for end, value in (pair for one in bare(field.type) for pair in ends(one).items()):
+            for end, value in (
+                pair for member_type in bare(field.type) for pair in ends(member_type).items()
+            ):
                 words = {**ready(family, kind, "absent.npy"), field.name: value}
                 yield f"{kind}.{field.name} {end}", described(family, words)
     for struct, place in ((Problem, "problem"), (Run, "run")):
         for field in fields(struct):
-            for end, value in (pair for one in bare(field.type) for pair in ends(one).items()):
+            for end, value in (
+                pair for member_type in bare(field.type) for pair in ends(member_type).items()
+            ):
                 words = raw()
                 words[place][field.name] = value
                 yield f"{place}.{field.name} {end}", words
@@ -142,7 +145,7 @@ def extremes():
 def judged(words):
     """Read, check and estimate an experiment, or refuse it."""
     with contextlib.suppress(BadInput):
-        memory_estimate.check(plan_run(reading.parse(words)), "cpu")
+        memory.check(plan_run(reading.parse(words)), "cpu")
 
 
 def test_any_experiment_is_read_checked_and_estimated_at_once():
@@ -162,10 +165,10 @@ def test_any_experiment_is_read_checked_and_estimated_at_once():
 def test_the_largest_experiments_are_estimated_in_little_memory():
     large = []
     judged(raw())
-    most = [(name, words) for name, words in extremes() if name.endswith(" most")]
+    largest = [(name, words) for name, words in extremes() if name.endswith(" most")]
     tracemalloc.start()
     try:
-        for name, words in most:
+        for name, words in largest:
             tracemalloc.reset_peak()
             before, _ = tracemalloc.get_traced_memory()
             with contextlib.suppress(BadInput):

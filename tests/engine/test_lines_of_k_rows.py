@@ -9,7 +9,7 @@ from engine.protocols.one_pass import OnePass
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.spec.pictures import of_run
+from engine.spec.experiment import of_run
 from engine.theory import Line, LineStructure, on_problem
 
 TANH = {"tanh": {"solver": "tanh-lls"}}
@@ -43,11 +43,11 @@ DEPARTURES = {
         (HALVES, {"it": DECODER}, {**NINE, "average": True}),
     ],
 }
-"""Learners and protocols of which a line speaks, but for one thing."""
+"""Learners and protocols that meet all conditions of a line except one."""
 
 
 MANY = {"hebb-limit": 100, "lls-limit": 100, "tanh-lls-limit": 60}
-"""Replicas of those of whom few are not enough."""
+"""Replicas of cases for which few are not enough."""
 
 
 def run_with(kind, words, learners, protocol):
@@ -108,9 +108,9 @@ class Compared(Exact, frozen=True):
 )
 def test_a_line_that_says_nothing_needs_a_hypothesis_of_k_rows(protocol):
     described = experiment("gaussian", d=8, protocol=protocol)
-    found = on_problem(Exact(), described)
-    assert not found.holds
-    assert found.reason.startswith("requires a hypothesis of exactly k different rows, and ")
+    finding = on_problem(Exact(), described)
+    assert not finding.holds
+    assert finding.reason.startswith("requires a hypothesis of exactly k different rows, and ")
     assert on_problem(OfStart(), described).holds
     assert on_problem(Compared(), described).holds
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.runtime import pacing
-from engine.runtime.pacing import GROWTH, MOST, Pacing
+from engine.runtime import run
+from engine.runtime.run import GROWTH, MOST, Pacing
 
 SECONDS = 1 / 16
 
@@ -12,17 +12,17 @@ SECONDS = 1 / 16
 def clock(monkeypatch):
     """A clock that stands still until it is put forward."""
     now = [100.0]
-    monkeypatch.setattr(pacing.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(run.time, "perf_counter", lambda: now[0])
     return now
 
 
 def rounds(clock, per_record: float, count: int, paced: Pacing) -> list[int]:
     """The sizes of some rounds whose records take so long each."""
-    found = []
+    sizes = []
     for _ in range(count):
-        found.append(paced.records())
-        clock[0] += found[-1] * per_record
-    return found
+        sizes.append(paced.records())
+        clock[0] += sizes[-1] * per_record
+    return sizes
 
 
 def test_a_round_takes_as_long_as_asked_for(clock):

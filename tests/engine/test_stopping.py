@@ -1,4 +1,4 @@
-"""Long solvers end soon after nobody wants their solution any more, whatever library they wait for."""
+"""Long solvers end soon after a stop, whatever library they wait for."""
 
 import threading
 
@@ -10,7 +10,7 @@ from building import experiment
 from engine import solvers
 from engine.core.stopping import Stopped, aside, go_on, stopped_by
 from engine.problems.data import Data
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 from engine.runtime.worker import Worker
 from engine.solvers import min_divergence, min_q, nuclear, one_by_one
 from engine.solvers.l1_logistic import L1Logistic
@@ -23,7 +23,7 @@ PATIENCE = 60
 
 
 def after(count):
-    """What says that something is no longer wanted once it was asked so many times, and how often it was."""
+    """Stop condition that is true after `count` calls, and the list of its calls."""
     asked = []
     return lambda: asked.append(0) or len(asked) > count, asked
 
@@ -45,11 +45,11 @@ def test_what_is_made_aside_comes_back_and_so_does_what_it_raises():
 
 def test_one_call_at_a_time_is_at_work_aside_and_those_not_begun_never_are():
     begun, let_go, wanted = threading.Semaphore(0), threading.Event(), [True]
-    at_work, most = [], []
+    at_work, counts_at_work = [], []
 
     def long():
         at_work.append(0)
-        most.append(len(at_work))
+        counts_at_work.append(len(at_work))
         begun.release()
         let_go.wait(PATIENCE)
         at_work.pop()
@@ -69,7 +69,7 @@ def test_one_call_at_a_time_is_at_work_aside_and_those_not_begun_never_are():
     let_go.set()
     with stopped_by(lambda: False):
         assert aside(lambda: 4) == 4, "once the last one is over"
-    assert most == [1]
+    assert counts_at_work == [1]
 
 
 def test_a_run_that_is_halted_within_a_solution_ends_at_once(monkeypatch):
@@ -94,14 +94,14 @@ def test_a_run_that_is_halted_within_a_solution_ends_at_once(monkeypatch):
 
 
 def test_a_run_that_is_halted_within_a_long_search_of_min_divergence_ends_and_so_does_the_search(monkeypatch):
-    begun, left, nearest = threading.Event(), threading.Event(), min_divergence.nearest
+    begun, search_ended, nearest = threading.Event(), threading.Event(), min_divergence.nearest
 
     def noted(X, y, dual):
         begun.set()
         try:
             return nearest(X, y, dual)
         except Stopped:
-            left.set()
+            search_ended.set()
             raise
 
     monkeypatch.setattr(min_divergence, "nearest", noted)
@@ -112,16 +112,16 @@ def test_a_run_that_is_halted_within_a_long_search_of_min_divergence_ends_and_so
     assert begun.wait(PATIENCE)
     worker.stop()
     assert worker.join(1.0), "this search takes longer"
-    assert left.wait(PATIENCE)
+    assert search_ended.wait(PATIENCE)
 
 
 X = np.random.default_rng(0).standard_normal((24, 36))
 Y = X @ np.random.default_rng(1).standard_normal(36)
-INSTANCES, LABELS = Dense(torch.from_numpy(X)[None]), torch.from_numpy(Y)[None]
+INSTANCES, LABELS = DenseInstances(torch.from_numpy(X)[None]), torch.from_numpy(Y)[None]
 
 
 def fitted(solver, instances, labels):
-    """The weights of a solver that was told all examples at once."""
+    """Weights of a solver that learned all examples at once."""
     fit = solver.begin(Data(instances, labels, 1, 1))
     fit.learn(instances, labels)
     return fit.weights()

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from engine.core import catalogue
 from engine.core.streams import Streams
 from engine.formulas import wide_nets
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 
 ERRORS = 4
 
@@ -48,14 +48,14 @@ def test_closed_forms_of_relu_and_the_identity(cw):
 
 
 def test_every_layer_has_its_own_variances():
-    found = wide_nets.layer_variances(identity, 2.0, [1.0, 3.0, 0.5], [1.0, 0.25, 7.0])
-    np.testing.assert_allclose(found, [2.0, 3.0 * (2.0 + 1.0), 0.5 * (9.0 + 0.25)], rtol=1e-12)
+    variances = wide_nets.layer_variances(identity, 2.0, [1.0, 3.0, 0.5], [1.0, 0.25, 7.0])
+    np.testing.assert_allclose(variances, [2.0, 3.0 * (2.0 + 1.0), 0.5 * (9.0 + 0.25)], rtol=1e-12)
 
 
 def test_tanh_at_its_critical_point_falls_like_one_over_twice_the_layer():
-    found = layers(np.tanh, 1.0, 1.0, 1000)
+    tanh_variances = layers(np.tanh, 1.0, 1.0, 1000)
     for layer, value in ((10, 1.0440), (100, 1.0138), (1000, 1.0023)):
-        assert 2 * layer * found[layer - 1] == pytest.approx(value, abs=1e-4)
+        assert 2 * layer * tanh_variances[layer - 1] == pytest.approx(value, abs=1e-4)
     for first, value in ((0.1, 0.963), (10.0, 1.022)):
         assert 200 * layers(np.tanh, first, 1.0, 100)[-1] == pytest.approx(value, abs=5e-4)
 
@@ -134,8 +134,8 @@ def test_layers_drawn_one_after_the_other_have_the_law_of_those_of_a_dense_net()
         net = catalogue.make("architectures", kind, **words)
         start = net.start(Streams(range(2000))("init"), 4)
         params = {name: torch.from_numpy(value) for name, value in start.items()}
-        means = [relu(signal.numpy()) ** 2 for signal in net.preactivations(params, Dense(x))]
-        last = net.predict(params, Dense(x)).numpy()[:, 0] ** 2
+        means = [relu(signal.numpy()) ** 2 for signal in net.preactivations(params, DenseInstances(x))]
+        last = net.predict(params, DenseInstances(x)).numpy()[:, 0] ** 2
         moments.append(
             np.column_stack([*(mean.mean((1, 2)) for mean in means), last, last**2, last * means[0][:, 0, 0]])
         )
