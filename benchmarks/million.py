@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from contest import Contender, Record, contest
 
-from engine.planning import memory
+from engine.planning import memory_estimate
 from engine.planning.run_plan import plan_run
 from engine.runtime.run import prepare
 from hadamard_tui.headless import bench
@@ -25,7 +25,7 @@ SIZES, EXAMPLES, RATE = (20, 24, 26), 60, 0.15
 
 
 def job(learner: str, examples: int) -> Callable[[], Record]:
-    """One learner and so many examples, and after how many of them its loss is below 0.01."""
+    """Run one learner on some examples; record after how many its loss is below 0.01."""
 
     def work() -> Record:
         done = bench.measure(bench.million(learner, examples), threads=2)
@@ -81,7 +81,7 @@ def long_vector(bits: int, expert: bool) -> Callable[[], Record]:
 CONTENDERS = {name: Contender(job(name, 60)) for name in bench.MILLION}
 CONTENDERS["GD"] = Contender(job("GD", 1000))
 for bits in SIZES:
-    if memory.fits(bench.million("EGU±", EXAMPLES, 1 << bits), memory.available("cpu")):
+    if memory_estimate.fits(bench.million("EGU±", EXAMPLES, 1 << bits), memory_estimate.available("cpu")):
         CONTENDERS[f"2^{bits} passes"] = Contender(long_vector(bits, expert=False))
         CONTENDERS[f"2^{bits} expert"] = Contender(long_vector(bits, expert=True))
 

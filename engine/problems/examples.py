@@ -131,7 +131,7 @@ PROBES, PIECE = 4, 256
 """Vectors by which orthogonal targets are known, and how many targets are multiplied by them at once."""
 
 
-class Labels:
+class DrawnLabels:
     """The labels Y of m targets on n rows that were drawn, and what several lines need of them."""
 
     def __init__(self, values: Rows) -> None:

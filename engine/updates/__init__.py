@@ -249,7 +249,7 @@ class Plain(Update, frozen=True):
         return lambda slope, rate, memory: (rate * slope, memory)
 
 
-class Multiplicative(Update, frozen=True):
+class MultiplicativeUpdate(Update, frozen=True):
     """A rule to which a gradient g is nothing but the factors e^(−η g).
 
     The gradient of one example with entries ±1 has two of them for every weight vector, so that nobody needs

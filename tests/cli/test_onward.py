@@ -1,4 +1,4 @@
-"""Where a preset leads to: the next stop of its paths, its break, and who else learns."""
+"""Hints after a preset: the next stop of its paths, its break, and other learners."""
 
 from __future__ import annotations
 
