@@ -29,7 +29,7 @@ def linear_in_labels(learner: Learner, experiment: Setup) -> Finding:
 
 
 def _bends(learner: Learner, experiment: Setup) -> str | None:
-    """What keeps a learner with an update rule from predictions that are linear in the labels."""
+    """Return why predictions of a learner with an update rule are not linear in the labels."""
     name, update, architecture = learner.name, learner.update, learner.architecture
     assert update is not None, "asked of learners that are trained"
     assert architecture is not None, "Learner admits no other combination"

@@ -81,9 +81,9 @@ class UpdateStructure(NamedTuple):
     """Whether every entry moves by its own gradients only, so that inputs without any can be left out."""
 
     layerwise: bool = False
-    """Whether a layer moves by its own gradients and weights alone, whatever those of other layers are.
+    """Whether a layer moves by its own gradients and weights only.
 
-    Other layers may say beside which sizes a gradient is only rounding.
+    Other layers may only decide which gradients count as rounding.
     """
 
     entries_alike: bool = False
@@ -99,9 +99,9 @@ class UpdateStructure(NamedTuple):
     """Verdict for architectures whose layers are single vectors; None if it is that of `invariance`."""
 
     stable_up_to: float | None = None
-    """η S from which on full-batch steps on a quadratic of curvature S diverge, for every smaller S not.
+    """Value of η S from which full-batch steps on a quadratic of curvature S diverge, and below which not.
 
-    None where that is not known.
+    None if it is not known.
     """
 
     automatic: float | None = None
