@@ -28,7 +28,7 @@ from engine.planning.run_plan import plan_run
 from engine.runtime.run import run
 from engine.spec import presets
 from engine.spec.documents import sweep_of
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("engine", "hadamard_tui")

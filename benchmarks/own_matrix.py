@@ -80,7 +80,7 @@ def ours(name: str) -> Callable[[], Record]:
             first, done = (bench.measure(reading.parse(described)) for _ in range(2))
         losses = done.trace.curves[0].mean("loss")
         times = {"cpu": done.cpu, "wall": done.wall, "first": first.cpu}
-        return {**times, "peak": first.peak, **some(losses)}
+        return {**times, "peak": first.peak, **chosen_losses(losses)}
 
     return work
 
@@ -95,12 +95,12 @@ def timed(losses: Callable[[Floats, Floats], Floats], signs: bool = False) -> Ca
         wall, cpu = time.perf_counter(), time.process_time()
         computed_losses = losses(X, y)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        return {"cpu": cpu, "wall": wall, "peak": bench.peak_mib() - before, **some(computed_losses)}
+        return {"cpu": cpu, "wall": wall, "peak": bench.peak_mib() - before, **chosen_losses(computed_losses)}
 
     return work
 
 
-def some(losses: Floats) -> Record:
+def chosen_losses(losses: Floats) -> Record:
     """A few losses, by which contenders are seen to do the same."""
     return {f"loss at {k}": float(losses[k]) for k in (100, len(losses) - 1)}
 

@@ -22,8 +22,7 @@ from textual.app import App, ComposeResult
 from engine.core.parts import Finding, Verdict
 from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.spec import presets
-from engine.spec.experiment import Experiment
-from engine.spec.pictures import RUN
+from engine.spec.experiment import RUN, Experiment
 from engine.training.descent import kept_records
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.panels import ABOUT

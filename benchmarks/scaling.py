@@ -31,17 +31,17 @@ REAL = {"kind": "sparse", "r": 2}
 
 def structured(d: int) -> Experiment:
     """EGU± on rows on demand: O(d) for a step and its loss."""
-    return bench.on_path(one("EGU±", d, REAL), "structured")
+    return bench.on_path(one_learner("EGU±", d, REAL), "structured")
 
 
 def compiled(d: int) -> Experiment:
     """The same in a compiled pass."""
-    return bench.on_path(one("EGU±", d, REAL), "compiled")
+    return bench.on_path(one_learner("EGU±", d, REAL), "compiled")
 
 
 def dense(d: int) -> Experiment:
     """EGU± on the matrix: O(d²) for the losses of a record."""
-    return bench.on_path(one("EGU±", d, FEATURE), "dense")
+    return bench.on_path(one_learner("EGU±", d, FEATURE), "dense")
 
 
 def targets(count: int) -> Experiment:
@@ -66,10 +66,10 @@ def width(units: int) -> Experiment:
 
 def replicas(count: int) -> Experiment:
     """EGU± in so many replicas, at d = 1024: O(count)."""
-    return one("EGU±", 1024, REAL, replicas=count)
+    return one_learner("EGU±", 1024, REAL, replicas=count)
 
 
-def one(learner: str, d: int, target: dict[str, Any], **settings: int) -> Experiment:
+def one_learner(learner: str, d: int, target: dict[str, Any], **settings: int) -> Experiment:
     protocol = {"kind": "one-pass", "examples": STEPS}
     return bench.described(d, target, protocol, {learner: bench.ALL_TARGETS[learner]}, **settings)
 

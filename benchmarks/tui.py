@@ -560,7 +560,7 @@ def _lines(file: str) -> list[str]:
         return []
 
 
-def known(name: str) -> str:
+def benchmark_name(name: str) -> str:
     """The name of a benchmark. Raises: argparse.ArgumentTypeError, if it is none."""
     if name not in BENCHMARKS:
         raise argparse.ArgumentTypeError(f"there is no {name}; there are {', '.join(BENCHMARKS)}")
@@ -572,7 +572,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__)
     names = f"what to measure: {', '.join(BENCHMARKS)}; all of them if none is named"
-    parser.add_argument("names", nargs="*", type=known, metavar="NAME", help=names)
+    parser.add_argument("names", nargs="*", type=benchmark_name, metavar="NAME", help=names)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     results: dict[str, dict[str, object]] = {"machine": machine()}

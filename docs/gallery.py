@@ -23,8 +23,7 @@ from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.results import Results
 from engine.spec import presets
-from engine.spec.experiment import SUBJECTS
-from engine.spec.pictures import drawn
+from engine.spec.experiment import SUBJECTS, drawn
 from engine.spec.preset_index import Entry, index
 from engine.spec.reading import Raw
 from hadamard_tui.browsing import preview, thumbnail

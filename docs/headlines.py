@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.results.outcomes import is_about
 from engine.spec import presets
-from engine.spec.pictures import pictures_of
+from engine.spec.experiment import pictures_of
 from hadamard_tui.browsing import preview
 
 FILE = Path(__file__).resolve().parent / "headlines.md"

@@ -471,7 +471,7 @@ class HadamardApp(FailingApp):
 
     def _shown(self) -> Shown:
         """What there is to export now."""
-        from engine.spec.pictures import drawn
+        from engine.spec.experiment import drawn
         from hadamard_tui.sharing.exporting import Pictures, Shown, with_look
 
         editable, context = self.laboratory.editable, self.laboratory.context

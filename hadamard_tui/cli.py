@@ -259,7 +259,9 @@ def run_headless(
 
 @command("share")
 def share_page(
-    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE", help=RUNS)],
+    preset: Annotated[
+        str, typer.Argument(metavar="PRESET|FILE|PATH", help=f"{RUNS} Or a guided path or talk.")
+    ],
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="FILE.html", help="File of the page; PRESET.html by default."),
@@ -270,7 +272,8 @@ def share_page(
 ) -> int:
     """Run a preset and write one page of HTML that shows it anywhere: pictures, story, theorems and claims.
 
-    The page needs no other file and no network. Exit codes are those of run.
+    The page of a guided path has all its stops: question, run, reason and break. The page needs no other
+    file and no network. Exit codes are those of run.
     """
     from engine.core import files
     from engine.core.parts import BadInput
@@ -280,12 +283,21 @@ def share_page(
     if page.suffix != ".html":
         raise BadInput(f"--out {page}", "writes an HTML page, so its name must end in .html")
     files.check(page)
-    document = _load(preset, settings, device)
     from hadamard_tui.headless import console
     from hadamard_tui.headless.outcome import computed
     from hadamard_tui.sharing.file_writer import place_file
     from hadamard_tui.sharing.web_page import web_page
+    from hadamard_tui.tours.talk import stops_of, title_of
 
+    if (stops := stops_of(preset)) is not None:
+        if settings:
+            raise BadInput("--set", "a path has its own set-ups; share one of its presets to change it")
+        from hadamard_tui.headless.shared_path import shared_path
+
+        content, exit_code = shared_path(title_of([preset]), stops, console.errors(), device, fresh)
+        console.output().print(place_file(page, content))
+        return exit_code
+    document = _load(preset, settings, device)
     done = computed(preset, document, console.errors(), fresh)
     console.output().print(place_file(page, web_page(done.results, done.outcomes, preset, document)))
     return done.exit_code
@@ -526,7 +538,7 @@ def print_config(
 @command("schema")
 def print_schema() -> None:
     """Print the JSON Schema of preset files."""
-    from engine.spec.schema import preset_schema
+    from engine.spec.documents import preset_schema
 
     echo(json.dumps(preset_schema(), indent=2, ensure_ascii=False).encode())
 

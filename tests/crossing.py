@@ -37,7 +37,7 @@ def _traits(axes: Mapping[str, Iterable[Any] | Mapping[Any, Traits]], case: tupl
     return traits
 
 
-def each(values: Mapping[Any, Traits]) -> list[Any]:
+def covering_names(values: Mapping[Any, Traits]) -> list[Any]:
     """Few of the values, among which every trait is found: to cross them with one factor in one test."""
     names = list(values)
     return names if all_combinations else [names[number] for number in covering(list(values.values()), 1)]

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from engine.core.compiled_code import CompiledCode
     from engine.learners.learner import Learner
     from engine.measures import Measure
-    from engine.spec.experiment import Experiment
-    from engine.spec.setup import Setup
+    from engine.spec.experiment import Experiment, Setup
     from engine.training.descent import TrainingInputs, Undrawn
     from engine.training.training_run import Recording, TrainingRun
 

@@ -13,8 +13,7 @@ from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.pictures.picture import Picture
-from engine.spec.experiment import Experiment
-from engine.spec.setup import Run
+from engine.spec.experiment import Experiment, Run
 from engine.theory import Line, OtherRun, on_learner, on_problem
 from engine.training.descent import curve_name, rates_of
 from engine.updates import BEST

@@ -9,9 +9,7 @@ from engine.core.expressions import names_in
 from engine.learners.learner import Learner
 from engine.measures import Measure, measures_in, named
 from engine.pictures.picture import Picture
-from engine.spec.experiment import Experiment
-from engine.spec.pictures import of_run, picture_of_claim, pictures_of
-from engine.spec.recorded import missing
+from engine.spec.experiment import Experiment, missing, of_run, picture_of_claim, pictures_of
 
 if TYPE_CHECKING:
     from engine.planning.lines import PlannedLine

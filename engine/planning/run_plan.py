@@ -12,8 +12,7 @@ from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.planning.lines import PlannedLine, SideRuns, lines_on, side_runs
 from engine.planning.measures import RecordedMeasures, recorded_measures
-from engine.spec.experiment import Experiment
-from engine.spec.setup import Setup
+from engine.spec.experiment import Experiment, Setup
 from engine.symmetry.verdict import verdict
 from engine.training.descent import curve_name, rates_of
 

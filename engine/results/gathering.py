@@ -1,26 +1,70 @@
-"""What there is of a picture: the samples of every curve and line, from all points of the axes."""
+"""The samples of every curve and line of a picture, from all points of the axes.
+
+Also the kinds of its learners, and whether its readings are known before all points of an axis are run.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import structs
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from engine.core.parts import LearnerKind
 from engine.pictures import reductions
 from engine.pictures.picture import Picture
-from engine.pictures.view import Apart, CurveView, Ends, KindPlace, Places, Training, summaries_agree
-from engine.results.kinds import CurveKey, kinds_in
+from engine.pictures.view import (
+    Apart,
+    CurveView,
+    Ends,
+    KindPlace,
+    Places,
+    Training,
+    kind_places,
+    summaries_agree,
+)
 from engine.results.results import Results
-from engine.results.samples import Samples, of_curve, of_line
-from engine.results.steps import PictureSteps
+from engine.results.steps import PictureSteps, Samples, of_curve, of_line
 from engine.results.trace import Curve, TheoryLine, Trace
-from engine.spec.recorded import missing
-from engine.spec.sweep import Point
+from engine.spec.experiment import missing
+from engine.spec.sweep import Point, Sweep
+
+CurveKey = tuple[str, Apart, int]
+"""Learner of a curve, values of the axes that split curves, and number of the rate among the learner's."""
+
+
+def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
+    """Return the kind and place of every curve that a picture may have once all points are computed.
+
+    Curves are in the order of the values that split them, then of the list of learners. References have no
+    kind: they are drawn as lines.
+    """
+    steps = PictureSteps(picture, sweep.axes)
+    one_curve = steps.along_rates or steps.over_rates  # whatever the number of rates
+    ranks = {name: rank for rank, name in enumerate(sweep.learners)}
+    values: dict[Apart, int] = {}
+    kinds: dict[CurveKey, LearnerKind] = {}
+    for point in sweep.points:
+        if not point.is_in(picture):
+            continue
+        apart = sweep.apart(picture, point)
+        values.setdefault(apart, len(values))
+        for learner in point.experiment.learners:
+            if learner.role == "reference" or learner.name == picture.relative:
+                continue
+            rates = None if one_curve else learner.rate_choice
+            for number in range(len(rates) if isinstance(rates, tuple) else 1):
+                if (key := (learner.name, apart, number)) not in kinds:
+                    kinds[key] = learner.learner_kind
+    keys = sorted(kinds, key=lambda key: (values[key[1]], ranks[key[0]], key[2]))
+    return dict(zip(keys, kind_places([kinds[key] for key in keys]), strict=True))
+
 
 Floats = NDArray[np.float64]
 
@@ -331,3 +375,70 @@ def _to_come(
         ),
         ends=Ends(np.zeros(0, np.int64)),
     )
+
+
+WHY = "the reading is known"
+"""Why learners are skipped at a point."""
+
+
+def known_at(results: Results, number: int) -> frozenset[str]:
+    """The learners of a point whose readings are known from others: nothing that they did there would count.
+
+    Those are the readings of all pictures along axes that go on only until then, each with its error.
+    """
+    sweep = results.sweep
+    point = sweep.points[number]
+    reading = [
+        (picture, number_of_axis)
+        for number_of_axis, axis in enumerate(sweep.axes)
+        if axis.until is not None
+        for picture in sweep.experiment.pictures
+        if picture.reading is not None and picture.reading.over == axis.name and point.is_in(picture)
+    ]
+    names = frozenset(learner.name for learner in point.experiment.learners)
+    for picture, number_of_axis in reading:
+        names &= _known(picture, _along(results, point, number_of_axis))
+    return names if reading else frozenset()
+
+
+def _along(results: Results, point: Point, axis: int) -> Results:
+    """The results at the points that differ from one along an axis alone."""
+    sweep = results.sweep
+
+    def elsewhere(one: Point) -> tuple[int, ...]:
+        return one.place[:axis] + one.place[axis + 1 :]
+
+    there = [
+        (sweep.points[number], trace)
+        for number, trace in sorted(results.traces.items())
+        if elsewhere(sweep.points[number]) == elsewhere(point)
+    ]
+    if not there:
+        return Results(sweep)
+    points, traces = zip(*there, strict=True)
+    return Results(dataclasses.replace(sweep, points=points), dict(enumerate(traces)))
+
+
+def _known(picture: Picture, results: Results) -> frozenset[str]:
+    """The learners of whom a picture has all readings, of every replica and of all but one, finite.
+
+    The least value of all, say, is not known before the last one.
+    """
+    if picture.reading is None or not picture.reading.is_threshold:
+        return frozenset()
+    plain = structs.replace(picture, y=None, lines=(), marks=(), contours=(), relative=None)
+    steps = PictureSteps(plain, results.sweep.axes)
+    known: dict[str, bool] = {}
+    for taken in gathered(plain, results, steps).curves.values():
+        replicas = Replicas(steps, [(one.point, one.samples) for one in taken])
+        learner, count = taken[0].curve.learner, len(taken[0].samples.values)
+        known[learner] = known.get(learner, True) and _is_known(replicas, count)
+    return frozenset(name for name, whole in known.items() if whole)
+
+
+def _is_known(replicas: Replicas, count: int) -> bool:
+    """Whether readings are finite, and their standard error is."""
+    if not np.isfinite(replicas.whole[1]).all():
+        return False
+    error = reductions.standard_error(replicas.how, count, lambda some: replicas.summary(some)[1])
+    return error is None or bool(np.isfinite(error).all())

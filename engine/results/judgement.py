@@ -17,8 +17,7 @@ from engine.pictures.view import QUIET
 from engine.results.results import of_one
 from engine.results.trace import Trace
 from engine.results.views import view
-from engine.spec.experiment import Experiment
-from engine.spec.pictures import of_run
+from engine.spec.experiment import Experiment, of_run
 from engine.symmetry.certificate import certificate, change_by_rounding, is_unstable
 from engine.symmetry.verdict import verdict
 

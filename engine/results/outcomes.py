@@ -15,8 +15,7 @@ from engine.pictures.wording import short_name
 from engine.results.results import Results
 from engine.results.trace import Trace
 from engine.results.views import view
-from engine.spec.experiment import Experiment
-from engine.spec.pictures import picture_of, picture_of_claim
+from engine.spec.experiment import Experiment, picture_of, picture_of_claim
 
 
 def judge(results: Results) -> list[Outcome]:

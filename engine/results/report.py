@@ -1,25 +1,58 @@
-"""What a sweep yields as JSON, schema 2."""
+"""What a sweep yields as JSON, schema 2.
+
+The singular values of learners' weights across targets, and how many are not 0, as a view has them.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec import structs
+from numpy.typing import NDArray
 
 from engine.claims import Outcome
 from engine.core.parts import BadInput, Verdict
+from engine.measures.spectrum import SingularValues
 from engine.pictures.picture import Picture
 from engine.pictures.view import WHY_INACCURATE, CurveView, HeatView, LineView, View
 from engine.results.headlines import headline
 from engine.results.results import Results, of_one
-from engine.results.spectra import Spectrum, picture_of_spectra, spectra
 from engine.results.trace import Curve, Floats, TheoryLine, Trace
 from engine.results.views import view
-from engine.spec.experiment import Experiment
-from engine.spec.pictures import drawn, of_run
+from engine.spec.experiment import Experiment, drawn, of_run
+
+
+class Spectrum(NamedTuple):
+    """Singular values of the weight matrix across targets of the first replica, at some of the records.
+
+    Those that rounding alone could have made are 0.
+    """
+
+    x: Floats
+    """Where on the x-axis they were computed, [S]."""
+
+    values: Floats
+    """Largest first, [S, r]."""
+
+    @property
+    def rank(self) -> NDArray[np.int64]:
+        """The numerical rank [S]."""
+        return np.asarray(np.count_nonzero(self.values, axis=1))
+
+
+def picture_of_spectra(experiment: Experiment) -> Picture:
+    """The picture of a run over its clock and the number of the singular value."""
+    return structs.replace(of_run(experiment, SingularValues().name, SingularValues.label), y="j")
+
+
+def spectra(found: View) -> dict[str, Spectrum]:
+    """The spectra of a view of that picture, by the names of the curves; of those that have one."""
+    return {heat.learner: Spectrum(heat.x, heat.z.T) for heat in found.heats}
+
 
 MOST_BY_REPLICA = 4_000_000
 """Values of single replicas in a report at most, about 80 MB of text."""
@@ -66,7 +99,7 @@ def _report(
             for place, point in enumerate(sweep.points)
         ],
         "pictures": [
-            _picture(found, headline(found, sweep.experiment, outcomes), sources, by_replica)
+            _picture(found, headline(found, sweep.experiment, outcomes, results), sources, by_replica)
             for found in views
         ],
         "claims": [claim(outcome) for outcome in outcomes],

@@ -36,11 +36,9 @@ from engine.pictures.view import (
 from engine.protocols import CLOCKS
 from engine.results.gathering import NOTHING, Gathered, Key, Replicas, Stretch, gathered, is_reference
 from engine.results.results import Results
-from engine.results.samples import Samples, of_line
-from engine.results.steps import AtPoint, PictureSteps
+from engine.results.steps import AtPoint, PictureSteps, Samples, of_line
 from engine.results.trace import Curve, TheoryLine
-from engine.spec.marks import marks_of
-from engine.spec.sweep import Point, Sweep
+from engine.spec.sweep import Point, Sweep, marks_of
 
 Floats = NDArray[np.float64]
 

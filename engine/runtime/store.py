@@ -26,7 +26,7 @@ from engine.core.parts import BadInput
 from engine.learners.learner import Learner
 from engine.planning.run_plan import LearnerPlan
 from engine.results.trace import Curve
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from engine.core.lazy import load_torch
 from engine.core.stopping import Stopped, stopped_by
 from engine.planning.run_plan import plan_run
-from engine.results.readings import known_at
+from engine.results.gathering import known_at
 from engine.results.results import Results
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.pacing import MOST

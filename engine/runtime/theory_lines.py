@@ -16,7 +16,7 @@ from engine.planning.run_plan import LearnerPlan, RunPlan
 from engine.problems.data import Data
 from engine.problems.matrices import Rows
 from engine.results.trace import Along, Curve, Floats, TheoryLine
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Line, Measured, Order, RunData, statement
 from engine.training.descent import Descent, TrainingInputs, rates_of
 

@@ -1,18 +1,106 @@
-"""Which claims of a preset are not judged, because what the preset runs was changed."""
+"""Changes of a document: new names that all references follow, and claims that are no longer judged."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec import structs
 
+from engine.core import catalogue
+from engine.core.expressions import with_changed_expressions, with_name
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
 from engine.spec import documents
-from engine.spec.experiment import Experiment
-from engine.spec.pictures import picture_of
+from engine.spec.document_expressions import is_expression, with_texts, with_texts_changed
+from engine.spec.experiment import Experiment, picture_of
 from engine.spec.reading import Raw
 from engine.spec.sweep import Sweep
+
+OF_AXES = ("x", "y", "times")
+"""What pictures say as expressions in which axes may be named."""
+
+Text = Callable[[str], str]
+
+
+def rename_learner(raw: Raw, name: str, other: str) -> None:
+    """Call a learner otherwise in claims about it, also about its curves at values of axes, and in pictures
+    that are relative to it."""
+
+    def renamed(curve: str) -> str:
+        is_at_values = curve.startswith(f"{name}, ")
+        return f"{other}{curve[len(name) :]}" if curve == name or is_at_values else curve
+
+    _rename_curves(raw, renamed)
+    for picture in _tables(raw, "pictures"):
+        if picture.get("relative") == name:
+            picture["relative"] = other
+
+
+def rename_picture(raw: Raw, name: str, other: str) -> None:
+    """Call a picture otherwise in claims about it."""
+    for claim in _tables(raw, "claims"):
+        if claim.get("picture") == name:
+            claim["picture"] = other
+
+
+def rename_axis(raw: Raw, name: str, other: str) -> None:
+    """Call an axis otherwise in expressions, conditions, pictures, and claims about curves that it tells
+    apart."""
+    _change_expressions(raw, lambda text: with_name(text, name, other))
+    _rename_curves(raw, lambda curve: curve.replace(f", {name} = ", f", {other} = "))
+    for picture in _tables(raw, "pictures"):
+        curves = picture.get("curves")
+        if isinstance(curves, str):
+            picture["curves"] = other if curves == name else curves
+        elif isinstance(curves, list | tuple):
+            picture["curves"] = [other if one == name else one for one in curves]
+        if isinstance(at := picture.get("at"), Mapping):
+            picture["at"] = {other if key == name else key: value for key, value in at.items()}
+        read = picture.get("read")
+        if isinstance(read, dict) and read.get("over") == name:
+            read["over"] = other
+
+
+def put_numbers(raw: Raw, names: Mapping[str, float]) -> None:
+    """Put numbers in the place of names in expressions and conditions."""
+
+    def put(text: str) -> str | float:
+        if (alone := text.strip()) in names:
+            return int(names[alone]) if names[alone].is_integer() else names[alone]
+        for name, number in names.items():
+            text = with_name(text, name, f"({number:.12g})")
+        return text
+
+    _change_expressions(raw, put)
+
+
+def _rename_curves(raw: Raw, change: Text) -> None:
+    members = catalogue.members("claims")
+    for claim in _tables(raw, "claims"):
+        for field in getattr(members.get(str(claim.get("kind"))), "curve_fields", ()):
+            if isinstance(claim.get(field), str):
+                claim[field] = change(claim[field])
+
+
+def _change_expressions(raw: Raw, change: Callable[[str], str | float]) -> None:
+    """Change all that is evaluated with the names of axes; what else is said stays as it is."""
+    document = {key: value for key, value in raw.items() if key != "axes"}
+    raw |= with_texts(
+        Experiment, document, "", lambda kinds, text, _: change(text) if is_expression(kinds, text) else text
+    )
+    raw |= with_texts_changed(raw, lambda text, _: with_changed_expressions(text, change))
+    for picture in _tables(raw, "pictures"):
+        picture |= {key: str(change(picture[key])) for key in OF_AXES if isinstance(picture.get(key), str)}
+    for learner in _tables(raw, "learners"):
+        if isinstance(learner.get("where"), str):
+            learner["where"] = str(change(learner["where"]))
+
+
+def _tables(raw: Raw, part: str) -> Iterator[dict[str, Any]]:
+    items = raw.get(part)
+    return (item for item in items if isinstance(item, dict)) if isinstance(items, list) else iter(())
+
 
 SET_UP, PICTURE = "the set-up was changed", "its picture was changed"
 FEWER, COARSER = "the run has fewer replicas than the preset", "the run has less precision than the preset"

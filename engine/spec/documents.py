@@ -1,29 +1,134 @@
-"""From a document to its sweep, its first experiment, and its full form."""
+"""From a document to its sweep, its first experiment, and its full form; and the JSON Schema of documents."""
 
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
-from engine.core.expressions import CONSTANTS, FUNCTIONS, BadExpression, holds, names_in_condition
-from engine.core.parts import BadInput
+from engine.claims import Claim
+from engine.core.expressions import (
+    CONSTANTS,
+    FUNCTIONS,
+    LONGEST,
+    BadExpression,
+    holds,
+    names_in,
+    names_in_condition,
+)
+from engine.core.parts import BadInput, restore
+from engine.core.texts import quoted
 from engine.learners.learner import Learner
+from engine.pictures.picture import Picture
 from engine.protocols import CLOCKS
 from engine.spec import reading
 from engine.spec.axis import MOST_POINTS, Axis, Value
-from engine.spec.check_claims import check_claims
-from engine.spec.check_pictures import check_pictures
-from engine.spec.check_points import check_points
-from engine.spec.experiment import Experiment
-from engine.spec.numbers import NAMES, with_tables
-from engine.spec.sweep import Point, Sweep
+from engine.spec.check import check_claims, check_pictures
+from engine.spec.document_expressions import NAMES, texts_of, with_tables, with_texts_changed
+from engine.spec.experiment import Experiment, picture_of
+from engine.spec.sweep import Point, Sweep, marks_of
 from engine.spec.upgrade import upgraded
-from engine.spec.words import texts_of, with_texts_changed
+
+
+def check_points(sweep: Sweep) -> None:
+    """See that every picture of a sweep, every claim and every text is one for all of its points.
+
+    Raises: BadInput.
+    """
+    _check_texts(sweep)
+    for number, picture in enumerate(sweep.experiment.pictures):
+        for point in sweep.points:
+            here = structs.replace(point.experiment.pictures[number], marks=picture.marks)
+            if here != picture:
+                what = f"it is another where {point.label}: of its numbers only those of marks may name axes"
+                raise BadInput(f"pictures[{number}]", what)
+        marks_of(sweep, picture)
+        _check_varying(sweep, picture, f"pictures[{number}]")
+        _check_replicas(sweep, picture)
+    _check_until(sweep)
+    _check_claims(sweep)
+
+
+def _check_texts(sweep: Sweep) -> None:
+    """See that texts with expressions in them are the same at all points. Raises: BadInput."""
+    first = dict(_texts(sweep.experiment))
+    for point in sweep.points:
+        for place, text in _texts(point.experiment):
+            if text != first[place]:
+                what = f"it says {quoted(text)} where {point.label}, and another number elsewhere"
+                raise BadInput(place, f"{what}; name no axis in braces, and nothing that depends on one")
+
+
+def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
+    """The texts of an experiment in which expressions may stand, by their place."""
+    yield from (("title", experiment.title), ("story", experiment.story))
+    for number, picture in enumerate(experiment.pictures):
+        place = f"pictures[{number}]"
+        yield f"{place}.title", picture.title
+        yield from ((f"{place}.marks[{at}].name", mark.name) for at, mark in enumerate(picture.marks))
+        yield from ((f"{place}.contours[{at}].name", one.name) for at, one in enumerate(picture.contours))
+    yield from ((f"claims[{number}].text", claim.text) for number, claim in enumerate(experiment.claims))
+
+
+def _check_until(sweep: Sweep) -> None:
+    """See that something is read off along every axis that goes on only until then. Raises: BadInput."""
+    readings = [picture.reading for picture in sweep.experiment.pictures]
+    for number, axis in enumerate(sweep.axes):
+        there = [how for how in readings if how is not None and how.over == axis.name]
+        if axis.until is None or (there and all(how.is_threshold for how in there)):
+            continue
+        what = "the least, say, of all values is not known before the last" if there else "there is none"
+        right = f"read = {{over = {axis.name!r}, first_below = …}}".replace("'", '"')
+        raise BadInput(f"axes[{number}].until", f"it is for pictures with {right}, and {what}; leave it out")
+
+
+def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
+    """See that no axis varies along a curve of a learner but those that are drawn or read off.
+
+    Raises: BadInput.
+    """
+    named = names_in(picture.x) | (names_in(picture.y) if picture.y is not None else set())
+    over = None if picture.reading is None else picture.reading.over
+    for number, axis in enumerate(sweep.axes):
+        if axis.name == over or not named.isdisjoint(axis.bound(axis.grid[0])):
+            continue
+        first: dict[tuple[str, tuple[int, ...]], int] = {}
+        for point in (point for point in sweep.points if point.is_in(picture)):
+            for learner in point.experiment.learners:
+                key = learner.name, sweep.apart(picture, point)
+                if first.setdefault(key, point.place[number]) != point.place[number]:
+                    what = f"{axis.name} varies along a curve; name it in x, curves, at or read"
+                    raise BadInput(where, what)
+
+
+def _check_replicas(sweep: Sweep, picture: Picture) -> None:
+    """See that a curve has equally many replicas at all of its points. Raises: BadInput."""
+    counts: dict[tuple[int, ...], int] = {}
+    for point in (point for point in sweep.points if point.is_in(picture)):
+        replicas = point.experiment.run.replicas
+        count = counts.setdefault(sweep.apart(picture, point), replicas)
+        if replicas != count:
+            counted = f"there are {replicas} where {point.label}, and {count} at another place of a curve"
+            raise BadInput("run.replicas", f"{counted}; take the same number at every point")
+
+
+def _check_claims(sweep: Sweep) -> None:
+    """See that the numbers of each claim are the same along a curve. Raises: BadInput."""
+    for number, claim in enumerate(sweep.claims):
+        picture = picture_of(sweep.experiment, claim.picture)
+        along: dict[tuple[int, ...], Claim] = {}
+        for point in sweep.points:
+            here = point.experiment.claims[number]
+            if along.setdefault(sweep.apart(picture, point), here) != here:
+                what = "its numbers are not the same along a curve; name axes in them that tell curves apart"
+                raise BadInput(f"claims[{number}]", what)
+
 
 TAKEN = {*NAMES, *CLOCKS, *FUNCTIONS, *CONSTANTS, "learner", "record", "replica"}
 """Names that mean something else in expressions and pictures."""
@@ -196,3 +301,59 @@ def _is_there(learner: Any, number: int, document: Mapping[str, Any], names: Map
     except BadExpression as error:
         what = f"{error}; it compares axes, d, n or m, as in d <= 128"
         raise BadInput(f"learners[{number}].where", what) from error
+
+
+Schema = dict[str, Any]
+
+EXPRESSION = {
+    "title": "expression",
+    "description": "of d, n, m: entries of an instance, instances, targets; as in 1/(2d), d/2, sqrt(n)",
+    "type": "string",
+    "pattern": r"^[\w\s.+*/^()·×−-]+$",
+    "maxLength": LONGEST,
+}
+WORDS = ("title", "description", "default")
+"""What is said of a field, whatever may stand in it."""
+
+
+LEFT_OUT = (("Experiment", "protocol"), ("Problem", "target"))
+"""What a preset of which nothing is trained may leave out."""
+
+
+def preset_schema() -> Schema:
+    """What msgspec says of an experiment, with expressions for numbers, and kinds alone for parts."""
+    for described in _structs(msgspec.Struct):
+        restore(described)
+    schema: Schema = msgspec.json.schema(Experiment)
+    widened: Schema = _widened(schema, schema["$defs"])
+    for struct, key in LEFT_OUT:
+        widened["$defs"][struct]["required"].remove(key)
+    widened["$defs"]["Expression"] = EXPRESSION
+    return widened
+
+
+def _structs(base: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
+    """All classes that are derived from one."""
+    for struct in base.__subclasses__():
+        yield struct
+        yield from _structs(struct)
+
+
+def _widened(schema: Any, parts: Schema) -> Any:
+    """A schema in which text may stand for every number, and for every part that needs no fields."""
+    if isinstance(schema, list):
+        return [_widened(item, parts) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: value if key == "default" else _widened(value, parts) for key, value in schema.items()}
+    if isinstance(description := found.get("description"), str):
+        found["description"] = inspect.cleandoc(description)
+    if schema.get("type") in ("integer", "number"):
+        number = {key: value for key, value in found.items() if key not in WORDS}
+        words = {key: value for key, value in found.items() if key in WORDS}
+        return words | {"anyOf": [number, {"$ref": "#/$defs/Expression"}]}
+    if "discriminator" in schema:
+        kinds = schema["discriminator"]["mapping"]
+        alone = [kind for kind, at in kinds.items() if parts[at.rpartition("/")[2]]["required"] == ["kind"]]
+        found["anyOf"] = [*found["anyOf"], {"enum": alone}]
+    return found

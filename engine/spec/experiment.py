@@ -1,16 +1,147 @@
-"""The typed description of an experiment, which is the format of preset files."""
+"""An experiment, its set-up alone, which measures of it make sense, and which pictures it has."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
-from msgspec import Meta
+import msgspec
+from msgspec import Meta, structs
 
+from engine.claims import Claim
 from engine.core import catalogue
-from engine.core.parts import MOST_WORDS
+from engine.core.parts import MOST_WORDS, SELDOM, Count
+from engine.core.streams import Streams
+from engine.learners.learner import Learner
+from engine.losses import Loss
+from engine.measures import Measure, named
 from engine.pictures.picture import Picture
+from engine.problems.problem import Problem
 from engine.spec.axis import Axis
-from engine.spec.setup import Setup
+
+if TYPE_CHECKING:
+    from engine.measures import Measure as AnyMeasure
+    from engine.protocols import Protocol as AnyProtocol
+
+    BackendName = str
+else:
+    AnyMeasure = catalogue.union("measures")
+    AnyProtocol = catalogue.union("protocols")
+    BackendName = Literal[("auto", *catalogue.file_names("engine.backends"))]
+
+
+MOST_LEARNERS = 400
+"""Learners of an experiment at most: each is a curve and a row of the table, and all run side by side."""
+
+
+MOST_MEASURES = 100
+"""Measures that a run records beside those of pictures and claims at most."""
+
+
+class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How it is computed."""
+
+    seed: Annotated[int, Meta(ge=0, lt=2**62, title="seed", description="all randomness comes from it")] = 0
+    streams: Annotated[
+        Literal["named", "single"],
+        Meta(
+            title="streams",
+            description="of random numbers: for every purpose; or rows, labels, noise of default_rng(seed)",
+            extra=SELDOM,
+        ),
+    ] = "named"
+    replicas: Annotated[
+        Count, Meta(title="replicas", description="runs with seeds seed, seed + 1, …, as one batch")
+    ] = 1
+    dtype: Annotated[
+        Literal["float32", "float64"],
+        Meta(title="dtype", description="numbers of data and weights", extra=SELDOM),
+    ] = "float32"
+    device: Annotated[
+        str,
+        Meta(
+            pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$",
+            title="device",
+            description="auto, cpu, cuda or cuda:1; auto takes CUDA when there is one",
+            extra=SELDOM,
+        ),
+    ] = "auto"
+    path: Annotated[
+        BackendName,
+        Meta(
+            title="backend",
+            description="what computes it; auto takes the fastest for every learner",
+            extra=SELDOM,
+        ),
+    ] = "auto"
+    measures: Annotated[
+        Annotated[tuple[AnyMeasure, ...], Meta(max_length=MOST_MEASURES)],
+        Meta(
+            title="measures",
+            description='beside those of pictures and claims: spectrum, {kind = "loss", rows = "train"}',
+            extra=SELDOM,
+        ),
+    ] = ()
+
+    def random_streams(self) -> Streams:
+        """Where all randomness comes from, for every replica."""
+        return Streams(range(self.seed, self.seed + self.replicas), self.streams == "single")
+
+
+class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """All that decides what a run computes; what is looked at and claimed comes with the experiment."""
+
+    problem: Problem
+    protocol: AnyProtocol
+    learners: Annotated[tuple[Learner, ...], Meta(min_length=1, max_length=MOST_LEARNERS)]
+    run: Run = Run()
+
+    @property
+    def dtype(self) -> Literal["float32", "float64"]:
+        """The numbers that it is computed with: those that the run requests, unless its protocol needs double
+        precision."""
+        return "float64" if self.protocol.schedule().in_double_precision else self.run.dtype
+
+    @property
+    def n(self) -> int:
+        """Number of instances."""
+        return self.problem.matrix.shape()[0]
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return self.problem.matrix.shape()[1]
+
+    @property
+    def m(self) -> int:
+        """Number of targets."""
+        return self.problem.target.columns(self.problem.matrix)
+
+    @property
+    def loss(self) -> Loss:
+        """Loss that the protocol names."""
+        return cast("Loss", catalogue.make("losses", self.protocol.loss))
+
+
+def missing(measure: Measure, experiment: Setup, learner: Learner) -> str | None:
+    """Where a measure is recorded, if not here: "it is measured only where …"."""
+    if measure.needs().parameters and learner.architecture is None:
+        return "the learner has parameters, as those with an architecture do"
+    if measure.needs().curvature and (reason := no_hessian(experiment, learner)):
+        return reason
+    return measure.refuses(learner, experiment.problem)
+
+
+def no_hessian(experiment: Setup, learner: Learner) -> str | None:
+    """Where the loss of a net has a Hessian of its own, if not here: "…only where …"."""
+    loss, outputs = experiment.loss, _outputs(learner)
+    if not loss.joint or outputs == experiment.m:
+        return None
+    return f'one net predicts all that {loss.kind} loss couples, as a dense net with outputs = "m"'
+
+
+def _outputs(learner: Learner) -> int:
+    return 1 if learner.architecture is None else learner.architecture.outputs
+
 
 Subject = Literal[
     "Hadamard matrices",
@@ -58,3 +189,43 @@ class Experiment(Setup, frozen=True, forbid_unknown_fields=True, kw_only=True):
     axes: Annotated[tuple[Axis, ...], Meta(max_length=MOST_AXES)] = ()
     pictures: Annotated[tuple[Picture, ...], Meta(max_length=MOST_PICTURES)] = ()
     claims: Annotated[tuple[AnyClaim, ...], Meta(max_length=MOST_CLAIMS)] = ()
+
+
+RUN = "Average loss over all rows"
+"""The title of the picture of a run."""
+
+
+def of_run(experiment: Experiment, measure: str = "loss", title: str = RUN) -> Picture:
+    """The picture of a single run: a measure against the clock of its protocol."""
+    return Picture(x=experiment.protocol.clock, measure=named()[measure], title=title)
+
+
+def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
+    """The pictures of an experiment; where it has none, the loss against the clock of its protocol, with a
+    curve for every value of the axes."""
+    if experiment.pictures:
+        return experiment.pictures
+    curves = tuple(axis.name for axis in experiment.axes) or "learner"
+    return (structs.replace(of_run(experiment, title=""), curves=curves),)
+
+
+def drawn(experiment: Experiment) -> tuple[Picture, ...]:
+    """The pictures beside that of the run as it goes on, which is enough where there is one run."""
+    return pictures_of(experiment) if experiment.axes or experiment.pictures else ()
+
+
+def picture_of_claim(experiment: Experiment, claim: Claim) -> Picture:
+    """The picture that a claim is judged by, with the measure of the claim. Raises: KeyError."""
+    picture = picture_of(experiment, claim.picture)
+    return picture if claim.measure is None else structs.replace(picture, measure=claim.measure)
+
+
+def picture_of(experiment: Experiment, name: str | None) -> Picture:
+    """The picture of a name, or without one the first. Raises: KeyError."""
+    pictures = pictures_of(experiment)
+    if name is None:
+        return pictures[0]
+    for picture in pictures:
+        if picture.name == name:
+            return picture
+    raise KeyError(name)

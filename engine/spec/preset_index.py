@@ -13,8 +13,8 @@ import msgspec
 from engine.core.expressions import has_braces
 from engine.core.parts import BadInput
 from engine.spec import documents, presets, reading
+from engine.spec.document_expressions import texts_of
 from engine.spec.experiment import SUBJECTS
-from engine.spec.words import texts_of
 
 WORDS = ("title", "story", "source", "subject")
 """What a preset says of itself, and no run depends on."""

@@ -21,10 +21,9 @@ from engine.problems.problem import Problem
 from engine.spec import raw_values
 from engine.spec.axis import Axis
 from engine.spec.check import check
+from engine.spec.document_expressions import filled, resolved, types_of
 from engine.spec.experiment import Experiment
-from engine.spec.numbers import resolved, types_of
 from engine.spec.upgrade import new_key, new_kind, renamed, upgraded
-from engine.spec.words import filled
 
 Raw = dict[str, Any]
 """An experiment as TOML gives it: nothing but dicts, lists, strings, numbers and booleans.

@@ -10,8 +10,15 @@ from typing import Any
 import msgspec
 
 from engine.core import catalogue
+from engine.spec.document_expressions import (
+    alternatives,
+    entries_of,
+    is_struct,
+    items_of,
+    struct_in,
+    types_of,
+)
 from engine.spec.experiment import Experiment
-from engine.spec.numbers import alternatives, entries_of, is_struct, items_of, struct_in, types_of
 
 KINDS = {
     **dict.fromkeys(("loss", "error", "rank", "below", "above"), "value"),

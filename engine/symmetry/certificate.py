@@ -20,8 +20,7 @@ from engine.measures import named
 from engine.problems.data import Data, draw
 from engine.problems.instances import Instances, element
 from engine.protocols import EarlyEnd
-from engine.spec.recorded import missing
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup, missing
 from engine.training.descent import TrainingInputs, rates_of
 from engine.training.training_run import TrainingRun, on_instances, on_transformed
 

@@ -20,7 +20,7 @@ from engine.problems.data import Data
 from engine.problems.examples import Labels
 from engine.problems.matrices import Rows
 from engine.results.trace import Statement
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.symmetry.verdict import verdict
 from engine.training.descent import Descent
 

@@ -11,7 +11,7 @@ from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.measures.gradient_summary import GradientSummary
 from engine.measures.loss import AverageLoss
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, along_every_step, only_square
 
 

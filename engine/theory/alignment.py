@@ -10,7 +10,7 @@ from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.parts import Finding
 from engine.formulas import alignment
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.symmetry.verdict import verdict
 from engine.theory import At, Floats, Line, LineStructure, whole_cube
 

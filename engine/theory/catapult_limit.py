@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.formulas import catapult
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, LineStructure
 from engine.theory.catapult_loss import TwoLinearLayers
 

@@ -12,7 +12,7 @@ from engine.core.lazy import torch
 from engine.core.parts import Finding
 from engine.formulas import catapult
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, descends, only_square
 
 

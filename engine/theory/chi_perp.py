@@ -11,7 +11,7 @@ from engine.core.lazy import torch
 from engine.core.parts import Finding
 from engine.formulas import wide_nets
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, LineStructure
 from engine.theory.layer_recursion import LayerRecursion, averaged, only_at_the_start, signals_at
 

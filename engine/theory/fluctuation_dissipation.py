@@ -10,7 +10,7 @@ from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.measures.gradient_norm import GradientNorm
 from engine.measures.row_gradients import RowGradients
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, descends
 
 

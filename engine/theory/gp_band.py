@@ -10,7 +10,7 @@ from msgspec import Meta
 from engine.core.lazy import torch
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, only_numbers
 
 

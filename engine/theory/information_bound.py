@@ -11,7 +11,7 @@ from engine.core.parts import Finding
 from engine.formulas.catapult import MONOTONE_BELOW
 from engine.hypotheses.curvature import tangent_kernels
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, only_square
 from engine.training.descent import speeds_of
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from engine.core.parts import Finding
 from engine.formulas.relu_interpolation import least_norm
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, only_numbers
 
 

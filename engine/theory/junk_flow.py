@@ -13,7 +13,7 @@ from engine.formulas import catapult
 from engine.learners.learner import Learner
 from engine.measures.row_gradients import RowGradients
 from engine.problems.targets.zero import Zero
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import (
     At,
     Floats,

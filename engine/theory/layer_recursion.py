@@ -13,7 +13,7 @@ from engine.core.lazy import torch
 from engine.core.parts import Finding
 from engine.formulas import wide_nets
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure
 
 ROUNDING = {4: 6, 8: 12}

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, only_square
 from engine.training.descent import speeds_of
 from engine.updates import EUCLIDEAN

@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.measures.loss import AverageLoss
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, only_square
 from engine.updates import EUCLIDEAN
 

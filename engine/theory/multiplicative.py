@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, at_rate_lr
 
 RATES = {1 / 3: 3.0, 1 / 2: 2.0}

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from engine.core.parts import Finding
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import (
     At,
     Floats,

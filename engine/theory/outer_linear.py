@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
-from engine.symmetry.linearity import linear_in_labels
+from engine.spec.experiment import Setup
+from engine.symmetry.verdict import linear_in_labels
 from engine.theory import At, Floats, LineStructure, only_square
 from engine.theory.percolation import OfFactors
 

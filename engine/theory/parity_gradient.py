@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.formulas import parities
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, whole_cube
 from engine.theory.layer_recursion import only_at_the_start, signals_at, signals_of, starts_anew
 

@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.formulas.relu_interpolation import Penalised, penalised
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, LineStructure, only_square
 from engine.theory.interpolation_norm import OfOneNumber, training_points
 

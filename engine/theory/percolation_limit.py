@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, LineStructure, loss_constant
 from engine.theory.percolation import OfFactors, Percolation
 

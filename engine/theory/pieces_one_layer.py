@@ -10,7 +10,7 @@ from engine.core.activations import BENT
 from engine.core.parts import Finding
 from engine.formulas.linear_pieces import pieces_of_one_layer
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, only_numbers
 from engine.theory.layer_recursion import only_at_the_start, signals_at, signals_of, starts_anew
 

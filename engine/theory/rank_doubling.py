@@ -9,7 +9,7 @@ import numpy as np
 from engine.core.groups import PERMUTATIONS
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.symmetry.verdict import verdict
 from engine.theory import (
     At,

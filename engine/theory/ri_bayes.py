@@ -12,7 +12,7 @@ from engine.core.groups import ROTATIONS
 from engine.core.parts import Finding
 from engine.formulas import teacher_student
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, RotationInvariant, shown_once
 
 

@@ -7,9 +7,8 @@ from typing import ClassVar
 from engine.core.groups import SIGNED_PERMUTATIONS, TRIVIAL, Group
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
-from engine.symmetry.linearity import linear_in_labels
-from engine.symmetry.verdict import verdict
+from engine.spec.experiment import Setup
+from engine.symmetry.verdict import linear_in_labels, verdict
 from engine.theory import (
     At,
     Floats,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.parts import Finding
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import (
     At,
     Floats,

@@ -8,7 +8,7 @@ from typing import ClassVar
 from engine.core.parts import Finding
 from engine.formulas import teacher_student
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import LineStructure
 from engine.theory.ri_bayes import OfSolver
 

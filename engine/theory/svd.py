@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
-from engine.spec.setup import Setup
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, several_targets, stays_in_span
 
 

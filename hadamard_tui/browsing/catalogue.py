@@ -37,15 +37,17 @@ def groups(opened: str | None = None) -> list[Group]:
 
     The file of the preset that is opened is among the person's own.
     """
-    here = [opened] if opened is not None and opened.endswith(".toml") else []
+    opened_files = [opened] if opened is not None and opened.endswith(".toml") else []
     new = Entry(NEW, NEW_TITLE, NEW_STORY, "", YOURS, (), (), frozenset(), "")
-    own = [new, *(_own(path) for path in dict.fromkeys([*here, *own_presets.paths()]))]
-    entries = {entry.name: entry for entry in index()}
+    own_entries = [new, *(_own(path) for path in dict.fromkeys([*opened_files, *own_presets.paths()]))]
+    entries_by_name = {entry.name: entry for entry in index()}
     essentials = talks()[ESSENTIALS]
-    first = [entries.pop(stop.preset) for stop in essentials.stops if stop.preset in entries]
-    found: list[Group] = [(YOURS, own), (essentials.title, first), (PATHS, [*_paths()])]
-    found += [(subject, [one for one in entries.values() if one.subject == subject]) for subject in SUBJECTS]
-    return [group for group in found if group[1]]
+    first = [entries_by_name.pop(stop.preset) for stop in essentials.stops if stop.preset in entries_by_name]
+    all_groups: list[Group] = [(YOURS, own_entries), (essentials.title, first), (PATHS, [*_paths()])]
+    for subject in SUBJECTS:
+        entries = [entry for entry in entries_by_name.values() if entry.subject == subject]
+        all_groups.append((subject, entries))
+    return [group for group in all_groups if group[1]]
 
 
 def _paths() -> Iterator[Entry]:
@@ -56,21 +58,27 @@ def _paths() -> Iterator[Entry]:
             yield Entry(name, talk.title, questions, "", PATHS, (), (), frozenset(), "")
 
 
-def matching(found: Iterable[Group], typed: str) -> list[Group]:
+def matching(all_groups: Iterable[Group], typed: str) -> list[Group]:
     """The presets whose names, titles, stories, claims, learners, parts or sources have the words typed.
 
     Of architectures the line that says what they are counts, too.
     """
     if not typed.split():
-        return list(found)
-    kept = [(heading, [one for one in some if _has(one, heading, typed)]) for heading, some in found]
-    return [group for group in kept if group[1]]
+        return list(all_groups)
+    matches = (
+        (heading, [entry for entry in entries if _has(entry, heading, typed)])
+        for heading, entries in all_groups
+    )
+    return [group for group in matches if group[1]]
 
 
-def best(found: Iterable[Group], typed: str) -> Entry | None:
+def best(matches: Iterable[Group], typed: str) -> Entry | None:
     """The one that is meant first: whose name has the words typed, or else the first."""
-    every = [one for _, some in found for one in some]
-    return next((one for one in every if has_words(typed, shown_name(one), "")), next(iter(every), None))
+    all_entries = [entry for _, entries in matches for entry in entries]
+    return next(
+        (entry for entry in all_entries if has_words(typed, shown_name(entry), "")),
+        next(iter(all_entries), None),
+    )
 
 
 def shown_name(entry: Entry) -> str:
@@ -79,18 +87,18 @@ def shown_name(entry: Entry) -> str:
 
 
 def _has(entry: Entry, heading: str, typed: str) -> bool:
-    said = (
+    words = (
         shown_name(entry),
         entry.title,
         entry.story,
         *entry.claims,
         *entry.learners,
         *entry.kinds,
-        *(summary_of(one) for kind, one in members("architectures").items() if kind in entry.kinds),
+        *(summary_of(member) for kind, member in members("architectures").items() if kind in entry.kinds),
         heading,
         entry.subject,
     )
-    return has_words(typed, " ".join(said), entry.source)
+    return has_words(typed, " ".join(words), entry.source)
 
 
 def _own(path: str) -> Entry:

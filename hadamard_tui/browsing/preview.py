@@ -34,12 +34,12 @@ def preview(entry: Entry, coloured: bool = True) -> Text:
         return Text.assemble((entry.title, "bold"), f"\n\n{entry.story}")
     if (path := talks().get(entry.name)) is not None:
         return _stops(path)
-    kept = shipped().get(entry.name)
-    current = kept is not None and kept.digest == entry.digest
-    text = Text.assemble((entry.title or "No title", "bold"), "\n", (_facts(entry, kept), "dim"), "\n")
-    if kept is not None and current:
-        text.append_text(thumbnail.shown(kept, coloured)).append("\n\n")
-        text.append(f"{kept.caption}\n", "italic")
+    stored = shipped().get(entry.name)
+    current = stored is not None and stored.digest == entry.digest
+    text = Text.assemble((entry.title or "No title", "bold"), "\n", (_facts(entry, stored), "dim"), "\n")
+    if stored is not None and current:
+        text.append_text(thumbnail.shown(stored, coloured)).append("\n\n")
+        text.append(f"{stored.caption}\n", "italic")
     else:
         text.append(f"\n{NO_CHART_OF_YOURS if entry.name.endswith('.toml') else NO_CHART}\n", "italic")
     if story := " ".join(entry.story.split()):
@@ -62,12 +62,12 @@ def _stops(path: Talk) -> Text:
     return text
 
 
-def _facts(entry: Entry, kept: Thumbnail | None) -> str:
+def _facts(entry: Entry, stored: Thumbnail | None) -> str:
     """How much there is, and how long a run takes."""
     counted = [(len(entry.learners), "learner"), (len(entry.claims), "claim")]
-    facts = [f"{number} {what}{'s' * (number != 1)}" for number, what in counted if number]
-    if kept is not None:
-        facts.append(f"takes {takes(kept.seconds)}")
+    facts = [f"{number} {noun}{'s' * (number != 1)}" for number, noun in counted if number]
+    if stored is not None:
+        facts.append(f"takes {takes(stored.seconds)}")
     return " · ".join(facts)
 
 
@@ -93,5 +93,8 @@ def read(file: Path) -> dict[str, Thumbnail]:
 def write(file: Path, thumbnails: Mapping[str, Thumbnail]) -> None:
     """Write a file with a line per preset, so that a change is seen. Raises: BadInput."""
     encode = msgspec.json.Encoder(order="deterministic").encode
-    lines = [f"{encode(name).decode()}: {encode(one).decode()}" for name, one in sorted(thumbnails.items())]
+    lines = [
+        f"{encode(name).decode()}: {encode(thumbnail).decode()}"
+        for name, thumbnail in sorted(thumbnails.items())
+    ]
     files.write(file, ("{\n" + ",\n".join(lines) + "\n}\n").encode(), "thumbnails")

@@ -114,9 +114,9 @@ def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tu
     return [*entries[:-1], (row, column, "…", ord(FRAME))]
 
 
-def _letter(one: Series) -> int:
+def _letter(series: Series) -> int:
     """The letter of the colour of a series."""
-    return ord(ascii_letters[palette.current().of_charts.index(one.colour)])
+    return ord(ascii_letters[palette.current().of_charts.index(series.colour)])
 
 
 def of_heat_map(heat: HeatMap) -> dict[str, tuple[str, ...]]:

@@ -1,1 +1,1 @@
-"""Charts: series on axes, painted live as braille or printed whole. They know nothing of what they show."""
+"""Charts of series on axes, painted as braille or printed. Charts do not know what the series measure."""

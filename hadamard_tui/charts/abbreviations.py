@@ -1,4 +1,4 @@
-"""Names made shorter together, so that those that differ still do: what they share goes first."""
+"""Shorten names together: parts that they share go first, and different names stay different."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.cells import cell_len
 _EQUALS = " = "
 _LETTERS = 8, 5, 3, 2  # that words have, by turns
 _WORD = re.compile(r"[^\W\d_]{2,}")
-"""What may be cut: letters in a row. Numbers and signs stay as they are."""
+"""Words that may be cut: runs of letters. Numbers and signs stay."""
 
 
 def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]:
@@ -21,14 +21,16 @@ def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]
 
 
 def within(names: Sequence[str], width: int) -> list[str]:
-    """Names of which each that is wider than this is made as short as it has to be, if it can."""
+    """Return the names, each shortened as far as `width` requires, if it can be."""
     forms = zip(names, *ever_shorter(names, once=False), strict=True)
     return [next((name for name in form if cell_len(name) <= width), form[-1]) for form in forms]
 
 
 def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
-    """Names such as "net, C_w = 1" without "C_w = ", where none has another part there; the first of them
-    says it if `once`."""
+    """Shorten names such as "net, C_w = 1" to "net, 1" if no name has another key at that place.
+
+    With `once` the first of them keeps its key.
+    """
     split = [name.split(", ") if name else [] for name in names]
     longest = max(map(len, split), default=0)
     keys = [{_key(parts, place) for parts in split} - {None} for place in range(longest)]
@@ -53,7 +55,7 @@ def _key(parts: Sequence[str], place: int) -> str | None:
 
 
 def with_cut_words(names: Sequence[str], letters: int) -> list[str]:
-    """Names whose words have so many letters and an ellipsis, or as many more as distinguish them."""
+    """Cut words to so many letters and an ellipsis, or to as many more as distinguish them."""
     words = {word for name in names for word in _WORD.findall(name)}
     cut = {word: _cut(word, letters, words) for word in words}
     return [_WORD.sub(lambda match: cut[match[0]], name) for name in names]

@@ -1,4 +1,4 @@
-"""Bars: the values of curves at few places, side by side."""
+"""Bars: values of curves at few places, side by side."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View
 
 SHARE = 0.8
-"""Of the distance of neighbouring places so much is taken by their bars."""
+"""Share of the distance of neighbouring places that their bars take."""
 
 
 def bars(view: View) -> list[Series]:
-    """A bar from 0 at every place of every curve, in its colour and with its letter, and its error."""
+    """Return a bar from 0 at each place of each curve, with its colour, letter and error."""
     places, count = view.places, len(view.curves)
     if not len(places) or not count:
         return []
@@ -33,7 +33,7 @@ def bars(view: View) -> list[Series]:
 
 
 def ends_of_bars(values: np.ndarray, log: bool) -> Limits:
-    """The limits of an x-axis that has room for the bars at these places."""
+    """Return the limits of an x-axis that has room for the bars at these places."""
     places = np.unique(values[np.isfinite(values)])
     half = _apart(places, log) / 2
     low, high = _moved(places[[0, -1]], np.array([-half, half]), log).tolist()
@@ -41,7 +41,7 @@ def ends_of_bars(values: np.ndarray, log: bool) -> Limits:
 
 
 def _apart(places: np.ndarray, log: bool) -> float:
-    """The least distance of neighbours, on a logarithmic axis of their logarithms."""
+    """Return the least distance of neighbours; on a logarithmic axis the distance of logarithms."""
     along = np.log(places) if log else places
     return float(np.diff(along).min()) if len(along) > 1 else 1.0
 
@@ -52,7 +52,11 @@ def _moved(places: np.ndarray, by: np.ndarray | float, log: bool) -> np.ndarray:
 
 
 def _drawn(curve: CurveView, name: str, offset: float, width: float, log: bool) -> Iterator[Series]:
-    """The bars of a curve, which begin so far from their places, as one line with gaps between."""
+    """Yield the bars of a curve as one line with gaps, and its errors.
+
+    Args:
+        offset: distance from a place to the start of its bar.
+    """
     finite = np.isfinite(curve.y)
     x, y = curve.x[finite], curve.y[finite]
     nothing = np.full_like(y, np.nan)

@@ -24,7 +24,7 @@ class BufferCache(Generic[T]):
         self._made: dict[Key, tuple[weakref.ref[object], T]] = {}
 
     def of(self, array: np.ndarray) -> T:
-        """What there is of the buffer that an array is a slice of, made if there is none."""
+        """Return the value for the buffer that an array is a slice of; it is made once per buffer."""
         buffer = array if array.base is None else array.base
         key = id(buffer), array.__array_interface__["data"][0], array.strides[0]
         if key not in self._made:

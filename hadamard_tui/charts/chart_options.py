@@ -1,4 +1,4 @@
-"""How charts look at a run: logarithmic axes, zoom, smoothing and bands. It outlives runs and refreshes."""
+"""Options of charts: logarithmic axes, zoom, smoothing and bands. They outlive runs and refreshes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Axis = Literal["x", "y"]
 Ruler = Callable[[float], float]
 
 NARROWEST = 4
-"""A zoom shows at least so many records."""
+"""Least number of records in a zoom."""
 
 ROUNDING = 1e-9
-"""Relative to its numbers, a zoom is wider than this; what is narrower looks like a point."""
+"""Least width of a zoom, relative to its numbers; a narrower one looks like a point."""
 
 
 class ChartOptions(msgspec.Struct, frozen=True):
@@ -85,7 +85,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
         return low, high if low < high else low + 1.0
 
     def _ruler(self, x: np.ndarray) -> tuple[Ruler, Ruler, float, float]:
-        """From x to where it is on the axis, back again, and where the axis begins and ends."""
+        """Return the map from x to the axis, its inverse, and the ends of the axis."""
         above = x[np.searchsorted(x, 0.0, side="right") :] if self.x_log else x[:0]
         if not len(above):
             return float, float, float(x[0]), float(x[-1])
@@ -94,7 +94,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
 
 
 def _is_wide(window: Limits) -> bool:
-    """Whether the ends of a window differ, but not endlessly far."""
+    """Whether the ends of a window differ by a finite amount."""
     low, high = window
     return ROUNDING * max(abs(low), abs(high)) < high - low < math.inf
 
@@ -105,7 +105,7 @@ def _within(low: float, width: float, first: float, last: float, back: Ruler) ->
 
 
 def why_not_log(axis: Axis, values: np.ndarray) -> str:
-    """Why an axis over these values cannot be logarithmic; empty if it can."""
+    """Return why an axis over these values cannot be logarithmic; empty if it can."""
     if np.count_nonzero(values > 0) < 2:
         return f"the {axis}-axis stays linear: fewer than two of its values are above 0"
     if axis == "y" and np.nanmin(values) < 0:

@@ -1,4 +1,4 @@
-"""A whole chart in characters: frame, picture and legend, for any size."""
+"""A chart in characters, for any size: frame, picture and legend."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def compose(
 ) -> ChartSheet:
     """Lay out a chart in width × height characters.
 
-    What the legend has to say is known only once the picture is painted, and how much room there is for the
-    picture only once the legend is. A legend that is too long or too short has it painted anew.
+    The legend depends on the painted picture, and the room for the picture depends on the legend. If the
+    legend turns out longer or shorter than tried, the picture is painted again.
 
     Args:
         legend_lines: the lines of the legend that are tried first.
-        most_legend_lines: how many it has at most, where a table has the other names; all that are needed,
-            as long as the chart has room, by default.
+        most_legend_lines: the most lines of the legend, for charts beside a table of names; by default as
+            many as the legend needs, if the chart has room.
     """
     tried: set[int] = set()
     while True:
@@ -68,7 +68,7 @@ def _legend(
     note: str,
     most_lines: int | None,
 ) -> tuple[tuple[Piece, ...], ...]:
-    """The legend of a picture that was painted."""
+    """Return the legend of a painted picture."""
     lines = max(2, height // _ROWS_PER_LEGEND_LINE) if height >= _LEGEND_FROM else 0
     line_limit = min(height // _LEAST_ROWS_PER_LEGEND_LINE, max(lines, height - _LEAST_CHART))
     if most_lines is not None:

@@ -9,14 +9,15 @@ import numpy as np
 from rich.cells import cell_len
 
 WIDE = 0
-"""Fills the second cell of a wide character."""
+"""Filler for the second cell of a wide character."""
 
 
 @lru_cache(maxsize=1024)
 def code_points(text: str) -> np.ndarray:
-    """One code point per cell; a wide character is followed by a filler, what has no width is left out.
+    """Return one code point per cell.
 
-    Not to be written to: the lines of a frame are requested again at every redraw.
+    A filler follows a wide character; characters without width are left out. Do not write to the array: the
+    lines of a frame are requested again at every redraw.
     """
     if text.isascii():
         return np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
@@ -28,7 +29,7 @@ def code_points(text: str) -> np.ndarray:
 
 
 def runs(glyphs: np.ndarray, inks: np.ndarray) -> Sequence[tuple[str, int]]:
-    """The texts of a row of cells that have an ink in common, with that ink."""
+    """Split a row of cells into texts of one ink each."""
     text = glyphs.astype("<u4").tobytes().decode("utf-32-le")
     starts = [0, *(np.flatnonzero(np.diff(inks)) + 1).tolist()]
     pieces = zip(starts, [*starts[1:], len(text)], inks[starts].tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""Which curves run along each other, so that one would hide the others, and where they do."""
+"""Find curves that run along each other, so that one would hide the others."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.spans import Spans
 
 NEAR = 1
-"""So many dots apart, two curves are seen as one."""
+"""Dots between two curves that are seen as one."""
 
 ROUNDING = 1e-5
-"""Relative to the largest value, or on a logarithmic axis to each, curves that differ by less are equal."""
+"""Relative difference of equal curves: of the largest value, on a logarithmic axis of each value."""
 
 CLOSE, FACTOR = 0.01, 1.1
-"""Curves are close that differ by less than this share of the axis, on a logarithmic one by this factor,
-too."""
+"""Largest difference of close curves: a share of the axis and, on a logarithmic axis, also a factor."""
 
 LEAST_SHARE = 1 / 8
-"""Two curves run along each other if they do so over at least so much of the width of the chart."""
+"""Share of the chart's width over which two curves must be near to run along each other."""
 
 
 def coincident(series: Sequence[Series], lines: Spans) -> list[tuple[int, ...]]:
-    """The positions of named series that are near the first of their group wherever both are shown.
+    """Group the positions of named series that are near the first of their group wherever both are shown.
 
-    Those with a mark come first, then lines as `repeated` has them. Every named series that is drawn is in
-    one group, mostly alone.
+    Series with a mark come first, then lines in the order of `repeated`. Every named series that is drawn is
+    in one group; most groups have one member.
     """
     drawn = [
         at for at, curve in enumerate(series) if curve.name and not curve.faint and lines.shown[at].any()
@@ -57,8 +56,11 @@ def _are_near(lines: Spans, index: int, other: int) -> bool:
 
 
 def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarray:
-    """In which columns both are shown and near each other; where they are steep, by half of their runs if
-    `steep`, as a dot to the side is many up or down."""
+    """Return the columns in which both lines are shown and near each other.
+
+    With `steep` lines may be further apart where they are steep, by half of their runs: there a dot to the
+    side is many dots up or down.
+    """
     near: np.ndarray = lines.shown[index] & lines.shown[other]
     room: np.ndarray | int = NEAR
     if steep:
@@ -69,8 +71,9 @@ def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarr
 
 
 def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int, ...]] = ()) -> np.ndarray:
-    """Where lines beside the curves run along another and would fill the gaps between its dashes, bool
-    [series, columns]: the one with the longest dashes is drawn there, the first of several.
+    """Return where lines beside the curves fill the gaps between another line's dashes, [series, columns].
+
+    There only the line with the longest dashes is drawn; of several, the first.
 
     Args:
         groups: positions of series that are drawn as one line anyway.
@@ -90,7 +93,7 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
 def drawn_once(
     series: Sequence[Series], axes: Axes, lines: Spans, groups: Sequence[tuple[int, ...]] = ()
 ) -> list[Series]:
-    """The series with gaps in lines where these run along others, on axes on which they were laid out.
+    """Return the series with gaps where their lines run along others, for axes on which they were laid out.
 
     Args:
         groups: positions of series that are drawn as one line anyway.
@@ -104,7 +107,7 @@ def drawn_once(
 
 
 def _with_gaps(line: Series, gaps: np.ndarray, axes: Axes) -> Series:
-    """A line without what is between the two ends of each of its gaps [G, 2], where it has points then."""
+    """Return a line without the points inside its gaps [G, 2], and with points at the ends of the gaps."""
     order = np.argsort(line.x, kind="stable")
     x = line.x[order]
     outside = ~((x[:, None] >= gaps[:, 0]) & (x[:, None] <= gaps[:, 1])).any(1)
@@ -121,7 +124,7 @@ def _with_gaps(line: Series, gaps: np.ndarray, axes: Axes) -> Series:
 
 
 def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
-    """Where a line that is straight between its points on these axes is at a place; NaN where it is not."""
+    """Return the height of a line at a place, straight between its points on these axes; NaN outside it."""
     after = int(np.searchsorted(x, place))
     if not 0 < after < len(x):
         return np.nan
@@ -136,13 +139,13 @@ def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
 
 
 def _sparseness(line: Series) -> float:
-    """The share of a line that is a gap between its dashes."""
+    """Return the share of gaps between the dashes of a line."""
     dashes = PATTERNS.get(line.style, (True,))
     return 1 - sum(dashes) / len(dashes)
 
 
 def _long_runs(is_near: np.ndarray, least: float) -> np.ndarray:
-    """Only the runs of at least so many columns."""
+    """Return only the runs of at least so many columns."""
     in_long_run = np.zeros_like(is_near)
     for start, end in _ends_of_runs(is_near).tolist():
         in_long_run[start:end] = end - start >= least
@@ -150,14 +153,14 @@ def _long_runs(is_near: np.ndarray, least: float) -> np.ndarray:
 
 
 def _ends_of_runs(is_near: np.ndarray) -> np.ndarray:
-    """Where runs begin, and one past their ends [runs, 2]."""
+    """Return the start of each run and one past its end, [runs, 2]."""
     return np.flatnonzero(np.diff(is_near, prepend=False, append=False)).reshape(-1, 2)
 
 
 def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Groups of series that the chart shows as one, without those whose values are not close to the first.
+    """Split groups of series that the chart shows as one until all values are close to the first of a group.
 
-    These are groups of their own. Behind the first come those that are equal to it.
+    In each group the series that equal the first come right behind it.
     """
     close_groups: list[tuple[int, ...]] = []
     for group in groups:
@@ -172,7 +175,7 @@ def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]
 
 
 def are_close(curve: Series, other: Series, axes: Axes) -> bool:
-    """Whether two curves differ by little wherever both are in sight, as the axes measure it."""
+    """Whether two curves differ by little wherever both are in sight, measured along the axes."""
     y, at = (_along(values, axes.y_log) for values in _side_by_side(curve, other, axes))
     low, high = _along(np.array(axes.y_limits), axes.y_log)
     tolerance = CLOSE * (high - low)
@@ -184,7 +187,7 @@ def are_close(curve: Series, other: Series, axes: Axes) -> bool:
 
 
 def _side_by_side(curve: Series, other: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
-    """The values in sight of the one of two curves that has fewer points, and of the other there."""
+    """Return the values in sight of the curve with fewer points, and the values of the other curve there."""
     few, many = sorted(
         (np.stack([part.x, part.y])[:, np.isfinite(part.x) & np.isfinite(part.y)] for part in (curve, other)),
         key=lambda points: points.shape[1],
@@ -198,13 +201,13 @@ def _side_by_side(curve: Series, other: Series, axes: Axes) -> tuple[np.ndarray,
 
 
 def _along(values: np.ndarray, log: bool) -> np.ndarray:
-    """Values as an axis measures them."""
+    """Convert values to the unit of an axis."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(values) if log else values
 
 
 def are_equal(curve: Series, other: Series, log: bool = False) -> bool:
-    """Whether two curves are the same where both are, and not only too near to be distinguished."""
+    """Whether two curves have the same values where both exist, which is more than looking the same."""
     shared = np.isfinite(curve.y) & (curve.x >= other.x.min()) & (curve.x <= other.x.max())
     if not shared.any():
         return False

@@ -1,4 +1,4 @@
-"""Colour names of either library, Rich's or Textual's."""
+"""Parse colour names of Rich and of Textual."""
 
 from __future__ import annotations
 

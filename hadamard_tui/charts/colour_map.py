@@ -1,4 +1,4 @@
-"""The colours of a heat map, from least to most, and which of them are light."""
+"""Colours of a heat map, from least to most, with a flag for the light ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far colours stand out from their ground; fainter ones that still do, and those for text."""
+"""Contrast of colours with their ground: fainter colours that still stand out, and colours for text."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from hadamard_tui.charts.colour import triplet
 from hadamard_tui.looks import palette
 
 LEAST = 3.0
-"""Lines stand out from their ground by so much. Source: WCAG 2.2, 1.4.11."""
+"""Least contrast of a line with its ground. Source: WCAG 2.2, 1.4.11."""
 
 LEGIBLE = 5.1
-"""Text stands out from the ground by so much, and from panels, which are closer to it, by 4.5.
+"""Least contrast of text with the ground; with panels, whose colour is closer to the text, it is then 4.5.
 
-Source: WCAG 2.2, 1.4.3."""
+Source: WCAG 2.2, 1.4.3.
+"""
 
 _STEPS, _MOST = 20, 0.5
 
 
 def contrast(colour: str, other: str) -> float:
-    """The ratio of the luminances of two colours, 1 … 21. Source: WCAG 2.2."""
+    """Return the ratio of the luminances of two colours, 1 … 21. Source: WCAG 2.2."""
     low, high = sorted((luminance(colour), luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 
 def luminance(colour: str) -> float:
-    """The relative luminance of a colour, 0 … 1. Source: WCAG 2.2."""
+    """Return the relative luminance of a colour, 0 … 1. Source: WCAG 2.2."""
     parts = (part / 255 for part in triplet(colour))
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
@@ -34,7 +35,7 @@ def luminance(colour: str) -> float:
 
 
 def faded(colour: str) -> str:
-    """A colour half way to the ground, or as far as it still stands out from it as a line has to."""
+    """Return a colour half way to the ground, or as close to it as the least contrast of a line allows."""
     return _faded(colour, palette.current().ground)
 
 
@@ -48,7 +49,7 @@ def _faded(colour: str, ground: str) -> str:
 
 
 def legible(colour: str) -> str:
-    """The colour for text: as it is, or away from the ground until it is legible."""
+    """Return the colour for text: unchanged, or moved away from the ground until it is legible."""
     return _legible(colour, palette.current().ground, palette.current().theory)
 
 

@@ -1,4 +1,4 @@
-"""Where the letters of curves stand: at their ends, and on their data where these are few."""
+"""Place the letters of curves: at their ends, and at their points if these are few."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.spans import Spans
 
 FEW = 8
-"""A curve of at most so many points in sight has its letter at each of them."""
+"""Most points in sight of a curve that has its letter at each point."""
 
 ABOVE, BELOW = "↑", "↓"
-"""Stand before the letter of a curve at the edge of the chart where it goes beyond."""
+"""Arrows before the letter of a curve at the edge of the chart where the curve leaves it."""
 
 _ROOM = 3  # cells at least between those
 _MARK_PERIOD, _MARK_ROOM = 24, 6  # cells from one letter of a curve to its next, and to that of another curve
@@ -50,13 +50,14 @@ def curve_marks(
     across: int,
     down: int,
 ) -> list[MarkAt]:
-    """Where each series' letter goes: at its end, or left of there if taken, and where its points are few at
-    these, else now and then along its way, each series at columns of its own, so that no colour is needed.
+    """Place the letters of the series, so that curves can be told apart without colour.
 
-    Letters stand apart, so that they do not read as a word, where there is room for that.
+    A letter stands at the end of its curve, or left of there if the cell is taken. A curve with few points
+    has its letter at each of them, and others at intervals, each at columns of its own. Letters have a blank
+    cell between them where there is room, so that they do not read as a word.
 
     Args:
-        groups: the positions of series of which only the first is drawn, wherever it is.
+        groups: the positions of series of which only the first is drawn.
         shape: the rows and columns of the picture.
         across, down: how many dots a cell has.
     """
@@ -106,7 +107,7 @@ def curve_marks(
 def edge_marks(
     series: Sequence[Series], axes: Axes, shape: tuple[int, int], letters: Collection[MarkAt] = ()
 ) -> Iterator[EdgeMark]:
-    """Where curves leave the chart at its upper or lower edge, one mark for each stretch beyond it.
+    """Yield a mark for each stretch of a curve above or below the chart.
 
     Args:
         shape: the rows and columns of the picture.
@@ -127,9 +128,9 @@ def edge_marks(
 
 
 def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
-    """The first cell of each stretch of chosen points, those that are close to the one before left out.
+    """Yield the first cell of each stretch of chosen points, leaving out stretches close to the one before.
 
-    Each has another cell to its right.
+    Each cell has another cell to its right.
     """
     order = np.argsort(x, kind="stable")
     starts = order[chosen[order] & ~np.concatenate([[False], chosen[order][:-1]])]
@@ -138,7 +139,7 @@ def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
 
 
 def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iterator[MarkAt]:
-    """At the foot of a logarithmic axis, where curves whose points stand apart are 0 up to rounding."""
+    """Yield marks at the foot of a log axis where curves with separate points are 0 up to rounding."""
     across = Scale(axes.x_limits, axes.x_log, columns)
     for index, curve in enumerate(series):
         for column in np.floor(across.place(zeros_of(curve, axes, columns)) + 0.5).astype(int).tolist():
@@ -146,10 +147,10 @@ def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iter
 
 
 def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
-    """Where a curve is 0 up to rounding, on a logarithmic y-axis, if its points stand apart: values of x.
+    """Return the x where a curve with separate points is 0 up to rounding, on a logarithmic y-axis.
 
     Args:
-        columns: that many cells the chart is wide.
+        columns: width of the chart in cells.
     """
     if not (axes.y_log and curve.mark):
         return np.empty(0)
@@ -162,7 +163,7 @@ def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
 
 
 def _data(curve: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:
-    """In which dot columns the points of a series are, increasing; none where they are many, or too dense."""
+    """Return the dot columns of a series' points, increasing; none if they are many, or too dense."""
     in_sight = np.isfinite(curve.y) & (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1])
     if axes.y_log:
         in_sight &= curve.y > axes.y_rounding

@@ -1,4 +1,4 @@
-"""The curves of a run less those of another, as a picture of their own."""
+"""The curves of a run minus those of another run, as a picture."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def is_difference(look: Look) -> bool:
-    """Whether differences to pinned runs are looked at."""
+    """Whether the look shows differences to a pinned run."""
     return bool(look.options.difference and look.pinned and look.view.curves)
 
 
@@ -42,7 +42,7 @@ def difference(look: Look) -> Plot:
 
 
 def _less(curve: CurveView, other: CurveView) -> CurveView:
-    """A curve less another, linear between the places of that and nothing beyond them."""
+    """Return a curve minus another one, which is interpolated linearly and does not reach beyond its ends."""
     defined = ~np.isnan(other.y)
     if not defined.any():
         return replace(curve, y=np.full_like(curve.y, np.nan), stderr=None)

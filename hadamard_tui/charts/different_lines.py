@@ -1,4 +1,4 @@
-"""Which lines of the theory a picture has to show: those that are the same are one."""
+"""Merge theory lines that are the same, so that a picture shows each once."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from engine.pictures.view import LineView
 
 ROUNDING = 1e-9
-"""Relative to the largest value, lines of several curves that differ by less are the same."""
+"""Relative difference, of the largest value, up to which lines of several curves are the same."""
 
 
 def different(lines: Sequence[LineView]) -> list[LineView]:
-    """The lines to show: those that are the same whatever splits the curves are one, named by its kind, and
-    so are those that several curves have as their own, whose it then does not say."""
+    """Return the lines to show, each once.
+
+    Lines of a kind that are the same for all splits of the curves are one line, named by its kind. Lines that
+    several curves have as their own are one line without an owner, if they are equal.
+    """
     shown: list[LineView] = []
     for name, alike in _grouped((line.plain_name, line) for line in lines).items():
         shown += [replace(alike[0], name=name, values="", apart=())] if _are_same(alike, 0.0) else alike
@@ -30,7 +33,7 @@ def different(lines: Sequence[LineView]) -> list[LineView]:
 
 
 def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
-    """Whether several lines have the same points, but for so much of the largest value."""
+    """Whether several lines have the same points, up to `rounding` times the largest value."""
     first, *more = lines
     least = rounding * float(np.nanmax(np.abs(first.y), initial=0.0))
     return bool(more) and all(
@@ -41,7 +44,7 @@ def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
 
 
 def _grouped(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[LineView]]:
-    """The lines of every key, in the order of the first of each."""
+    """Group lines by key, in the order of their first lines."""
     groups: dict[Hashable, list[LineView]] = {}
     for key, line in pairs:
         groups.setdefault(key, []).append(line)

@@ -1,4 +1,4 @@
-"""Numbers of tables and of the status as text: one notation per column, and only what is 0 as 0."""
+"""Numbers of tables and of the status as text: one notation per column, and "0" for 0 only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from engine.core.expressions import WHOLE
 
 DECIMALS, LARGEST = 5, 1e5
-"""The decimals of numbers below 10, one less for every digit more; from LARGEST on there are none."""
+"""Decimals of numbers below 10, one less for each further digit; numbers from LARGEST on have none."""
 
 
 def counted(count: float) -> str:
@@ -19,18 +19,18 @@ def counted(count: float) -> str:
 
 
 def ratio(value: float) -> str:
-    """A ratio with three decimals, or where these say less in two digits."""
+    """Return a ratio with three decimals, or with two digits if three decimals say less."""
     if value == 0 or 0.01 <= abs(value) < 1000:
         return f"{value:.3f}"
     return f"{value:.0f}" if 1000 <= abs(value) < LARGEST else f"{value:.1e}"
 
 
 def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int | None:
-    """How many decimals numbers have together; None where they need powers of ten.
+    """Return the number of decimals that fits all numbers; None if they need powers of ten.
 
     Args:
-        rounding: what is no more than this is 0.
-        digits: so many of each are to be seen.
+        rounding: numbers up to this size are 0.
+        digits: digits of each number that must be visible.
     """
     sizes = [abs(size) for size in numbers if math.isfinite(size) and abs(size) > rounding]
     if not sizes:
@@ -42,7 +42,7 @@ def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int 
 
 
 def written(value: float, places: int | None, rounding: float) -> str:
-    """A number with so many decimals, or with None as a power of ten; 0 without a sign."""
+    """Return a number with so many decimals, or with None as a power of ten; 0 has no sign."""
     if not math.isfinite(value):
         return "never" if value > 0 else "–"
     if abs(value) <= rounding:

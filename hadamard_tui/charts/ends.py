@@ -1,4 +1,4 @@
-"""Which curves along an axis end before others do, or begin behind them, and why."""
+"""Find curves along an axis that begin later or end earlier than others, and why."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 
 def ends(view: View) -> str:
-    """What a chart says of curves that are done and do not go from its first place to its last: of what axis
-    these places are, unless there are several."""
+    """Return a remark about finished curves that do not span the chart.
+
+    The remark names the axis of the places if there is one place only.
+    """
     letters_by_reason: dict[str, dict[float, list[str]]] = {}
     if len(view.known_places) and not along_records(view):
         for curve in view.curves:

@@ -33,7 +33,7 @@ _WIDEST_NAME = 6  # names in the place of y labels a sixth
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """Which parts fit into width × height cells, and where the plot area is (in cells, from the top left)."""
+    """Parts that fit into width × height cells, and the place of the plot area in cells from the top left."""
 
     width: int
     height: int
@@ -72,7 +72,7 @@ class Frame(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=16)
 def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACROSS, DOTS_DOWN)) -> Frame:
-    """The frame of a live chart; its ticks are where `raster.paint` puts the same values.
+    """Return the frame of a live chart; its ticks are where `raster.paint` puts the same values.
 
     Args:
         dots: how many dots a cell has across and down.
@@ -122,7 +122,7 @@ def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layou
 
 
 def draw(layout: Layout, layers: Sequence[Layer] = ()) -> str:
-    """The layout and the layers as plotext draws them, `height` lines, with colour codes."""
+    """Draw the layout and the layers with plotext, as `height` lines with colour codes."""
     if not layout.boxed:
         return "\n".join([" " * layout.width] * layout.height)
     import plotext as plt  # here, because it costs start-up time that not every command needs
@@ -151,12 +151,12 @@ def draw(layout: Layout, layers: Sequence[Layer] = ()) -> str:
 
 
 def uncoloured(text: str) -> str:
-    """Text without colour codes."""
+    """Return text without colour codes."""
     return _ESCAPE.sub("", text)
 
 
 def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
-    """Numbers on the y-axis of a chart with so many rows; at least three where there are rows enough."""
+    """Return the ticks of the y-axis of a chart with so many rows; at least three if there is room."""
     tick_limit = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK))
     least = _LEAST_Y_TICKS if rows >= _ROWS_WITH_LEAST else 0
     for count in range(tick_limit, max(tick_limit, rows // 2) + 1):
@@ -167,7 +167,7 @@ def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
 
 
 def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
-    """The names on the y-axis, each on a row of its own, as far as they are in sight and have room."""
+    """Return the names on the y-axis that are in sight and have a row of their own."""
     named_ticks: list[Tick] = []
     last = None
     for y, name in enumerate(axes.y_names):
@@ -179,7 +179,7 @@ def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
 
 
 def ticks_along(axes: Axes, columns: int, dots_across: int = DOTS_ACROSS) -> tuple[Tick, ...]:
-    """The ticks of the x-axis: as many as have room for their labels, with two blanks between."""
+    """Return as many ticks of the x-axis as have room for their labels, with two blanks between."""
     across = Scale(axes.x_limits, axes.x_log, columns * dots_across)
     for tick_limit in range(min(_MOST_X_TICKS, columns // 4), 0, -1):
         inside = [

@@ -1,4 +1,4 @@
-"""Cells along an axis: each reaches half way to its neighbours, on a log axis geometrically."""
+"""Cells along an axis: each reaches half way to its neighbours, geometrically on a log axis."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LARGEST = 8e307
 
 
 def borders(values: np.ndarray, log: bool) -> np.ndarray:
-    """The borders of the cells around increasing values, shape [n + 1].
+    """Return the borders of the cells around increasing values, shape [n + 1].
 
-    The outer cells are as wide outwards as inwards; a single one reaches from half its value to one and a
-    half of it (on a log axis to twice of it), or from −1/2 to 1/2 around 0.
+    The outer cells are symmetric around their values. A single cell reaches from half its value to one and a
+    half of it, on a log axis to twice of it, or from −1/2 to 1/2 around 0.
     """
     if log:
         logs = np.log10(values)
@@ -34,7 +34,7 @@ def borders(values: np.ndarray, log: bool) -> np.ndarray:
 
 
 def cells_at(slots: np.ndarray, scale: Scale, values: np.ndarray) -> np.ndarray:
-    """Which of the cells around `values` is seen at the centre of each slot; beyond the ends the outermost.
+    """Return the cell around `values` at the centre of each slot; beyond the ends, the outermost cell.
 
     A border belongs to the cell above it.
     """

@@ -1,4 +1,4 @@
-"""The plot area of a heat map: two cells to a character, or a digit where there is no colour."""
+"""Plot area of a heat map: two cells per character, or a digit if there is no colour."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ GROUND, FRAME, TITLE, NOTE, BLACK, WHITE = range(TINTS, TINTS + 6)
 INKS = TINTS + 6
 
 HALVES = 2
-"""So many cells of the picture stand above each other in a character."""
+"""Cells of the picture above each other in a character."""
 
 DIGITS = 10
 MISSING = ord("·")
 CURSOR = "╋"
 LINE_MARKS = "#x%=&@"
-"""Contour lines without colour, each its own."""
+"""Characters of contour lines without colour, one per line."""
 
 _BLANK, _UPPER, _LOWER = ord(" "), ord("▀"), ord("▄")
 
@@ -95,7 +95,7 @@ def paint(
 
 
 def cell_under(heat: HeatMap, columns: int, rows: int, column: int, row: int) -> tuple[int, int]:
-    """The positions among x and y of what is at the centre of a character; beside the area the nearest."""
+    """Return the cell at the centre of a character, as positions in x and y; outside, the nearest cell."""
     across, up = _scales(heat, columns, rows)
     column, row = min(max(column, 0), columns - 1), min(max(row, 0), rows - 1)
     ix = cells_at(np.array([column]), across, heat.x)
@@ -104,7 +104,7 @@ def cell_under(heat: HeatMap, columns: int, rows: int, column: int, row: int) ->
 
 
 def column_of(heat: HeatMap, x: float, columns: int) -> int | None:
-    """The column of the area that holds x; None outside it."""
+    """Return the column of the area that holds x; None outside it."""
     return Scale(heat.axes.x_limits, heat.x_log, columns).slot(x)
 
 

@@ -1,4 +1,4 @@
-"""The words on the frame of a chart: label of y and title on the upper border, label of x among the ticks."""
+"""Words on the frame of a chart: y label and title on the upper border, x label among the ticks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENDS = 4  # a border and a blank at either end of the upper line
 
 
 class TopLine(NamedTuple):
-    """The upper border between its corners, and which of its cells hold the title."""
+    """The upper border between its corners, and the cells of the title in it."""
 
     text: str = ""
     title: range = range(0)
@@ -39,17 +39,17 @@ class Labels(NamedTuple):
 
 
 def labels(axes: Axes) -> Labels:
-    """The words around a chart, each on one line."""
+    """Return the words around a chart, each on one line."""
     title, x, y = (" ".join(text.split()) for text in (axes.title, axes.x_label, axes.y_label))
     x = f"← {x}, falling" if axes.x_falls and x else x
     return Labels(title, x, "" if y.casefold() == title.casefold() else y)
 
 
 def top_line(axes: Axes, columns: int) -> TopLine:
-    """The upper border of a chart with so many columns: the label of y at its left, the title at its right.
+    """Return the upper border of a chart: the y label at its left, the title at its right.
 
-    A label that is the title is not repeated. Where both do not fit, the title is cut, or left out if less
-    than half of it fits: headline and row of pictures say it too, and nothing else says the unit of y.
+    A label that equals the title is not repeated. If both do not fit, the title is cut, or left out if less
+    than half of it fits: the headline also has the title, and nothing else has the unit of y.
     """
     title, _, y_label = labels(axes)
     room = columns - _ENDS
@@ -68,7 +68,7 @@ def top_line(axes: Axes, columns: int) -> TopLine:
 
 
 def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns: int) -> TickLine:
-    """The labels of ticks, and what x is: behind the last of them, or before it in the place of others.
+    """Return the labels of ticks and of the x-axis, which stands behind the last tick, or replaces others.
 
     Args:
         ticks: columns of the plot area with their labels, from left to right.
@@ -97,7 +97,7 @@ def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns
 
 
 def elided(text: str, room: int) -> str:
-    """The text within `room` cells, its end replaced by an ellipsis, or nothing where so few are no use."""
+    """Return the text within `room` cells, ending in an ellipsis if it is cut; empty if too little fits."""
     if cell_len(text) <= room:
         return text
     return set_cell_size(text, room - 1).rstrip() + "…" if room >= _LEAST else ""

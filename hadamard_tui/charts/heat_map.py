@@ -1,4 +1,4 @@
-"""What a heat map shows: a value for every pair of x and y, lines over it and marked points."""
+"""Content of a heat map: a value for each pair of x and y, lines over it and marked points."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def axes(self) -> Axes:
-        """The axes around all cells."""
+        """Axes around all cells."""
         (x_low, *_, x_high), (y_low, *_, y_high) = borders(self.x, self.x_log), borders(self.y, self.y_log)
         return Axes(
             self.title,
@@ -151,11 +151,11 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
         )
 
     def nearest(self, x: float, y: float) -> tuple[int, int]:
-        """The positions among x and y of the cell that is nearest to a place."""
+        """Return the nearest cell to a place, by its positions among x and y."""
         return int(np.abs(self.x - x).argmin()), int(np.abs(self.y - y).argmin())
 
     def part(self, columns: slice, rows: slice) -> HeatMap:
-        """Some neighbouring columns and rows of it."""
+        """Return neighbouring columns and rows as a heat map."""
         return replace(
             self,
             x=self.x[columns],
@@ -167,7 +167,7 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
         )
 
     def around(self, place: tuple[float, float], columns: int, rows: int) -> tuple[slice, slice]:
-        """At most so many columns and rows around a place, or beside the border that is nearest to it."""
+        """Return slices of at most so many columns and rows around a place, or beside the nearest border."""
         return _around(self.x, place[0], columns), _around(self.y, place[1], rows)
 
 
@@ -188,7 +188,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def read(heat: HeatMap, ix: int, iy: int) -> Reading:
-    """What is at these positions among x and y."""
+    """Return the value of a cell, by its positions among x and y, with words for it."""
     x, y, z = float(heat.x[ix]), float(heat.y[iy]), float(heat.z[iy, ix])
     stderr = math.nan if heat.stderr is None else float(heat.stderr[iy, ix])
     where = f"{heat.x_label or 'x'} {_place(x)}, {heat.y_label or 'y'} {heat.y_name(y) or _place(y)}"
@@ -202,7 +202,7 @@ def _place(value: float) -> str:
 
 
 def with_error(value: float, stderr: float) -> str:
-    """ "0.034 ± 0.002": the value to the digit of its standard error; without one, three digits."""
+    """Return the value to the digit of its standard error, "0.034 ± 0.002"; without one, three digits."""
     if math.isinf(value):
         return "infinite" if value > 0 else "minus infinity"
     if not (math.isfinite(stderr) and stderr > 0):

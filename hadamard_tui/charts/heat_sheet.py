@@ -1,4 +1,4 @@
-"""A whole heat map: frame, picture, scale, legend and a line about one cell, for any size."""
+"""A heat map in characters, for any size: frame, picture, scale, legend and a line about one cell."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _UPPER, _FULL = ord("▀"), ord("█")
 
 
 class Sheet(msgspec.Struct, frozen=True):
-    """What every character shows, and where the plot area is.
+    """Characters of a heat map, and the place of its plot area.
 
-    `shown` is the part of the map that there is room for, and `first` what its first cell is among x and y.
+    `shown` is the part of the map that has room, and `first` the position of its first cell among x and y.
     """
 
     cells: Inked
@@ -159,12 +159,12 @@ def _put_frame(cells: Inked, surround: Frame) -> None:
 
 
 def _inside(heat: HeatMap, cell: tuple[int, int]) -> tuple[int, int] | None:
-    """The positions of a cell, if it is on the map."""
+    """Return the positions of a cell, if it is on the map."""
     return cell if 0 <= cell[0] < len(heat.x) and 0 <= cell[1] < len(heat.y) else None
 
 
 def in_sight(heat: HeatMap) -> str:
-    """Which part of a map this is, in words; nothing of all of it."""
+    """Describe the part of a map that is shown; empty for the full map."""
     if heat.whole is None or heat.whole == (len(heat.x), len(heat.y)):
         return ""
     axes = (heat.x_label, heat.x, heat.whole[0]), (heat.y_label, heat.y, heat.whole[1])
@@ -208,7 +208,7 @@ def _write(cells: Inked, row: int, column: int, text: str, ink: int) -> None:
 
 
 def upright(scale: ValueScale, rows: int, plain: bool) -> Inked:
-    """A bar of so many rows, the most at the top, with its numbers at the right; as wide as these need."""
+    """Return a vertical bar of so many rows, highest value at the top, with its numbers at the right."""
     marked = bar_ticks(scale, rows)
     bar = Inked.blank(rows, 1 + _THICK + 1 + max((cell_len(label) for _, label in marked), default=0))
     colours = slice(1, 1 + _THICK)
@@ -227,7 +227,7 @@ def upright(scale: ValueScale, rows: int, plain: bool) -> Inked:
 
 
 def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
-    """A bar of one row between the numbers of its ends, as wide as it may be."""
+    """Return a bar of one row between the numbers of its ends, as wide as `width` allows."""
     low, high = (f"{end:.3g}" for end in scale.limits)
     bar = Inked.blank(1, width)
     room = width - len(low) - len(high) - 2
@@ -245,12 +245,12 @@ def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
 
 
 def in_words(scale: ValueScale, label: str) -> str:
-    """What the digits mean."""
+    """Return the meaning of the digits."""
     low, high = (f"{end:.3g}" for end in scale.limits)
     quantity = f"{label} " if label else ""
     return f"digits 0 to 9: {quantity}from {low} to {high}, {'logarithmic' if scale.log else 'linear'}"
 
 
 def bar_ticks(scale: ValueScale, rows: int) -> tuple[Tick, ...]:
-    """The numbers at the bar of colours of a map with so many rows."""
+    """Return the ticks at the colour bar of a map with so many rows."""
     return ticks(scale.limits, scale.log, min(_MOST_TICKS, max(2, rows // _ROWS_PER_TICK)))

@@ -1,4 +1,4 @@
-"""From series to spans: which points can be drawn, and which series can be drawn together."""
+"""Convert series to spans: find the points that can be drawn, and the series that share x."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Hidden(NamedTuple):
 
 
 def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[Spans, Spans, Hidden]:
-    """The spans of the lines, those of the bands, and the number of points that no limits could show.
+    """Return the spans of lines, the spans of bands, and the number of points that no limits could show.
 
     Args:
         columns, rows: the grid to draw on, in dots.
@@ -59,7 +59,7 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
 
 
 def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
-    """Positions in `series` grouped by equal x."""
+    """Group positions in `series` by equal x."""
     groups: list[tuple[np.ndarray, list[int]]] = []
     for index, curve in enumerate(series):
         for x, members in groups:
@@ -72,7 +72,7 @@ def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
 
 
 def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, int]:
-    """Drawable x in increasing order, how to pick them (None: all as they are), and how many were lost."""
+    """Return drawable x in increasing order, its order (None if unchanged), and the number of lost points."""
     keep = np.isfinite(x) & (x > 0) if log else np.isfinite(x)
     if keep.all() and (x[1:] >= x[:-1]).all():
         return x, None, 0
@@ -82,14 +82,16 @@ def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, 
 
 
 def drawable(y: np.ndarray, axes: Axes) -> np.ndarray:
-    """y with NaN for what has no place on the y-axis: ±inf, and where that is logarithmic 0 and less, also
-    what is 0 up to rounding."""
+    """Return y with NaN for values without a place on the y-axis.
+
+    These are ±inf and, on a logarithmic axis, values ≤ 0 and values that are 0 up to rounding.
+    """
     keep = np.isfinite(y) & (y > axes.y_rounding) if axes.y_log else np.isfinite(y)
     return y if keep.all() else np.where(keep, y, np.nan)
 
 
 def drawable_band(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray] | None:
-    """The borders of a band, NaN where its curve is 0 up to rounding on a logarithmic y-axis."""
+    """Return the borders of a band, NaN where its curve is 0 up to rounding on a logarithmic y-axis."""
     if curve.band is None or not axes.y_log:
         return curve.band
     low, high = (np.where(np.abs(curve.y) <= axes.y_rounding, np.nan, border) for border in curve.band)

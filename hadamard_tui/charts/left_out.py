@@ -1,4 +1,4 @@
-"""What a chart leaves out: points without a place on its axes, curves beyond it, lines elsewhere."""
+"""Parts that a chart leaves out: points without a place on its axes, curves beyond it, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
-    """The positions of lines beside the curves of which nothing is on the chart: no legend names them.
+    """Return the positions of lines beside the curves that are nowhere on the chart; no legend names them.
 
     Args:
         shown: where on the chart each series is, bool [series, columns].
@@ -26,9 +26,9 @@ def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
 
 
 def beyond(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
-    """Where a series is above the chart, and where below it, both of the shape of x.
+    """Return where a series is above the chart, and where below it, both of the shape of x.
 
-    A linear axis is left at the foot by rounding alone, which does not count.
+    On a linear axis nothing counts as below: only rounding leaves the axis at its foot.
     """
     low, high = axes.y_limits
     inside = (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1]) & np.isfinite(curve.y)
@@ -37,9 +37,7 @@ def beyond(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def remark(series: Sequence[Series], axes: Axes, hidden: Hidden) -> str:
-    """What a chart says about that: which curves and lines leave it, and how many points no limits could
-    show.
-    """
+    """Return a remark on curves and lines that leave the chart, and on points that no limits could show."""
     above: dict[str, None] = {}
     below: dict[str, None] = {}
     for curve in series:

@@ -35,7 +35,7 @@ READABLE = 2
 """After so many cuts words are guesses."""
 
 BETWEEN = " · "
-"""What stands between the remarks of a note."""
+"""Separator between the remarks of a note."""
 
 _GAP = 3
 
@@ -52,7 +52,7 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class Part(NamedTuple):
-    """What a legend says of one series (its position)."""
+    """The entry of one series (its position)."""
 
     name: str
     at: int
@@ -60,34 +60,34 @@ class Part(NamedTuple):
     mark: str = ""
     sample: str = ""
     relation: str = ""
-    """How it stands to the first of those that it runs along."""
+    """Relation to the first of the series that this one runs along."""
 
     @property
     def brief(self) -> str:
-        """The name, or the formula where that is shorter."""
+        """Name, or the formula if it is shorter."""
         return briefer(self.name, self.formula)
 
     @property
     def text(self) -> str:
-        """All of it with the brief name alone."""
+        """Text with the brief name alone."""
         return self.named(self.brief)
 
     @property
     def whole(self) -> str:
-        """All of it."""
+        """Text with name and formula."""
         return self.named(f"{self.name} {self.formula}".rstrip())
 
     def named(self, name: str) -> str:
-        """With another name."""
+        """Return the text with another name."""
         return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
-        """With another name, or none, and the sample only where there is no letter."""
+        """Return the text with another name or none, and without the sample if there is a letter."""
         return self.relation + " ".join(filter(None, (self.mark or self.sample, name)))
 
 
 class Entry(NamedTuple):
-    """Series that run along each other, mostly one; `elsewhere`: the name stands in the picture, too."""
+    """Series that run along each other, mostly one; `elsewhere` if its name also stands in the picture."""
 
     parts: tuple[Part, ...]
     elsewhere: bool = False
@@ -137,7 +137,7 @@ def legend_entries(
     left_out: Collection[int] = (),
     y_log: bool = False,
 ) -> tuple[Entry, ...]:
-    """The entries in their order, those with a mark first; the arguments are those of `legend`."""
+    """Return the entries in order, those with a mark first; the arguments are those of `legend`."""
     marks = marks or [curve.mark for curve in series]
     grouped = {index for group in groups for index in group}
     alone = [
@@ -207,7 +207,7 @@ def _without(name: str, curve: str) -> str:
 def wrapped(
     entries: tuple[Entry, ...], width: int, lines: int, most_lines: int, note: str
 ) -> tuple[tuple[Piece, ...], ...]:
-    """Entries on at most `lines` lines, or `most_lines`, as `legend` has them."""
+    """Return the legend of entries on at most `lines` lines, or `most_lines`; for the order see `legend`."""
     note_end = width - _NOTE_MARGIN
     note = whole_remarks(note, note_end)
     names = [[(part.text, part.at) for part in entry.parts] for entry in entries]
@@ -247,7 +247,7 @@ def _by_letters(entries: Sequence[Sequence[Part]]) -> list[list[Part]]:
 
 
 def _with_formulas(entries: Sequence[Entry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
-    """Entries with fewer and fewer formulas, one at least, and none that is too long for a line."""
+    """Yield entries with fewer and fewer formulas, but at least one, and none too long for a line."""
     parts = [
         part for entry in entries for part in entry.parts if part.formula and cell_len(part.whole) <= width
     ]
@@ -316,20 +316,22 @@ def _parts_of(entries: Sequence[Sequence[Part]]) -> list[Part]:
 def _called(
     entries: Sequence[Sequence[Part]], name_lists: Iterable[Sequence[str]]
 ) -> Iterator[list[list[tuple[str, int]]]]:
-    """Entries whose parts are called by each of several lists of names."""
+    """Yield the entries with the names of each list."""
     for names in name_lists:
         remaining_names = iter(names)
         yield [[(part.called(next(remaining_names)), part.at) for part in parts] for parts in entries]
 
 
 def _is_repeated(part: Part, before: Sequence[Part]) -> bool:
-    """Whether it is a line that curves run along with the name of one before, whose sample says enough."""
+    """Whether a part is a line whose name an earlier part has, so that its sample is enough."""
     return bool(part.relation) and not part.mark and any(part.name == earlier.name for earlier in before)
 
 
 def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]:
-    """Entries one after the other, each on a line of its own if it has no room behind another; of one that
-    is too long for a line the parts are."""
+    """Put entries into rows, starting a new row for an entry that has no room behind the last.
+
+    An entry that is too long for a row is broken between its parts.
+    """
     rows: list[Row] = [[]]
     for texts in entries:
         length = sum(cell_len(text) + 1 for text, _ in texts) - 1
@@ -345,13 +347,13 @@ def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]
 
 
 def _are_distinct(rows: Sequence[Row]) -> bool:
-    """Whether what is too long for a line still differs from all else where it ends in an ellipsis."""
+    """Whether texts that end in an ellipsis differ from all other texts."""
     texts = [piece.text for row in rows for piece in row]
     return all(texts.count(text) == 1 for text in texts if text.endswith("…"))
 
 
 def _cut(rows: list[Row], width: int, most_rows: int, note: str) -> list[Row]:
-    """The first lines as far as they leave room for a note at their end, with an ellipsis."""
+    """Return the first rows, cut at their end for the note, with an ellipsis."""
     shown_rows = rows[:most_rows]
     room = width - (cell_len(note) + _GAP if note else 0)
     while shown_rows[-1] and _end(shown_rows[-1]) + 2 > room:
@@ -362,17 +364,17 @@ def _cut(rows: list[Row], width: int, most_rows: int, note: str) -> list[Row]:
 
 
 def _end(row: Row) -> int:
-    """Where a row ends."""
+    """Return the column where a row ends."""
     return row[-1].column + cell_len(row[-1].text) if row else 0
 
 
 def whole_remarks(note: str, width: int) -> str:
-    """The first remarks of a note that fit into `width` cells; none is cut, unless the first is too long."""
+    """Return the first remarks that fit into `width` cells; only the first is cut, if it is too long."""
     while cell_len(note) > width and BETWEEN in note:
         note = note.rpartition(BETWEEN)[0]
     return elided(note, width)
 
 
 def elided(text: str, width: int) -> str:
-    """The text within `width` cells, its end replaced by an ellipsis where it is too long."""
+    """Return the text within `width` cells, ending in an ellipsis if it is cut."""
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"

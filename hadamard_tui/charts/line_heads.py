@@ -1,4 +1,4 @@
-"""Lines of the theory in words: what each says, and how it stands to a learner."""
+"""Theory lines in words: the statement of each, and how it applies to a learner."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ DIRECTIONS: dict[str, str] = {
     "conjecture": "conjecture",
     "reference": "reference",
 }
-"""What a theory line is, by its direction."""
+"""Name of each direction of theory lines."""
 
 
 class Standing(NamedTuple):
-    """How a line stands to a learner, with the reason."""
+    """How a line applies to a learner, with the reason."""
 
     words: str
     style: str
@@ -36,24 +36,26 @@ class Standing(NamedTuple):
 
 
 def whole_name(line: Statement) -> str:
-    """What a line is called beside lines that are not drawn: no two have the same name."""
+    """Return the name of a line that is unique among all lines, including those that are not drawn."""
     member = catalogue.members("theory").get(line.kind)
     of = "" if member is None else cast("type[Line]", member)().structure().of
     return f"{line.called} of {of}" if of else line.called
 
 
 def head(line: Statement) -> Text:
-    """What a line says, as in "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)", at
-    the end what presets call it."""
+    """Return the statement of a line, and at its end the line's name in presets.
+
+    For example "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)".
+    """
     named = Text.assemble((whole_name(line), "bold"), ": ")
     statement = (line.formula, "bold"), f", {DIRECTIONS[line.direction]}"
     return Text.assemble(named, *statement, (f"; {line.source} ({line.kind})", "dim"))
 
 
 def meaning(kind: str) -> str:
-    """What a line says in words, as in "No rotation-invariant learner does better on Hadamard rows …".
+    """Return a line in words, as in "No rotation-invariant learner does better on Hadamard rows …".
 
-    A formula begins as it is, for C is not c.
+    A formula at the start keeps its case, because C is not c.
     """
     summary = summary_of(catalogue.members("theory")[kind])
     words = summary.partition(": ")[2] or summary
@@ -61,7 +63,7 @@ def meaning(kind: str) -> str:
 
 
 def standing(line: TheoryLine, learner: str) -> Standing:
-    """Whether a line holds here and binds a learner, or is there to be beaten by it."""
+    """Return whether a line binds a learner here, is a line to beat, or does not apply."""
     if not line.on_problem.holds:
         return Standing("not applicable", "dim", line.on_problem.reason)
     finding = line.on_learners[learner]

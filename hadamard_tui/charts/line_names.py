@@ -1,4 +1,4 @@
-"""Where the names of lines have room in a picture: nearer to their own than to all others."""
+"""Place the names of lines in a picture, nearer to their own line than to all others."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.spans import Spans
 
 _STEP = 4
-"""From the end of a line back to its beginning a name is tried so many cells at a time."""
+"""Cells between the places that are tried for a name, from the end of a line to its start."""
 
 _FAR = 2
-"""So many rows above or below its line a name may stand."""
+"""Most rows between a line and its name."""
 
 _ROW = 2
-"""A row is as high as so many columns are wide."""
+"""Columns that are as wide as a row is high."""
 
 _NEARER = _ROW
-"""By so many columns a name is nearer to its line than to any other."""
+"""Columns by which a name must be nearer to its line than to any other."""
 
 _REACH = 2 * _ROW * _FAR
-"""Lines more columns away than this are no other's neighbours."""
+"""Columns beyond which other lines are not compared."""
 
 _MOST = 2
-"""So many of the lines that run along each other are named there; the legend names them all."""
+"""Most names of lines that run along each other; the legend names them all."""
 
 _WIDEST = 2 / 5
-"""Of the width of the picture; longer names have no room."""
+"""Share of the picture's width up to which a name has room."""
 
 
 class NameAt(NamedTuple):
@@ -53,15 +53,14 @@ def line_names(
     across: int,
     down: int,
 ) -> list[NameAt]:
-    """A place for the name of every line without a mark that has one: the last that is free, and nearer to
-    the line than to all that do not run along it.
+    """Place the name of each line without a mark: at the last free place that is nearer to it than to others.
 
-    Of lines no more than a row apart no place would be nearer to one of them: the upper has its name above
-    both, the lower below.
+    Lines that run along the named one do not count as others. No place is nearer to one of two lines at most
+    a row apart: there the upper line has its name above both, and the lower line below.
 
     Args:
         groups: the positions of series that run along each other.
-        is_taken: which cells are not free, bool [rows, columns]; none is where a name is put.
+        is_taken: which cells are not free, bool [rows, columns]; names stand on free cells only.
         across, down: how many dots a cell has.
     """
     rows, columns = is_taken.shape
@@ -100,7 +99,7 @@ def line_names(
 
 
 def _by_letter(name: str, letters: Mapping[str, str]) -> str:
-    """A name such as "bound of EGU" with the letter of the learner in the place of its name."""
+    """Return a name such as "bound of EGU" with the learner's letter instead of its name."""
     line = owned(name, letters)
     return name if line is None else f"{line.what} of {letters[line.whose]}"
 
@@ -108,7 +107,7 @@ def _by_letter(name: str, letters: Mapping[str, str]) -> str:
 def _neighbours(
     series: Sequence[Series], lines: Spans, index: int, group: Sequence[int], down: int
 ) -> dict[int, int]:
-    """Other lines no more than a row from one, and whether it is above (−1) or below (1) them."""
+    """Return other lines at most a row from this one, and whether it is above (−1) or below (1) them."""
     sides = {}
     for other, line in enumerate(series):
         both = lines.shown[index] & lines.shown[other]
@@ -121,12 +120,12 @@ def _neighbours(
 
 
 def _side(row: int, rows: np.ndarray) -> int:
-    """Whether a row is above (−1) or below (1) all of some rows; 0 if it is among them, or there are none."""
+    """Return whether a row is above (−1) or below (1) all of `rows`; 0 if neither, or without rows."""
     return int((row > rows).all()) - int((row < rows).all()) if len(rows) else 0
 
 
 def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> Iterator[tuple[int, int]]:
-    """Where a name may begin, the best first: behind the end of the line, else above or below it."""
+    """Yield the places where a name may begin, best first: behind the line's end, then above or below."""
     yield int(centre[shown[-1]]), int(shown[-1]) // across + 2
     for dot in shown[:: -_STEP * across]:
         for far in range(1, _FAR + 1):
@@ -138,7 +137,7 @@ def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> 
 
 
 class _Heights(NamedTuple):
-    """From which row to which each series is in every column of cells, [series, columns]."""
+    """Top and bottom row of each series in every column of cells, [series, columns]."""
 
     top: np.ndarray
     bottom: np.ndarray
@@ -153,7 +152,7 @@ class _Heights(NamedTuple):
         return cls(top, bottom, np.asarray(is_shown.any(2)))
 
     def belongs(self, index: int, along: Sequence[int], row: int, column: int, length: int) -> bool:
-        """Whether a name that begins there is nearer to its line than to all but those that run along it."""
+        """Whether a name that begins there is nearer to its line than to lines that do not run along it."""
         near = np.s_[:, max(column - _REACH, 0) : column + length + _REACH]
         places = np.arange(self.top.shape[1])[near[1]]
         beside = np.maximum(np.maximum(column - places, places - (column + length - 1)), 0)
@@ -168,13 +167,13 @@ class Owned(NamedTuple):
     """A line that is about one curve alone."""
 
     what: str
-    """What it is called without that curve, as "bound"."""
+    """Name without the curve, as "bound"."""
 
     whose: str
-    """The name of the curve."""
+    """Name of the curve."""
 
 
 def owned(name: str, curves: Iterable[str]) -> Owned | None:
-    """What a line called "bound of EGU" is, and whose; None if it is of none of these curves."""
+    """Split a name such as "bound of EGU" into line and curve; None if it names none of these curves."""
     owner = next((curve for curve in curves if name.endswith(f" of {curve}")), None)
     return None if owner is None else Owned(name.removesuffix(f" of {owner}"), owner)

@@ -1,4 +1,4 @@
-"""What a person sees of a picture: how far it is shown, and the place that is looked at."""
+"""A person's look at a picture: how far it is shown, and the place of the numbers."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Pinned(NamedTuple):
     """Another run in a picture: a pinned one, or the run before."""
 
     name: str
-    """What it has that the run on the screen has not, "d = 128", or the name of the run."""
+    """Value that the run on the screen does not have, "d = 128", or the name of the run."""
 
     view: View
     change: str = ""
-    """What differs from it to the run on the screen, "d 128 → 256"; empty if nothing does."""
+    """Differences from this run to the run on the screen, "d 128 → 256"; empty if there are none."""
 
 
 class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
@@ -75,12 +75,12 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     whole: bool = False
 
     def is_as(self, other: Look) -> bool:
-        """Whether this shows what another shows, so that what was made of that is good for this."""
+        """Whether another look shows the same, so that everything computed from it can be reused."""
         return all(getattr(self, name) == getattr(other, name) for name in self.__struct_fields__)
 
     @cached_property
     def resolved(self) -> ChartOptions:
-        """How the chart looks, with what the picture says where a person has chosen nothing."""
+        """Chart options, with those of the picture where a person has chosen none."""
         x_log, y_log = self.options.x_log, self.options.y_log
         return replace(
             self.options,
@@ -90,7 +90,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def x(self) -> float | None:
-        """Where on the x-axis a person looks; None where there is nothing yet."""
+        """Place on the x-axis that a person looks at; None if there is nothing yet."""
         if along_records(self.view):
             return self.view.x_of(self.point, min(self.place, self.shown))
         places = self.view.known_places
@@ -104,7 +104,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def _common(self) -> float:
-        """The last of the places at which most of the curves are."""
+        """Last of the places where most curves have values."""
         places = self.view.known_places
         places_by_curve = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
         curve_counts = np.sum([np.isin(places, x) for x in places_by_curve], 0)
@@ -112,10 +112,10 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def shown_at(self) -> float | None:
-        """Where on x the numbers are that are shown: where a person looks.
+        """Place on the x-axis of the numbers: usually where a person looks.
 
-        At the end of a run whose bounds have come down to nothing, whoever has seen all rows looks alike:
-        until the playhead is moved, numbers are shown where the bounds were half as high as at the start.
+        At the end of a run whose bounds fall to about 0, all learners that have seen all rows look alike.
+        Until the playhead is moved, numbers are then shown where the bounds were half of those at the start.
         """
         curves = [curve for curve in self.view.curves if curve.places.clock is not None and increases(curve)]
         along = max((curve.x for curve in curves), key=len, default=np.empty(0))
@@ -129,12 +129,12 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def ended_low(self) -> bool:
-        """Whether numbers are shown before the end, where the bounds have come down to nothing."""
+        """Whether the run is over with bounds near 0, so that numbers are shown before its end."""
         return self.at_end and self.shown_at != self.x
 
     @cached_property
     def rounding(self) -> float:
-        """What counts as 0: rounding, on a logarithmic axis only where a gap parts it from all else."""
+        """Size up to which a value counts as 0; on a log axis only below a gap between values."""
         view = self.view
         if not self.resolved.y_log:
             return max(view.quantity.rounding, negligible(view))
@@ -145,20 +145,20 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def shown_at_in_words(self) -> str:
-        """Where the numbers are, as in "k = 64"; nothing where the clock of the run says it."""
+        """Place of the numbers, as in "k = 64"; empty if the clock of the run states it."""
         if self.shown_at is None or (along_records(self.view) and self.shown_at == self.x):
             return ""
         words = f"{x_name(self.view)} = {self.view.axes.names.get(self.shown_at) or number(self.shown_at)}"
         return words if self.y is None else f"{words}, {y_name(self.view)} = {number(self.y)}"
 
     def nearest(self, x: float) -> float:
-        """The place that is nearest to x, on a logarithmic axis by factors."""
+        """Return the place nearest to x, by factors on a logarithmic axis."""
         places = self.view.known_places
         by_factors = bool(self.resolved.x_log) and x > 0 and bool((places > 0).all())
         return nearest(places, x, by_factors)
 
     def clock_at(self, x: float) -> float | None:
-        """What the clock of the run that is played says at the record nearest to x; None before the first."""
+        """Return the clock of the played run at the record nearest to x; None before the first record."""
         played = [curve for curve in self.view.curves if self.is_played(curve) and len(curve.x)]
         if not played:
             return None
@@ -168,7 +168,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def y(self) -> float | None:
-        """Where on the y-axis of a heat map a person looks."""
+        """Row of a heat map that a person looks at."""
         rows = np.unique(np.concatenate([*(heat.y for heat in self.view.heats), np.empty(0)]))
         newest = self.point if self.newest is None else self.newest
         wanted = self.view.y_of(newest) if self.height is None else self.height
@@ -176,27 +176,27 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def at_end(self) -> bool:
-        """Whether the playhead has come to where the run that is played is to end."""
+        """Whether the playhead is at the planned end of the played run."""
         return self.x is not None and self.x == self.view.x_of(self.point, np.inf)
 
     @property
     def playhead(self) -> float | None:
-        """Where to mark the place; nothing to mark at the end of what is shown."""
+        """Place to mark; None at the end of what is shown."""
         if along_records(self.view):
             return self.x if self.place < self.shown else None
         places = self.view.known_places
         return self.x if len(places) > 1 and self.x != places[-1] else None
 
     def is_played(self, curve: CurveView) -> bool:
-        """Whether a curve is that of the run that is played."""
+        """Whether a curve belongs to the played run."""
         return curve.places.clock is not None and curve.training.point == self.point
 
     def length(self, curve: CurveView) -> int:
-        """How many places of a curve are shown."""
+        """Return how many places of a curve are shown."""
         return _until(curve.places.clock, self.shown) if self.is_played(curve) else len(curve.x)
 
     def past(self, curve: CurveView) -> int:
-        """How many of them are not beyond the playhead."""
+        """Return how many places of a curve are not beyond the playhead."""
         if self.is_played(curve):
             return _until(curve.places.clock, min(self.place, self.shown))
         if curve.places.clock is None or self.place >= self.shown or self.x is None or not increases(curve):
@@ -204,7 +204,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return _until(curve.x, self.x)
 
     def number_at(self, curve: CurveView, pinned: bool = False) -> int | None:
-        """Which place of a curve the numbers are of; None where it has none there."""
+        """Return the position in a curve of the numbers; None if it has no value there."""
         if self.is_played(curve) and not pinned and self.shown_at == self.x:
             return self.past(curve) - 1 if self.past(curve) else None
         if self.shown_at is None or not len(curve.x):
@@ -218,12 +218,12 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
 
 def nearest(places: np.ndarray, x: float, by_factors: bool) -> float:
-    """The one of some places that is nearest to x."""
+    """Return the place nearest to x."""
     far = np.abs(np.log(places / x)) if by_factors else np.abs(places - x)
     return float(places[far.argmin()])
 
 
 def _until(places: np.ndarray | None, x: float) -> int:
-    """How many of increasing places are not beyond x."""
+    """Return how many of increasing places are not beyond x."""
     assert places is not None, "a curve that is played has a clock"
     return int(np.searchsorted(places, x, side="right"))

@@ -1,4 +1,4 @@
-"""Small multiples: a chart for each curve of a picture, all on the same axes."""
+"""Small multiples: one chart per curve of a picture, all on the same axes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def has_multiples(look: Look) -> bool:
-    """Whether there are several curves, references left out, so that each may have a chart of its own."""
+    """Whether a picture has several curves, references not counted."""
     return len(_curves(look)) > 1
 
 
 def multiples(look: Look, most_charts: int, learner: str) -> tuple[list[Plot], int]:
-    """The first charts of at most so many, that of a learner among them; and how many are left out."""
+    """Return at most `most_charts` charts, one of them of `learner`, and the number of charts left out."""
     curves = _curves(look)
     chosen = curves[:most_charts]
     learner_curve = next((curve for curve in curves if curve.learner == learner), None)

@@ -1,4 +1,4 @@
-"""Nets as nodes and edges, inputs at the left: the stronger an edge is, the brighter it is drawn."""
+"""Nets as nodes and edges, inputs at the left; stronger edges are drawn brighter."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import LineStyle
 
 LEVELS = 8
-"""So many steps of brightness."""
+"""Steps of brightness."""
 
 WEAK = 2
-"""Edges of fewer steps are drawn as dots, so that strong ones stand out without colour."""
+"""Steps below which an edge is drawn as dots, so that strong edges stand out without colour."""
 
 MOST_UNITS = 8
-"""So many units of a layer are drawn: more edges would be one area."""
+"""Most units of a layer that are drawn: more edges would form one area."""
 
 NARROWEST = 24
-"""Columns of a net at least."""
+"""Least columns of a net."""
 
 NODE, TARGET, ELLIPSIS = "●", "★", "⋮"
 WORDS = "bright: strong · dots: weak · dashed: negative"
 
 TITLE, NAME, NODES, NOTE = -1, -2, -3, -4
-"""Inks beside those of edges, which are the number of their net times LEVELS, plus their level."""
+"""Inks other than those of edges; the ink of an edge is its net's number times LEVELS, plus its level."""
 
 _BLANK = ord(" ")
 _MARGIN = 6  # columns of the labels of inputs
@@ -60,7 +60,7 @@ class Net(NamedTuple):
 
 
 class Nets(NamedTuple):
-    """What is drawn side by side, the first in any case."""
+    """Nets that are drawn side by side; the first is always drawn."""
 
     title: str
     nets: Sequence[Net]
@@ -74,7 +74,7 @@ class Drawn(msgspec.Struct, frozen=True):
 
 
 class Place(NamedTuple):
-    """Which units of a layer are drawn, in which rows, and in which row it says how many are not."""
+    """Units of a layer that are drawn, their rows, and the row that states how many are not drawn."""
 
     units: np.ndarray
     rows: np.ndarray
@@ -83,7 +83,7 @@ class Place(NamedTuple):
 
 
 def draw(shown: Nets, width: int, height: int) -> Drawn:
-    """Draw as many nets as there is room for side by side."""
+    """Draw as many nets as have room side by side."""
     drawn = Drawn(np.full((height, width), _BLANK, np.uint32), np.full((height, width), NOTE, np.int16))
     count = max(1, min(len(shown.nets), width // NARROWEST))
     more = len(shown.nets) - count
@@ -132,7 +132,7 @@ def _head(net: Net) -> str:
 
 
 def _places(net: Net, high: int) -> list[Place]:
-    """The units of every layer that are drawn: those that edges lead to from the units drawn below."""
+    """Return the units of each layer that are drawn: those with edges from the drawn units below."""
     high, room = min(high, MOST_UNITS + 1), high
     among = np.arange(len(net.inputs))
     chosen = among[: max(high - (net.units[0] > high), 1)]
@@ -157,7 +157,7 @@ def _place(units: np.ndarray, count: int, high: int) -> Place:
 def _edges(
     net: Net, places: Sequence[Place], at: np.ndarray, wide: int, high: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The level of the strongest edge in every cell, −1 for none, and the dots of all edges there."""
+    """Return the level of the strongest edge in each cell, −1 for none, and the dots of all edges."""
     lines: dict[tuple[int, bool], list[np.ndarray]] = {}
     for layer, weights in enumerate(net.layers):
         below, above = places[layer], places[layer + 1]

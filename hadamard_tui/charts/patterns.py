@@ -1,4 +1,4 @@
-"""The dashes of line styles, in dots."""
+"""Dashes of line styles, in dots."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ PATTERNS: dict[LineStyle, tuple[bool, ...]] = {
 
 
 def is_line(series: Series) -> bool:
-    """Whether it is a line beside the curves, as one of the theory."""
+    """Whether a series is a line beside the curves, such as a theory line."""
     return not (series.mark or series.faint or series.is_region) and series.style in PATTERNS

@@ -29,7 +29,7 @@ _LINES = {
 
 
 def to_ascii(glyphs: np.ndarray) -> np.ndarray:
-    """Code points (any shape) with braille and box lines replaced; other characters stay."""
+    """Replace braille and box lines in code points of any shape; other characters stay."""
     plain = glyphs.copy()
     braille = (glyphs >= _BRAILLE) & (glyphs < _BRAILLE + 256)
     plain[braille] = _CELLS[glyphs[braille] - _BRAILLE]

@@ -1,4 +1,4 @@
-"""Lines in any direction as dots: every segment cut to the area, then walked in steps of half a dot."""
+"""Draw lines in any direction as dots: cut each segment to the area, then walk it in half-dot steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PER_DOT = 2
 
 
 def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int, high: int) -> np.ndarray:
-    """The dots of the line through these places, bool [high, wide].
+    """Return the dots of the line through these places, bool [high, wide].
 
     Args:
         across, down: places in dots, 0 being the centre of the first, rows from the top; NaN lifts the pen.
@@ -43,7 +43,7 @@ def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int,
 
 
 def _inside(start: np.ndarray, step: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """From which share to which of each segment it is inside the area (Liang and Barsky 1984)."""
+    """Return the shares of each segment between which it is inside the area (Liang and Barsky 1984)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         to_low, to_high = (-0.5 - start) / step, (size - 0.5 - start) / step
     outside = (start < -0.5) | (start >= size - 0.5)

@@ -1,4 +1,4 @@
-"""The headless chart: text for standard output, drawn by plotext as a whole."""
+"""Headless chart: text for standard output, drawn by plotext."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _SHADE = 4, 2  # columns and rows from one cell to the next that shows a region
 
 
 def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colour: bool) -> str:
-    """A chart of `height` lines of `width` cells, the legend at its foot; without the errors of curves.
+    """Return a chart of `height` lines of `width` cells, with the legend at its foot and without errors.
 
-    Every curve has its own marker (its `mark` where it has one) and so reads without colour; curves that run
-    along each other have theirs by turns. Curves are thinned to the columns of the chart before plotext sees
+    Every curve has its own marker (its `mark` if it has one), so that it reads without colour; curves that
+    run along each other take turns. Curves are thinned to the columns of the chart before plotext sees
     them, which also keeps NaN and ±inf from it.
     """
     markers = _markers(series)
@@ -70,7 +70,7 @@ def _layers(
     layout: Layout,
     groups: Sequence[tuple[int, ...]],
 ) -> list[Layer]:
-    """Regions, then every curve where it is its turn to be seen."""
+    """Return regions, then each curve where it is its turn."""
     lines, bands, _ = lay(series, axes, layout.columns, layout.rows)
     seen = lines.shown & ~repeated(series, lines, groups)
     for group in groups:
@@ -92,7 +92,7 @@ def _layers(
 
 
 def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
-    """Some of the cells of a region."""
+    """Return some of the cells of a region."""
     inside = [
         (column, rows - 1 - row)
         for column in np.flatnonzero(bands.shown[index]).tolist()
@@ -105,7 +105,7 @@ def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
 
 
 def _markers(series: Sequence[Series]) -> list[str]:
-    """A marker for each of the series: its mark, or one that no other has as far as there are any."""
+    """Return a marker for each series: its mark, or a marker that no other series has while there are any."""
     used_markers = {curve.mark for curve in series}
     free = cycle([marker for marker in _MARKERS if marker not in used_markers] or _MARKERS)
     marker_by_index = {
@@ -119,7 +119,7 @@ def _markers(series: Sequence[Series]) -> list[str]:
 def _layer(
     curve: Series, marker: str, top: np.ndarray, bottom: np.ndarray, seen: np.ndarray, rows: int
 ) -> Layer:
-    """The cells of one curve in the columns where it is seen, from the runs of these."""
+    """Return the cells of one curve in the columns where it is seen."""
     shown, period = np.flatnonzero(seen), _SPARSE.get(curve.style, 1)
     if curve.mark and curve.style == BOUND_STYLE:
         shown, period = shown[shown % _GAP_EVERY > 0], 1

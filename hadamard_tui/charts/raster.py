@@ -45,7 +45,7 @@ class Raster(msgspec.Struct, frozen=True):
 
     @property
     def named(self) -> frozenset[int]:
-        """The series whose names stand near their ends."""
+        """Series whose names stand near their ends."""
         return frozenset(name.at for name in self.names)
 
 
@@ -117,12 +117,12 @@ def paint(
 
 
 def _are_lines(series: Sequence[Series]) -> np.ndarray:
-    """Which series are lines beside the curves, bool [series, 1]."""
+    """Return which series are lines beside the curves, bool [series, 1]."""
     return np.array([is_line(curve) for curve in series], dtype=bool)[:, None]
 
 
 def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:
-    """The owner of each cell, where those of the first of each group are shared among all that are shown."""
+    """Return the owner of each cell; the series of a group take turns along the first of them."""
     columns = np.arange(owner.shape[1])
     is_shown = shown[:, ::DOTS_ACROSS] | shown[:, 1::DOTS_ACROSS]
     for group in groups:
@@ -132,13 +132,13 @@ def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.nd
 
 
 def _showing_through(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """The owner of each cell, which now and then is what is below it, if anything."""
+    """Return the owner of each cell, which now and then is the line below it."""
     through = (below >= 0) & (np.arange(owner.shape[1]) % _THROUGH == 0)
     return np.where(through, below, owner)
 
 
 def _shade(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
-    """The dots of the bands, bool [high, wide]; regions have fewer."""
+    """Return the dots of the bands, bool [high, wide]; regions have fewer dots."""
     is_region = np.array([curve.is_region for curve in series], dtype=bool)
     dots = np.zeros((high, bands.shown.shape[1]), dtype=bool)
     for which, apart in ((~is_region, _APART), (is_region, 2 * _APART)):
@@ -147,7 +147,7 @@ def _shade(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
 
 
 def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
-    """Which dot columns each series' style leaves on, bool [series, wide]."""
+    """Return the dot columns that each series' style leaves on, bool [series, wide]."""
     on = np.ones((len(series), wide), dtype=bool)
     for index, curve in enumerate(series):
         if curve.style in PATTERNS:
@@ -156,14 +156,17 @@ def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
 
 
 def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
-    """The sparse texture of bands, bool [high, wide]; dots of a column are so far apart."""
+    """Return the sparse texture of bands, bool [high, wide], with dots of a column so far apart."""
     row, column = np.arange(high)[:, None], np.arange(wide)
     pattern: np.ndarray = (column % (apart // 2) == 0) & (row % apart == column % apart)
     return pattern
 
 
 def _dots(spans: Spans, on: np.ndarray, high: int) -> np.ndarray:
-    """All runs in one plane, bool [high, wide]: count the runs that begin and end at each dot, then sum."""
+    """Return all runs in one plane, bool [high, wide].
+
+    A cumulative sum over the starts and ends of runs at each dot avoids a loop over runs.
+    """
     wide = on.shape[1]
     column = np.nonzero(on)[1]
     if not column.size:
@@ -177,7 +180,7 @@ def _dots(spans: Spans, on: np.ndarray, high: int) -> np.ndarray:
 
 
 def braille(dots: np.ndarray) -> np.ndarray:
-    """Braille bit patterns of dots [4 · rows, 2 · columns], uint8 [rows, columns]."""
+    """Return braille bit patterns of dots [4 · rows, 2 · columns], uint8 [rows, columns]."""
     plane = dots.view(np.uint8)
     bits = np.zeros((dots.shape[0] // DOTS_DOWN, dots.shape[1] // DOTS_ACROSS), dtype=np.uint8)
     for row, pair in enumerate(_BITS):
@@ -187,7 +190,7 @@ def braille(dots: np.ndarray) -> np.ndarray:
 
 
 def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """The last series with a dot in each cell, −1 for none, int32 [rows, columns]."""
+    """Return the last series with a dot in each cell, −1 for none, int32 [rows, columns]."""
     owner = np.full(rows * columns, -1, dtype=np.int32)
     index, column = np.nonzero(
         on
@@ -201,8 +204,11 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
 
 
 def _points(series: Sequence[Series], lines: Spans) -> Iterator[tuple[int, int, int]]:
-    """Where points that no line joins are, as (series, row, column): those of what has no lines at all, and
-    single ones of lines beside the curves, which would be lost as a dot."""
+    """Yield the points that no line joins, as (series, row, column).
+
+    These are the points of series without lines, and single points of lines beside the curves, which would be
+    lost as a dot.
+    """
     for index, curve in enumerate(series):
         alone = lines.shown[index] if curve.style == "points" else lines.lone[index] & is_line(curve)
         for column in np.flatnonzero(lines.shown[index] & alone).tolist():

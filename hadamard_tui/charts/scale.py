@@ -1,4 +1,4 @@
-"""From data to positions on a chart and back, for one axis."""
+"""Convert data to positions on a chart and back, for one axis."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ class Scale(msgspec.Struct, frozen=True):
     size: int
 
     def place(self, values: np.ndarray) -> np.ndarray:
-        """Slot positions (fractional, any shape); NaN stays NaN, what is ≤ 0 on a log axis is far below."""
+        """Return slot positions, fractional, of any shape.
+
+        NaN stays NaN; values ≤ 0 on a log axis are far below.
+        """
         low, high = self._ends()
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             values = np.asarray(values, dtype=np.float64)
@@ -32,18 +35,18 @@ class Scale(msgspec.Struct, frozen=True):
             return np.clip((values - low) * ((self.size - 1) / (high - low)), -BEYOND, BEYOND)
 
     def slot(self, value: float) -> int | None:
-        """The slot that holds a value, or None outside the limits."""
+        """Return the slot that holds a value, or None outside the limits."""
         place = float(self.place(np.asarray(value)))
         return math.floor(place + 0.5) if -0.5 <= place < self.size - 0.5 else None
 
     def value(self, slot: float) -> float:
-        """The data value at a slot; the inverse of `place`."""
+        """Return the data value at a slot; the inverse of `place`."""
         low, high = self._ends()
         value = low + slot * ((high - low) / max(self.size - 1, 1))
         return float(10.0**value) if self.log else value
 
     def edges(self) -> np.ndarray:
-        """Data values at the borders of the slots, shape [size + 1]."""
+        """Return data values at the borders of the slots, shape [size + 1]."""
         low, high = self._ends()
         borders = low + (np.arange(self.size + 1) - 0.5) * ((high - low) / max(self.size - 1, 1))
         return 10.0**borders if self.log else borders

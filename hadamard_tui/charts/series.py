@@ -1,4 +1,4 @@
-"""What a chart shows: named series on a pair of axes."""
+"""Content of a chart: named series on a pair of axes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Series(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def brief(self) -> str:
-        """What stands beside it in the picture: the formula where that is shorter than the name."""
+        """Name in the picture: the formula if it is shorter than the name."""
         return briefer(self.name, self.formula)
 
     def __post_init__(self) -> None:
@@ -71,25 +71,25 @@ class Axes(msgspec.Struct, frozen=True):
     x_log: bool = False
     y_log: bool = False
     x_whole: bool = False
-    """Whether there is nothing but at whole numbers of x."""
+    """Whether x has whole numbers only."""
 
     y_down: bool = False
-    """Whether y increases downwards, as the numbers of the rows of a matrix do."""
+    """Whether y increases downwards, like the row numbers of a matrix."""
 
     y_names: tuple[str, ...] = ()
-    """What stands at y = 0, 1, 2, … in place of numbers; none where numbers do."""
+    """Names at y = 0, 1, 2, … in place of numbers; empty for numbers."""
 
     x_names: tuple[tuple[float, str], ...] = ()
-    """What places on x are called, increasing; none where they have numbers."""
+    """Names of places on x, increasing; empty for numbers."""
 
     x_falls: bool = False
-    """Whether x falls in time, so that this goes from right to left."""
+    """Whether x falls with time, so that the axis goes from right to left."""
 
     y_whole: bool = False
-    """Whether there is nothing but at whole numbers of y."""
+    """Whether y has whole numbers only."""
 
     y_rounding: float = 0.0
-    """On a logarithmic y-axis, what is not above this is 0 up to rounding, and has no place."""
+    """Size up to which y is 0 up to rounding, and has no place on a logarithmic axis."""
 
     def __post_init__(self) -> None:
         for name, (low, high), log in (("x", self.x_limits, self.x_log), ("y", self.y_limits, self.y_log)):
@@ -100,16 +100,16 @@ class Axes(msgspec.Struct, frozen=True):
 
 
 def are_whole(values: np.ndarray) -> bool:
-    """Whether values in increasing order are whole numbers, and so few that ticks might fall between them."""
+    """Whether increasing values are whole numbers, and so few that ticks might fall between them."""
     few = len(values) > 0 and values[-1] - values[0] < _MANY
     return few and bool((values == np.rint(values)).all())
 
 
 def limits(values: np.ndarray) -> Limits:
-    """The range of finite values, widened on both sides by a twentieth of its length.
+    """Return the range of finite values, widened on both sides by a twentieth of its length.
 
-    The padding never crosses zero, so that a loss axis starts at 0. Values that are all the same get room
-    around them, no values at all give (0, 1).
+    The padding never crosses zero, so that a loss axis starts at 0. Equal values get room around them, and no
+    values give (0, 1).
     """
     if not values.size:
         return 0.0, 1.0

@@ -1,4 +1,4 @@
-"""From a curve to series: its past and what lies ahead of it, in the colour, style and letter that it has."""
+"""Convert a curve to series with its colour, style and letter: its past, and what lies ahead."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.pictures.view import CurveView, KindPlace, View
 
 RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None: "yellow"}
-"""The style of the words that a bound is respected, broken, or not decided."""
+"""Style of the words for a bound that is respected, broken, or not decided."""
 
 BOUND_STYLE: LineStyle = "long"
 """Line style of learners that a proved lower bound binds, and of references; other curves are solid."""
@@ -30,27 +30,27 @@ PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse", "pairs")
 """Line styles of pinned runs; those of bounds are dashed and dotted."""
 
 LETTERS = ascii_uppercase + "ΓΔΘΛΞΠΣΦΨΩБЖИЛЦЧШЭЮЯ"
-"""Those of learners, in the order of their numbers."""
+"""Letters of learners, in the order of their numbers."""
 
 SMALL_LETTERS = ", small letters"
-"""What the legend says of a pinned run beside its name."""
+"""Words behind the name of a pinned run in the legend."""
 
 SMOOTHED_SHARE = 1 / 32
-"""A smoothed curve is the mean over so much of the x-axis on either side."""
+"""Share of the x-axis on either side over which a smoothed curve is the mean."""
 
 Ground = Callable[[np.ndarray], np.ndarray]
-"""From x to what a curve is measured from; 0 by default."""
+"""Function of x that is subtracted from a curve; 0 by default."""
 
 
 class Plot(NamedTuple):
-    """What a chart is to show."""
+    """Content of a chart."""
 
     series: Sequence[Series]
     axes: Axes
     note: str = ""
     playhead: float | None = None
     smoothed: str = ""
-    """How far curves were smoothed, in words; nothing where they were not."""
+    """Width of the smoothing, in words; empty without smoothing."""
 
 
 class Pen(msgspec.Struct, frozen=True):
@@ -64,7 +64,7 @@ class Pen(msgspec.Struct, frozen=True):
     number: int = 0
 
     def draw(self, curve: CurveView, ground: Ground = np.zeros_like) -> list[Series]:
-        """A curve: its past, and faint what was smoothed away and what lies ahead.
+        """Return the series of a curve: its past, and faint the points before smoothing and what lies ahead.
 
         Args:
             ground: what is subtracted from it.
@@ -111,14 +111,14 @@ class Pen(msgspec.Struct, frozen=True):
 
 
 def _passed(x: np.ndarray) -> np.ndarray:
-    """Where x is beyond all before, on its way from the first to the last: what goes back is not drawn."""
+    """Return where x is beyond all earlier x, on its way from first to last; the rest is not drawn."""
     along = x if not len(x) or x[-1] >= x[0] else -x
     before = np.maximum.accumulate(np.concatenate([[-np.inf], along]))[:-1]
     return np.asarray(along > before)
 
 
 def smoothing(look: Look) -> str:
-    """How far the curves of a view are smoothed, in words; nothing where they are not."""
+    """Return the width of the smoothing of a view, in words; empty without smoothing."""
     reaches = [_reach(curve) for curve in look.view.curves if curve.places.clock is not None and len(curve.x)]
     if not (look.options.smooth and reaches):
         return ""
@@ -126,55 +126,55 @@ def smoothing(look: Look) -> str:
 
 
 def _reach(curve: CurveView) -> int:
-    """Over so many records on either side a curve is smoothed."""
+    """Return the number of records on either side over which a curve is smoothed."""
     return max(1, round(curve.places.planned * SMOOTHED_SHARE))
 
 
 def mark(number: int) -> str:
-    """The letter of learner `number`, the same in charts and tables."""
+    """Return the letter of learner `number`, the same in charts and tables."""
     return LETTERS[number % len(LETTERS)]
 
 
 def number_of(mark: str) -> int:
-    """The number of the learner, or of its pinned run, that has a letter; −1 for what is no letter."""
+    """Return the number of the learner, or of its pinned run, with this letter; −1 for other characters."""
     return LETTERS.find(mark.upper())
 
 
 def colour(place: KindPlace | None) -> str:
-    """The colour of a curve: hue by the kind of its learner, lightness by its place among these."""
+    """Return the colour of a curve: hue by the learner's kind, lightness by its place within the kind."""
     return theory() if place is None else palette.current().of(place)
 
 
 def letter_of(curve: CurveView) -> str:
-    """The letter of a curve; nothing for that of a reference, which is drawn as a line of the theory."""
+    """Return the letter of a curve; empty for a reference, which is drawn as a theory line."""
     return "" if curve.training.is_reference else mark(curve.number)
 
 
 def letters(view: View) -> dict[str, str]:
-    """The letters of the curves of a view, by their names, references left out."""
+    """Return the letters of the curves of a view, by name, without references."""
     return {curve.name: letter_of(curve) for curve in view.curves if not curve.training.is_reference}
 
 
 def colour_of(curve: CurveView) -> str:
-    """The colour of a curve; a reference has that of the theory."""
+    """Return the colour of a curve; references have the colour of theory lines."""
     return colour(curve.kind_place)
 
 
 def style_of(curve: CurveView) -> LineStyle:
-    """The line style of a curve, which says whether a proved bound binds its learner."""
+    """Return the line style of a curve, which shows whether a proved bound binds its learner."""
     return BOUND_STYLE if curve.training.is_reference or curve.training.is_bound else "solid"
 
 
 def theory(proved: bool = True) -> str:
-    """The colour of lines of the theory."""
+    """Return the colour of theory lines."""
     return palette.current().theory if proved else palette.current().unproved
 
 
 def others() -> str:
-    """The colour of what is only context."""
+    """Return the colour of context."""
     return palette.current().others
 
 
 def pinned_style(run: int) -> LineStyle:
-    """The line style of pinned run 1, 2, …."""
+    """Return the line style of pinned run 1, 2, …."""
     return PINNED_STYLES[(run - 1) % len(PINNED_STYLES)]

@@ -8,16 +8,16 @@ from hadamard_tui.charts.buffer_cache import BufferCache
 
 
 class Sums:
-    """The sums of the first so many points of a growing curve, and how many points there are; NaN is none."""
+    """Cumulative sums of a growing curve, and of its number of points without NaN."""
 
     def __init__(self) -> None:
         self._sums = np.zeros((2, 1))
         self._count = 0
 
     def mean(self, y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
-        """The mean of y[i − h … i + h] for every i in `at`, h = `half`, or less towards the ends of y.
+        """Return the mean of y[i − h … i + h] for every i in `at`, h = `half`, or of less near the ends of y.
 
-        y may grow from call to call; what it held must stay. NaN stays NaN.
+        y may grow from call to call; earlier values must stay. NaN stays NaN.
         """
         if len(y) > self._count:
             self._add(y)
@@ -42,7 +42,7 @@ _of = BufferCache(Sums)
 
 
 def smoothed(y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
-    """The running mean of a curve at the positions `at`.
+    """Return the running mean of a curve at the positions `at`.
 
     Args:
         y: a slice from the start of a buffer that grows, whose sums are remembered.

@@ -73,7 +73,7 @@ def fill(
 
 
 class _Grid(msgspec.Struct, frozen=True):
-    """Where the points of one x fall among the dot columns."""
+    """Position of the points of one x among the dot columns."""
 
     full: np.ndarray  # int [m], columns that hold points
     starts: np.ndarray  # int [m], the first point of each of those
@@ -85,7 +85,7 @@ class _Grid(msgspec.Struct, frozen=True):
 
     @property
     def single(self) -> bool:
-        """Whether no column holds more than one point, so that nothing needs decimation."""
+        """Whether no column holds more than one point, so that no decimation is needed."""
         return self.full.size == 0 or self.end - self.starts[0] == self.full.size
 
     @classmethod

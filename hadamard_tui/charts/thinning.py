@@ -1,4 +1,4 @@
-"""The points of a long growing curve that a chart needs: all of a short stretch, extremes of a long one."""
+"""Choose the points of a long growing curve that a chart needs: all if they are few, else extremes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import numpy as np
 from hadamard_tui.charts.buffer_cache import BufferCache
 
 BLOCKS = (8, 64, 512, 4096)
-"""So many neighbouring points are replaced by the lowest and the highest of them."""
+"""Neighbouring points that are replaced by the lowest and the highest of them."""
 
 ENOUGH = 512
-"""A stretch is cut into at least so many blocks: each is narrower than a dot of a screen of 250 columns."""
+"""Least number of blocks of a stretch: each is narrower than a dot of a screen of 250 columns."""
 
 SHORT = BLOCKS[0] * ENOUGH
 """A shorter stretch keeps all its points."""
 
 
 class Thinning:
-    """Remembers where the extremes of every full block are, so that a redraw does not look at every point."""
+    """Remembers the extremes of every full block, so that a redraw does not look at every point."""
 
     def __init__(self) -> None:
         self._extremes: dict[int, np.ndarray] = {}
@@ -37,7 +37,7 @@ class Thinning:
         )
 
     def _grown(self, y: np.ndarray, block: int, last: int) -> np.ndarray:
-        """Where the extremes of all full blocks up to `last` are, [blocks, 2]."""
+        """Return the positions of the extremes of all full blocks up to `last`, [blocks, 2]."""
         extremes = self._extremes.get(block, np.empty((0, 2), dtype=np.intp))
         done, full = len(extremes), last // block
         if full > done:
@@ -55,7 +55,7 @@ _of = BufferCache(Thinning)
 
 
 def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Positions of the points of y to draw between x = `low` and `high`, and one beyond on each side.
+    """Return positions of the points of y to draw between x = `low` and `high`, and one beyond on each side.
 
     Args:
         x: increasing, or `low` and `high` are infinite.

@@ -28,12 +28,12 @@ def x_ticks(axes: Axes, most_ticks: int) -> tuple[Tick, ...]:
 
 
 def at_places(places: Sequence[float]) -> tuple[Tick, ...]:
-    """A tick at each of some places, which may be at any distance, with its number."""
+    """Return a tick with its number at each place; places may be at any distance."""
     return tuple((place, number(place)) for place in places)
 
 
 def number(value: float) -> str:
-    """A place on an axis, with few digits unless it is a whole number."""
+    """Return a place on an axis as text, with few digits unless it is a whole number."""
     if value == int(value) and abs(value) < _WHOLE:
         return str(int(value))
     mantissa, _, exponent = f"{value:.4g}".partition("e")
@@ -74,7 +74,7 @@ def _linear(limits: Limits, most_ticks: int, is_whole: bool) -> list[float]:
 
 
 def _steps(limits: Limits, most_ticks: int) -> list[float]:
-    """Candidate distances between ticks, increasing."""
+    """Return candidate distances between ticks, increasing."""
     low, high = limits
     reach = (high - low) / most_ticks
     if _power_of_two(high) and low in (0, 1):
@@ -111,7 +111,7 @@ def _log_label(value: float) -> str:
 
 
 def _labels(values: Sequence[float]) -> list[str]:
-    """Labels with just enough digits to distinguish the values."""
+    """Return labels with just enough digits to distinguish the values."""
     if not values:
         return []
     largest = max(abs(value) for value in values) or 1.0

@@ -1,4 +1,4 @@
-"""From the values of a heat map to steps of its scale, linear or logarithmic."""
+"""Convert values of a heat map to steps of its scale, linear or logarithmic."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LARGEST = 8e307
 # Narrower ranges (relative to the values) are rounding noise: all the same.
 _NOISE = 1e-12
 _FACTOR = 2.0
-"""Around a single value the scale reaches so many times up and down."""
+"""Factor up and down that the scale reaches around a single value."""
 
 
 class ValueScale(msgspec.Struct, frozen=True):
@@ -32,19 +32,19 @@ class ValueScale(msgspec.Struct, frozen=True):
     hidden: str = ""
 
     def steps(self, values: np.ndarray, count: int) -> np.ndarray:
-        """The step of each value among `count` equal ones, −1 for NaN; beyond the ends the outermost."""
+        """Return the step of each value among `count` equal ones, −1 for NaN; beyond the ends the last."""
         share = Scale(self.limits, self.log, 2).place(values)
         defined = ~np.isnan(share)
         steps = np.where(defined, share, 0.0) * count
         return np.where(defined, steps.clip(0, count - 1), -1).astype(np.int16)
 
     def share(self, value: float) -> float:
-        """How far up the scale a value is, 0 … 1 within the limits."""
+        """Return the position of a value on the scale, 0 … 1 within the limits."""
         return float(Scale(self.limits, self.log, 2).place(np.asarray(value)))
 
 
 def value_scale(z: np.ndarray, log: bool) -> ValueScale:
-    """The scale from the least to the greatest value that it can show.
+    """Return the scale from the least to the greatest value that it can show.
 
     A logarithmic scale over values of which none is above 0 is linear, and says so.
     """

@@ -1,4 +1,4 @@
-"""The numbers at the place that is looked at: the value of every curve, and the line it is compared with."""
+"""Numbers at the place that is looked at: the value of each curve, and the line to compare it with."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.look import Look
 
 MOST_TIMES = 1e5
-"""What is so many times its line or more is no multiple of it."""
+"""Multiple of its line above which a value has no ratio."""
 
 
 class Value(msgspec.Struct, frozen=True):
     """A curve, or a learner's row of a heat map, at the place that is looked at."""
 
     mark: str
-    """Its letter in the chart; a blank where it has none."""
+    """Letter in the chart; a blank without one."""
 
     name: str
     kind_place: KindPlace | None
@@ -37,47 +37,49 @@ class Value(msgspec.Struct, frozen=True):
 
     learner: str
     state: str
-    """Where it stands, in words."""
+    """State of the curve, in words."""
 
     value: float | None = None
-    """None where it has none there."""
+    """Value at the place; None without one."""
 
     line: LineView | None = None
-    """The line that it is compared with."""
+    """Line that the value is compared with."""
 
     height: float | None = None
-    """That of the line, there."""
+    """Value of the line at the place."""
 
     binds: bool = True
-    """Whether the line binds it, or is one that it may beat."""
+    """Whether the line binds the learner; otherwise the learner may beat it."""
 
     diverged: int = 0
-    """How many of its replicas have diverged by then."""
+    """Number of replicas that have diverged by then."""
 
     rounding: float = 0.0
-    """What arithmetic alone may have made of 0."""
+    """Size up to which rounding alone may explain the value."""
 
     is_count: bool = False
-    """Whether it is a whole number, or a place that was read off, which decimals say nothing of."""
+    """Whether the value is a whole number, or a place that was read off, which needs no decimals."""
 
     curve: CurveView | None = None
-    """What it is a value of; None for a heat map."""
+    """Curve of the value; None for a heat map."""
 
     which: str = ""
-    """What the line is called."""
+    """Name of the line."""
 
     signed: bool = False
-    """Whether there are values below 0, which are no multiples of a line."""
+    """Whether the picture has values below 0, so that ratios to a line mean nothing."""
 
     @property
     def tint(self) -> str:
-        """The colour of its name in the theme of the moment, which a value outlives."""
+        """Colour of the name in the present theme; a value outlives themes."""
         return legible(colour(self.kind_place))
 
     @property
     def ratio(self) -> float | None:
-        """Value by line; None where there is none, where values have signs, or where the line is next to
-        nothing beside the value."""
+        """Value divided by the line.
+
+        None without a value or a line, if values have signs, and if the line is about 0 beside the value.
+        """
         if self.value is None or self.height is None or self.signed or abs(self.height) <= ZERO:
             return None
         ratio = 0.0 if abs(self.value) <= self.rounding else self.value / self.height
@@ -88,7 +90,7 @@ _of: WeakKeyDictionary[Look, list[Value]] = WeakKeyDictionary()
 
 
 def values(look: Look) -> list[Value]:
-    """Those of the curves of a view, then those of the pinned runs; made once, and kept for the next call."""
+    """Return the values of the curves of a view, then those of the pinned runs; cached by look."""
     if look not in _of:
         _of[look] = _values(look)
     return _of[look]
@@ -102,7 +104,7 @@ def _values(look: Look) -> list[Value]:
 
 
 def looked_at(look: Look, learner: str) -> Value | None:
-    """The best of learners of which no replica has diverged, where they are compared; else one learner's."""
+    """Return the best value of learners that have not diverged, if they are compared; else one learner's."""
     candidates = [value for value in _own(look) if value.value is not None]
     if look.view.picture.measure.structure().is_risk:  # a mean over those that have not diverged says nothing
         candidates = [value for value in candidates if not value.diverged]
@@ -122,13 +124,13 @@ def looked_at(look: Look, learner: str) -> Value | None:
 
 
 def compares(view: View) -> bool:
-    """Whether the least value is the best one: of several learners that are to make the same thing small."""
+    """Whether the least value is the best: several learners make the same risk small."""
     structure = view.picture.measure.structure()
     return structure.is_risk and not structure.per_learner and len(view.curves) + len(view.heats) > 1
 
 
 def equals(look: Look, best: Value) -> int:
-    """How many others have the same value, but for rounding."""
+    """Return how many other learners have the same value up to rounding."""
     lowest = _value(best)
     candidates = [value for value in _own(look) if value.value is not None and not value.diverged]
     return sum(_is_same(_value(value), lowest, value.rounding) for value in candidates) - 1
@@ -142,7 +144,7 @@ def _is_same(value: float, other: float, rounding: float) -> bool:
 
 
 def _own(look: Look) -> list[Value]:
-    """The values of the run itself, without those of pinned ones."""
+    """Return the values of the run itself, without those of pinned runs."""
     return values(look)[: len(look.view.curves) + len(look.view.heats)]
 
 
@@ -159,7 +161,7 @@ def _pinned(look: Look) -> Iterator[Value]:
 
 
 def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str = "") -> Value:
-    """The value of a curve, of run 1, 2, … of the pinned ones with its name."""
+    """Return the value of a curve; `run` is 1, 2, … for pinned runs, which have a `name`."""
     letter = letter_of(curve) or " "
     without_value = Value(
         mark=letter.lower() if run else letter,
@@ -205,7 +207,7 @@ def _is_signed(view: View) -> bool:
 
 
 def _is_place(view: View) -> bool:
-    """Whether values are places that were read off, of which an infinite one says "never"."""
+    """Whether values are places that were read off; an infinite one means "never"."""
     how = view.picture.reading
     return how is not None and how.is_place
 
@@ -233,7 +235,7 @@ def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:
 
 
 def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
-    """Why a curve has no value, and of one that is elsewhere from where or to where it goes."""
+    """Return why a curve has no value here, and where it begins or ends if it lies elsewhere."""
     if curve.training.oracle_tuned and not len(curve.x):
         return "trying rates"
     is_whole = pinned or curve.ends.complete or len(curve.x) >= curve.places.planned
@@ -246,7 +248,7 @@ def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
 
 
 def _of_heat(look: Look, number: int, heat: HeatView) -> Value:
-    """The value of a cell of a heat map."""
+    """Return the value of a cell of a heat map."""
     column, row = np.flatnonzero(heat.x == look.x), np.flatnonzero(heat.y == look.y)
     value = float(heat.z[row[0], column[0]]) if len(column) and len(row) else np.nan
     is_defined = not np.isnan(value)

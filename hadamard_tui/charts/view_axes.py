@@ -1,4 +1,4 @@
-"""The axes of a view: they hold what it shows, and stay still while a run goes on as far as they can."""
+"""Axes of a view: they hold its series, and move as little as possible while a run goes on."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
-    """Axes that hold what the series show in the window, and why y is linear although that was not requested.
+    """Return axes that hold the series in the window, and why y is linear although log was requested.
 
-    Along the records of a run they stay still while it goes on. There, a risk has 0 at its foot, and curves
-    that end beyond linear axes of twice its start are diverging.
+    Along the records of a run they move in steps only. There a risk axis starts at 0, and a curve that ends
+    beyond twice the highest start is diverging and leaves a linear axis.
     """
     view, options = look.view, look.resolved
     title = view.picture.title or f"{view.axes.y_label} against {view.axes.x_label}"
@@ -73,20 +73,20 @@ def _falls(view: View) -> bool:
 
 
 def _few(view: View) -> tuple[Tick, ...]:
-    """Ticks at the places on x where there is something, if these are few."""
+    """Return ticks at the places on x that have values, if these are few."""
     places = view.places
     is_few = 1 < len(places) <= FEW and not any(curve.places.is_passed for curve in view.curves)
     return at_places(places.tolist()) if is_few else ()
 
 
 def _finite(curve: Series, x_axis: Limits) -> np.ndarray:
-    """The finite values of a series in the window."""
+    """Return the finite values of a series in the window."""
     seen: np.ndarray = curve.y[(curve.x >= x_axis[0]) & (curve.x <= x_axis[1]) & np.isfinite(curve.y)]
     return seen
 
 
 def twice_the_start(view: View) -> float:
-    """Twice the highest value at the start of a risk along the records of runs; infinite for all others."""
+    """Return twice the highest start of a risk along the records of runs; infinity for other measures."""
     starts = [float(curve.y[0]) for curve in view.curves if len(curve.y)]
     has_start = is_risk(view) and along_records(view) and np.isfinite(starts).any()
     return 2 * float(np.nanmax(starts)) if has_start else np.inf
@@ -99,7 +99,7 @@ def _of_risk(series: Sequence[Series]) -> Limits:
 
 
 def _x_axis(look: Look) -> tuple[Limits, bool]:
-    """From the first place to the last, of pinned runs too, or the window; and whether it is logarithmic."""
+    """Return the limits of x, pinned runs included, or the window, and whether the axis is logarithmic."""
     options = look.resolved
     ghosts = [] if look.ghost is None else [look.ghost]
     views = [look.view, *(run.view for run in (*look.pinned, *ghosts))]

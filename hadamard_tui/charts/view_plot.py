@@ -1,4 +1,4 @@
-"""From a view to a chart: its curves, lines and marks as series, and the axes that hold them."""
+"""Convert a view to a chart: its curves, lines and marks as series, and the axes that hold them."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.look import Look, Pinned
 
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "dash-dot"}
-"""Those of lines that are less than proved; others are dashed."""
+"""Line styles of lines that are not proved bounds; others are dashed."""
 
 GUESS, GUESSED = "?", 0.1
-"""The mark of a guess, and the loss that it is about."""
+"""Mark of a guess, and the loss that it is about."""
 
 PROVED = ("lower", "upper", "exact")
-"""The directions of lines that are proved; others are fainter."""
+"""Directions of proved lines; lines of other directions are fainter."""
 
 _PEN_UP = np.full((1, 2), np.nan)
 
@@ -54,7 +54,7 @@ STYLE: LineStyle = "pairs"
 
 
 def plot(look: Look) -> Plot:
-    """The chart of a view, as a person looks at it."""
+    """Return the chart of a look."""
     series = view_series(look)
     axes, refused = view_axes(look, series)
     stretched = [upright(curve, axes) for curve in series]
@@ -63,7 +63,7 @@ def plot(look: Look) -> Plot:
 
 
 def view_series(look: Look) -> list[Series]:
-    """What is faint, the lines and marks of the view, the curves of pinned runs and then its own, on top."""
+    """Return faint series, lines and marks, curves of pinned runs, and the view's curves on top."""
     curves = [
         curve for number, run in enumerate(look.pinned, start=1) for curve in _pinned(run, Pen(look, number))
     ]
@@ -85,8 +85,11 @@ def view_series(look: Look) -> list[Series]:
 
 
 def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
-    """The curves to draw: those of a reference that are the same as far as they go, whatever splits the
-    curves, are one, named by its learner."""
+    """Return the curves to draw, each reference once.
+
+    References that are the same for all splits of the curves, as far as they go, are one curve with the
+    learner's name.
+    """
     of_reference: dict[str, list[CurveView]] = {}
     for curve in curves:
         if curve.training.is_reference and curve.apart and len(curve.x):
@@ -102,13 +105,13 @@ def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
 
 
 def _begins_as(curve: CurveView, other: CurveView) -> bool:
-    """Whether a curve is another one as far as that goes."""
+    """Whether the shorter curve `other` is the beginning of `curve`."""
     shared = slice(len(other.x))
     return _same(curve.x[shared], other.x) and _same(curve.y[shared], other.y)
 
 
 def _as_level(curve: CurveView, view: View) -> CurveView:
-    """A reference that stays at one place of a measured x from its first record on is a level of all x."""
+    """Draw a reference that stays at one place of a measured x as a level along all x."""
     if not (
         curve.training.is_reference
         and curve.places.is_passed
@@ -124,9 +127,9 @@ def _as_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _region(look: Look) -> list[Series]:
-    """Where no learner of the chart comes that proved lower bounds bind, as far as these are right.
+    """Return the region that proved lower bounds exclude for every learner of the chart.
 
-    A pinned run has its own bounds. No region is right if a learner is bound in one run and not in another.
+    A pinned run has its own bounds. There is no region if a learner is bound in one run and not in another.
     """
     views = [look.view, *(run.view for run in look.pinned)]
     bounds = [(curve.learner, _proved(view, curve)) for view in views for curve in view.curves]
@@ -143,26 +146,26 @@ def _region(look: Look) -> list[Series]:
 
 
 def _proved(view: View, curve: CurveView) -> list[LineView]:
-    """The proved lower bounds that bind a curve."""
+    """Return the proved lower bounds that bind a curve."""
     about = [] if curve.training.is_reference else bounds_on(view, curve)
     return [line for line in about if line.direction == "lower" and line.binds(curve) and len(line.x)]
 
 
 def _along(line: LineView, x: np.ndarray) -> np.ndarray:
-    """A line at x, NaN where it is not."""
+    """Return the heights of a line at x, NaN outside it."""
     heights: np.ndarray = np.interp(x, line.x, line.y, left=np.nan, right=np.nan)
     return heights
 
 
 def _picked(line: LineView, look: Look) -> np.ndarray:
-    """The points of a line to draw."""
+    """Return the positions of the points of a line to draw."""
     picked = thinned(line.x, line.y, *(look.options.window or (-np.inf, np.inf)))
     defined: np.ndarray = picked[~np.isnan(line.y[picked])]
     return defined
 
 
 def _pinned(run: Pinned, pen: Pen) -> list[Series]:
-    """The curves of a pinned run, with small letters, its name for the legend, and its bounds, faint."""
+    """Return the curves of a pinned run with small letters, its name for the legend, and faint bounds."""
     nothing = np.empty(0)
     style = pinned_style(pen.number)
     title = Series(f"{run.name}{SMALL_LETTERS}", nothing, nothing, others(), style=style)
@@ -175,12 +178,12 @@ def _pinned(run: Pinned, pen: Pen) -> list[Series]:
 
 
 def _is_drawn(line: LineView, view: View) -> bool:
-    """Whether a view has the same line, so that another one would cover it."""
+    """Whether a view has the same line, which would cover this one."""
     return any(_same(line.x, other.x) and _same(line.y, other.y) for other in view.lines)
 
 
 def _ghost(run: Pinned) -> list[Series]:
-    """The curves of the run before, faint, and one name for all of them."""
+    """Return the faint curves of the previous run, and one name for all of them."""
     nothing = np.empty(0)
     curves = [curve for curve in run.view.curves if len(curve.x)]
     faint = [Series("", curve.x, curve.y, colour_of(curve), "sparse", faint=True) for curve in curves]
@@ -188,7 +191,7 @@ def _ghost(run: Pinned) -> list[Series]:
 
 
 def _guessed(look: Look) -> list[Series]:
-    """Where learners were guessed to come below a tenth, and one name for all of it."""
+    """Return marks where learners are guessed to fall below a tenth, and one name for all of them."""
     marked = [
         Series("", np.full(2, x), np.array([0.0, GUESSED]), colour_of(curve), "pairs", mark=GUESS)
         for curve in look.view.curves
@@ -217,7 +220,7 @@ def _line(line: LineView, look: Look) -> Series:
 
 
 def _points(view: View) -> list[Series]:
-    """The examples that a picture shows beside its curves: a gap between neighbours, which no line joins."""
+    """Return the examples that a picture shows beside its curves, with gaps so that no line joins them."""
     if view.points is None:
         return []
     x, y = (np.asarray(coordinate) for coordinate in view.points)
@@ -226,7 +229,7 @@ def _points(view: View) -> list[Series]:
 
 
 def _place(look: Look) -> str:
-    """What the line at a place of an axis is, if there is one."""
+    """Return a remark on the line at a place of an axis; empty if there is none."""
     if look.playhead is None or along_records(look.view):
         return ""
     name = look.view.axes.names.get(look.playhead) or number(look.playhead)
@@ -234,7 +237,7 @@ def _place(look: Look) -> str:
 
 
 def heat_map(look: Look, heat: HeatView) -> HeatMap:
-    """A learner's heat map."""
+    """Return the heat map of a learner."""
     view, options, picture = look.view, look.resolved, look.view.picture
     title = f"{view.axes.y_label} of {heat.learner}"
     if picture.title:
@@ -259,13 +262,13 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
 
 
 def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> Contour:
-    """Where a line of the theory has its level; an empty path if nowhere on the map."""
+    """Return the contour of a theory line at its level; its path is empty if it is nowhere on the map."""
     path = level_lines(heat.x, heat.y, contour.values, contour.level, x_log, y_log)
     return Contour(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))
 
 
 def _contour(mark: Marked, heat: HeatView) -> Contour:
-    """A mark over a heat map, a straight one from end to end."""
+    """Return a mark over a heat map, straight from end to end."""
     return Contour(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))
 
 
@@ -277,10 +280,10 @@ def level_lines(
     x_log: bool = False,
     y_log: bool = False,
 ) -> np.ndarray:
-    """The path [n, 2] along which `values` [Ny, Nx] equal `level`, with rows of NaN between its pieces.
+    """Return the path [n, 2] where `values` [Ny, Nx] equal `level`, with rows of NaN between its pieces.
 
-    Interpolated linearly between the points of the grid, on a log axis in log x. Nothing is drawn next to
-    what is not finite, nor on a grid of a single row or column. Shape [0, 2] if there is no crossing.
+    The path is interpolated linearly between the points of the grid, on a log axis in log x. Nothing is drawn
+    beside values that are not finite, nor on a grid of one row or column. Shape [0, 2] without a crossing.
     """
     from contourpy import contour_generator  # here, as most charts have no contours
 
@@ -299,7 +302,7 @@ def level_lines(
 
 
 def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
-    """Marks, straight ones through all that the series show: above 0, where x is logarithmic."""
+    """Return the marks of a view; straight ones span all series, and x > 0 on a logarithmic axis."""
     xs, ys = (np.concatenate([getattr(curve, name) for curve in series] or [np.empty(0)]) for name in "xy")
     xs, ys = xs[xs > 0] if x_log else xs, ys[np.isfinite(ys)]
     if not (len(xs) and len(ys)):
@@ -312,7 +315,7 @@ def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
 
 
 def upright(series: Series, axes: Axes) -> Series:
-    """A mark at one place on x, from the foot of the chart to its top; all else as it is."""
+    """Stretch a mark at one place on x over the height of the chart; return other series as they are."""
     is_upright = (
         series.style == STYLE and is_line(series) and len(series.x) == 2 and series.x[0] == series.x[1]
     )
@@ -320,7 +323,7 @@ def upright(series: Series, axes: Axes) -> Series:
 
 
 def _once(marks: Sequence[Marked]) -> list[Marked]:
-    """The marks to draw: those at the same places, whatever splits the curves, are one, of that title."""
+    """Return the marks to draw: marks at the same places for all splits of the curves are one."""
     at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
     for mark in marks:
         at_places.setdefault((mark.x, mark.y), []).append(mark)

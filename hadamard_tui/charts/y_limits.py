@@ -1,4 +1,4 @@
-"""Limits of a y-axis: they hold what is seen, and stay still while a run goes on as far as they can."""
+"""Limits of a y-axis: they hold the visible values, and move as little as possible while a run goes on."""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ from hadamard_tui.charts.chart_options import ChartOptions, why_not_log
 from hadamard_tui.charts.series import Limits, limits
 
 STEPS = 8
-"""Limits that stay still move by so many steps of what they span, or by a few more."""
+"""Steps per span: limits move by multiples of their span, rounded up to a power of two, over STEPS."""
 
 DECADES = 8
-"""A logarithmic axis that a person chose reaches so far below its top; one that a picture has of its own
-holds all of curves but rounding, and of lines no more than so far below these."""
+"""Decades of a logarithmic axis.
+
+An axis that a person chose reaches so far below its top. An axis of a picture holds all of its curves but
+rounding, and lines at most so far below the curves.
+"""
 
 PEAK = 4
-"""Of a risk, so many times the highest start are shown at most."""
+"""Multiple of the highest start up to which a risk is shown."""
 
 GAP = 1e3
-"""So many times less than all else is what is there by rounding alone."""
+"""Factor between rounding errors and all larger values."""
 
 
 def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[Limits | None, str]:
-    """Logarithmic limits, None for linear ones; and why these are linear although a person chose others.
+    """Return logarithmic limits, or None for linear ones, and why these are linear although log was chosen.
 
     Args:
-        values: what is to be seen, finite.
-        own_log: whether the axis is logarithmic where a person has not chosen.
+        values: the visible values, finite.
+        own_log: whether the axis is logarithmic if a person has not chosen.
     """
     refused = why_not_log("y", values) if options.y_log and len(values) else ""
     wanted = own_log if options.y_log is None else options.y_log
@@ -39,11 +42,13 @@ def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[
 
 
 def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
-    """The largest value that stands for 0: a gap parts it from what is above, and no curve is all below.
+    """Return the largest value that stands for 0.
+
+    A gap separates it from larger values, and no curve is all below it.
 
     Args:
-        curves: what is to be seen of each, finite.
-        rounding: relative to the largest value, what arithmetic alone may make of 0.
+        curves: the visible values of each curve, finite.
+        rounding: size that rounding alone may give to 0, relative to the largest value.
     """
     above = [y[y > 0] for y in curves]
     values = np.sort(np.concatenate([*above, np.empty(0)]))
@@ -53,18 +58,18 @@ def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
 
 
 def far_below(curves: Sequence[np.ndarray], rounding: float) -> float:
-    """What a logarithmic axis does not follow lines of the theory to: DECADES below all that curves show.
+    """Return the height below which a log axis does not follow theory lines: DECADES below all curves.
 
     Args:
-        curves: what is to be seen of each, finite.
-        rounding: what stands for 0, and all below it.
+        curves: the visible values of each curve, finite.
+        rounding: the largest value that stands for 0.
     """
     above = [y[y > rounding] for y in curves]
     return min((float(y.min()) for y in above if len(y)), default=0.0) * 10.0**-DECADES
 
 
 def log_limits(values: np.ndarray, decades: float) -> Limits:
-    """Limits of a logarithmic axis that holds what is above 0, at most so many decades of it."""
+    """Return limits of a logarithmic axis that holds all values above 0, at most so many decades."""
     top = float(values.max())
     bottom = max(float(values[values > 0].min()), top * 10.0**-decades)
     room = (top / bottom) ** 0.03 if top > bottom else 2.0
@@ -72,9 +77,9 @@ def log_limits(values: np.ndarray, decades: float) -> Limits:
 
 
 def risk_limits(starts: Sequence[float], curves: Sequence[np.ndarray]) -> Limits:
-    """From 0 to a little above the highest start, or above the peak of a curve that comes down again.
+    """Return limits from 0 to a little above the highest start, or the peak of a curve that falls again.
 
-    A curve that ends beyond twice the highest start is diverging, and cut at the border.
+    A curve that ends beyond twice the highest start is diverging, and is cut at the border.
     """
     start = max(starts)
     peaks = [min(float(y.max()), (PEAK if y[-1] <= 2 * start else 2) * start) for y in curves]
@@ -83,7 +88,7 @@ def risk_limits(starts: Sequence[float], curves: Sequence[np.ndarray]) -> Limits
 
 
 def still_limits(values: np.ndarray) -> Limits:
-    """Limits that hold some values of a run that may go on, and move in steps only."""
+    """Return limits of values that may grow; they move in steps."""
     low, high = limits(values)
     step = 2.0 ** math.ceil(math.log2(high - low)) / STEPS
     return math.floor(low / step) * step, math.ceil(high / step) * step

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine.core.expressions import BadExpression, names_in
 from engine.core.parts import BadInput
+from engine.spec.changes import put_numbers
 from engine.spec.documents import TAKEN, axes_of
-from engine.spec.renaming import put_numbers
 
 if TYPE_CHECKING:
     from engine.spec.axis import Axis

@@ -59,7 +59,7 @@ def _of_part(part: tuple[str, ...], before: Raw, after: Raw) -> list[Difference]
 
 def _axes_renamed(before: Raw, after: Raw) -> tuple[list[Difference], Raw]:
     """Return the renamed axes as differences, and the earlier document with the new names."""
-    from engine.spec.renaming import rename_axis
+    from engine.spec.changes import rename_axis
 
     old, new = ({axis["name"]: axis for axis in raw["axes"]} for raw in (before, after))
     renamed = _renamed(old, new)

@@ -18,9 +18,9 @@ from engine.core.parts import BadInput
 from engine.pictures.view import KindPlace, kind_places
 from engine.spec import documents, presets, reading
 from engine.spec.changes import unjudged
+from engine.spec.document_expressions import as_document
 from engine.spec.fields import UNTAGGED
 from engine.spec.sweep import only
-from engine.spec.words import as_document
 from hadamard_tui.editing import additions
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.fitting_claims import Fitting, LeftOut, fitting

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from engine.core.parts import BadInput
-from engine.spec.check_claims import BadClaims
+from engine.spec.check import BadClaims
 
 if TYPE_CHECKING:
     from engine.spec.reading import Raw

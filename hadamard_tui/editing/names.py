@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from engine.spec import reading, renaming
+from engine.spec import changes, reading
 from engine.spec.axis import AxisName
 from engine.spec.documents import TAKEN
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
 RENAME = {
-    "learners": renaming.rename_learner,
-    "axes": renaming.rename_axis,
-    "pictures": renaming.rename_picture,
+    "learners": changes.rename_learner,
+    "axes": changes.rename_axis,
+    "pictures": changes.rename_picture,
 }
 
 

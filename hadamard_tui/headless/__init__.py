@@ -1,1 +1,1 @@
-"""The laboratory without the app: what the commands compute, print and save."""
+"""The laboratory without the app: the commands' computations, output and files."""

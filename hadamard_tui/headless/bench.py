@@ -1,4 +1,4 @@
-"""The jobs that the speed of the engine is measured by, and `hadamard-tui bench`, which runs them."""
+"""Jobs that measure the speed of the engine, and `hadamard-tui bench`, which runs them."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ NET = {"kind": "dense", "widths": [128], "activation": "relu"}
 
 
 class Timed(NamedTuple):
-    """A job that was run, after a first run that is not counted unless there is only one."""
+    """A job and its measurement: of the second run, or of the only one."""
 
     job: Job
     measured: Measured
 
 
 def timed(quick: bool, errors: Console) -> Iterator[Timed]:
-    """Run the jobs one after the other on one thread; of the short ones a second run counts."""
+    """Run the jobs one after the other on one thread; of short jobs the second run counts."""
     for job in jobs():
         if quick and job.name not in QUICK:
             continue
@@ -68,7 +68,7 @@ def timed(quick: bool, errors: Console) -> Iterator[Timed]:
 
 
 def table(timings: list[Timed]) -> Table:
-    """Seconds of every job, beside those of the reference machine."""
+    """Return the seconds of each job, beside those of the reference machine."""
     columns = "job", "what", "backend", "seconds", "CPU", "reference", "ratio"
     shown = Table(*columns, box=SIMPLE_HEAD, title="One thread, float32")
     for job, measured in timings:
@@ -87,7 +87,7 @@ def table(timings: list[Timed]) -> Table:
 
 
 def as_json(timings: list[Timed]) -> dict[str, Any]:
-    """The same as data, and the environment of the runs."""
+    """Return the timings as data, with the environment of the runs."""
     return {
         "schema": 1,
         "environment": timings[0].measured.trace.environment if timings else {},
@@ -116,17 +116,17 @@ class Job(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What a run cost, and what it yielded."""
+    """Cost and trace of a run."""
 
     cpu: float
     wall: float
     peak: float
-    """MiB of memory at the peak, above those before."""
+    """MiB of memory at the peak, above the memory before."""
     trace: Trace
 
 
 def jobs() -> list[Job]:
-    """The jobs that every machine can run, the short ones first."""
+    """Return the jobs that every machine can run, short ones first."""
     listed_jobs = [
         Job(
             "J1",
@@ -180,7 +180,7 @@ def described(
     matrix: str | dict[str, Any] = "hadamard",
     **settings: Any,
 ) -> Experiment:
-    """An experiment on a matrix of this family, with what presets leave to their defaults."""
+    """Return an experiment on a matrix of this family, otherwise with the defaults of presets."""
     return reading.parse(
         {
             "problem": {
@@ -200,9 +200,10 @@ def on_path(experiment: Experiment, path: str) -> Experiment:
 
 
 def measure(experiment: Experiment, threads: int = 1, compiles_first: bool = True) -> Measured:
-    """Run an experiment that makes no claims once, and say what it cost.
+    """Run an experiment without claims once, and return its cost.
 
-    Torch is loaded before, and what numba compiles is on disk, unless a slower backend is to serve meanwhile.
+    Torch is loaded before. With `compiles_first` numba compiles before, too; otherwise a slower backend
+    serves meanwhile.
     """
     load_torch(threads)
     if compiles_first:
@@ -214,7 +215,7 @@ def measure(experiment: Experiment, threads: int = 1, compiles_first: bool = Tru
 
 
 def peak_mib() -> float:
-    """The most memory that this process has held, in MiB."""
+    """Return the most memory that this process has held, in MiB."""
     kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
     return kib / 1024
 

@@ -1,4 +1,4 @@
-"""A run without the app: in a thread of its own, so that Ctrl-C is handled at once; progress is shown."""
+"""Run without the app, in a thread, so that Ctrl-C is handled at once, and show progress."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.05
 
 ROUND_SECONDS = 0.2
-"""Between two looks at how far the run is."""
+"""Seconds between two updates of the progress."""
 
 
 def compute(experiment: Experiment, errors: Console, threads: int | None = None) -> Trace:
-    """The trace of an experiment without axes, as `compute_all` computes it."""
+    """Return the trace of an experiment without axes; see `compute_all`."""
     return compute_all(only(experiment), errors, threads).traces[0]
 
 
@@ -43,11 +43,10 @@ def compute_all(
 ) -> Results:
     """Run every point of a sweep to its end, and show progress on `errors`, as `console.progress` does.
 
-    How data files were read is said there in any case.
+    The reading of data files is reported on `errors` in any case. torch uses at most `threads` threads, by
+    default as many as it likes.
 
-    torch uses at most `threads` threads, by default as many as it likes.
-
-    Raises: BadInput for an experiment that cannot be run here, and whatever else the engine raises.
+    Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """
     for sentence in sweep.data_sentences:
         errors.print(f"data: {sentence}", soft_wrap=True)
@@ -76,7 +75,7 @@ def compute_all(
 
 
 def state(results: Results) -> tuple[str, float]:
-    """What is computed now, in words, and the share of all points that is done."""
+    """Return what is computed now, in words, and the share of all points that is done."""
     points = results.sweep.points
     number = max(results.traces, default=None)
     if number is None:

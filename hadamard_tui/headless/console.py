@@ -1,4 +1,4 @@
-"""Where the commands print to, and their progress in lines where standard error is no terminal."""
+"""Consoles of the commands, and their progress as lines if standard error is no terminal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PERIOD = 10.0
 
 
 class Output(Console):
-    """Standard output, with the faults of `printing`."""
+    """Standard output, with the errors of `printing`."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         with printing():
@@ -43,7 +43,7 @@ class Output(Console):
 
 
 def output() -> Console:
-    """Standard output; 80 columns wide, or COLUMNS, where it is no terminal."""
+    """Return standard output, COLUMNS wide if that is set, or PIPED_WIDTH wide without a terminal."""
     columns = os.environ.get("COLUMNS", "")
     width = None
     if columns.isdigit():
@@ -54,7 +54,7 @@ def output() -> Console:
 
 
 class Errors(Console):
-    """Standard error: what cannot be written there is lost, and the command goes on."""
+    """Standard error: text that cannot be written there is lost, and the command goes on."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         with suppress(OSError):
@@ -65,16 +65,16 @@ class Errors(Console):
 
 
 def errors() -> Console:
-    """Standard error, for what is no result."""
+    """Return standard error, for everything that is no result."""
     return Errors(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 @contextmanager
 def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Callable[[str, float], None]]:
-    """A function that shows on stderr what is done in words, and the share of all work that is done.
+    """Return a function that shows work in words, and the share of all work that is done, on stderr.
 
-    On a terminal it is a bar, which gives the cursor back after signals, too. Elsewhere it is a line in every
-    ten seconds, of `lines` if a command has several parts.
+    On a terminal it is a bar, which restores the cursor also after signals. Elsewhere it is a line every ten
+    seconds, printed by `lines` if a command has several parts.
     """
     bar = Progress(
         TextColumn("{task.description}"),
@@ -96,22 +96,22 @@ def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Ca
 
 
 def _give_back(errors: Console) -> None:
-    """Remove the line of a progress bar and show the cursor; a terminal that is stopped is not waited for."""
+    """Remove the progress bar and show the cursor, without waiting for a terminal that is stopped."""
     with suppress(OSError):
         terminal = os.open(os.ttyname(errors.file.fileno()), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
         os.write(terminal, WITHOUT_BAR)
 
 
 class ProgressLines:
-    """Prints how far a command has come, once in every PERIOD seconds."""
+    """Prints the progress of a command, once in PERIOD seconds."""
 
     def __init__(self, errors: Console, label: str = "") -> None:
-        """Count the time from now on. `label` begins what a line says, as the name of a preset."""
+        """Count the time from now on. Each line starts with `label`, such as the name of a preset."""
         self._errors, self.label = errors, label
         self._start = self._printed = monotonic()
 
     def show(self, words: str, share: float) -> None:
-        """Print what is done and the share of all work that is done, if it is time for a line."""
+        """Print the work and the share of all work that is done, if it is time for a line."""
         now = monotonic()
         if now - self._printed >= PERIOD:
             self._printed = now

@@ -1,4 +1,4 @@
-"""How the command line ends when it does not end well: one line on stderr, and an exit code."""
+"""Exit of the command line after an error: one line on stderr, and an exit code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typer.exceptions import TyperException
 
 LONGEST = 2 * LONGEST_PART
-"""An error is cut to so many characters, as after an argument that is a whole file."""
+"""Characters after which an error is cut: an argument may be a complete file."""
 
 REFUSED = 2
 """Exit code after bad input of any kind."""
@@ -23,17 +23,17 @@ FAILED = 3
 """Exit code after an error of the program itself."""
 
 STOPPED = 130
-"""Exit code after Ctrl-C: 128 + SIGINT, as shells have it."""
+"""Exit code after Ctrl-C: 128 + SIGINT, as in shells."""
 
 
 def refused(text: str) -> int:
-    """Say in one line what is wrong with the input; the exit code."""
+    """Print in one line what is wrong with the input, and return the exit code."""
     _say(f"error: {message(' '.join(text.split()), LONGEST)}")
     return REFUSED
 
 
 def broken(error: Exception) -> int:
-    """Say in one line that the program failed, and keep all that is known of it in a file; the exit code."""
+    """Print in one line that the program failed, save the traceback in a file, and return the exit code."""
     import traceback
 
     from platformdirs import user_state_path
@@ -55,7 +55,7 @@ def broken(error: Exception) -> int:
 
 
 def usage(error: TyperException) -> str:
-    """What is wrong with the arguments, and where to read what would be right."""
+    """Return what is wrong with the arguments, and where to read about the right ones."""
     context = getattr(error, "ctx", None)
     message = error.format_message().rstrip(".")
     if message.startswith("Got unexpected extra argument") and "=" in message:
@@ -64,7 +64,7 @@ def usage(error: TyperException) -> str:
 
 
 def stop() -> None:
-    """End at once, even while the engine's thread is deep in a product of matrices or in importing torch."""
+    """End at once, even while the engine's thread multiplies matrices or imports torch."""
     _say("stopped")
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
@@ -73,6 +73,6 @@ def stop() -> None:
 
 
 def _say(line: str) -> None:
-    """Print a line on stderr; where that cannot be written it is dropped."""
+    """Print a line on stderr; it is lost if stderr cannot be written."""
     with suppress(OSError):
         print(line, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""What there is to choose from: presets, families, and the parts of a family."""
+"""Lists of presets, families, and the parts of a family."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hadamard_tui.charts.line_heads import head
 COLUMNS = ("field", "default", "allowed", "meaning")
 WIDEST_COLUMN = 24
 FORMER = {"bounds": "theory"}
-"""Families by the names that they had."""
+"""Families by their former names."""
 
 ALLOWED = {
     "choice": "",
@@ -45,9 +45,9 @@ ALLOWED = {
 
 
 def presets_table() -> Table:
-    """Every preset, by subject, with its title, the first sentence of its story, and its source.
+    """Return all presets, by subject, with title, first sentence of the story, and source.
 
-    Those to begin with come first.
+    The presets to begin with come first.
     """
     from engine.spec import presets
     from engine.spec.experiment import SUBJECTS
@@ -77,7 +77,7 @@ def presets_table() -> Table:
 
 
 def talks_table() -> Table:
-    """Every guided path and every talk, with its title and its presets."""
+    """Return all guided paths and talks, with title and presets."""
     from hadamard_tui.tours.talk import is_path, talks
 
     table = _table("name", "what it is about, and its presets")
@@ -93,7 +93,7 @@ def talks_table() -> Table:
 
 
 def families_table() -> Table:
-    """Every family with its meaning and the kinds of its members."""
+    """Return all families with their meaning and the kinds of their members."""
     table = _table("family", "what it is", "kinds")
     for family, folder in catalogue.FOLDERS.items():
         meaning = first_sentence(docstring(importlib.import_module(folder))).partition(": ")[2]
@@ -102,7 +102,7 @@ def families_table() -> Table:
 
 
 def members_list(family: str) -> Group:
-    """Every member of a family with its meaning, and its fields below it.
+    """Return all members of a family with their meaning, and their fields below.
 
     Raises: BadInput for a family that does not exist.
     """
@@ -127,13 +127,13 @@ def members_list(family: str) -> Group:
 
 
 def first_sentence(text: str) -> str:
-    """The beginning of a text up to its first full stop, on one line."""
+    """Return the start of a text up to its first full stop, on one line."""
     line = " ".join(text.split())
     return re.split(r"(?<=[.!?])\s", line, maxsplit=1)[0]
 
 
 def written(value: object) -> str:
-    """A default as a preset file would say it."""
+    """Return a default as a preset file would write it."""
     return "none" if value is None else msgspec.json.encode(value).decode()
 
 
@@ -146,7 +146,7 @@ def _table(*columns: str) -> Table:
 
 
 def _grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
-    """The fields of one member, in columns that are the same for all members."""
+    """Return the fields of one member, in columns that are the same for all members."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     for name, width in zip(COLUMNS[:-1], widths, strict=True):
         grid.add_column(width=min(width, WIDEST_COLUMN), style="dim" if name != COLUMNS[0] else "")
@@ -157,7 +157,7 @@ def _grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
 
 
 def _row(field: Field) -> tuple[str, ...]:
-    """Name, default, what is allowed, and meaning of a field."""
+    """Return name, default, allowed values and meaning of a field."""
     default = "required" if field.required else written(field.default)
     allowed = ", ".join(filter(None, field.choices)) or f"{ALLOWED[field.kind]} {field.limits}".strip()
     return field.name, default, allowed, f"{field.title}: {field.help}" if field.help else field.title

@@ -1,4 +1,4 @@
-"""The table of losses beside the bounds, with what else was measured."""
+"""Table of losses beside the bounds, with other measures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.pictures.view import ZERO
 from engine.pictures.wording import line_in_brief, listed
 from engine.results.results import of_one
 from engine.results.views import view
-from engine.spec.pictures import of_run
+from engine.spec.experiment import of_run
 from hadamard_tui.charts.contrast import legible
 from hadamard_tui.charts.series_builder import colour_of, letter_of
 
@@ -42,22 +42,22 @@ COLUMNS: dict[str, tuple[str, JustifyMethod]] = {
     "ratio": ("loss /\nbound", "right"),
 }
 MEASURES = ("error", "train", "unseen", "rank")
-"""Columns that are there only if something was measured."""
+"""Columns that appear only if their measure has values."""
 
 NARROW, MEASURE = 72, 9
-"""Below so many columns, and so many more per measure, two go that the text below the table says, too."""
+"""Width below which two columns go that the text below the table repeats: a base, and more per measure."""
 
 NOTHING = "—"
 
 
 def views(experiment: Experiment, trace: Trace) -> dict[str, View]:
-    """What the table shows of a run, by measure."""
+    """Return the views of the table, by measure."""
     results = of_one(experiment, trace)
     return {name: view(of_run(experiment, name), results) for name in ("loss", *MEASURES)}
 
 
 def table(run: Mapping[str, View], where: Sequence[float], width: int) -> Padding:
-    """One row per curve and, within it, one line per place of `where`."""
+    """Return one row per curve and, within it, one line per place of `where`."""
     losses = run["loss"]
     measured = [name for name in MEASURES if run[name].curves]
     spared = set(MEASURES) - set(measured)
@@ -82,7 +82,7 @@ def table(run: Mapping[str, View], where: Sequence[float], width: int) -> Paddin
 
 
 def signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
-    """What the signs in the table mean."""
+    """Yield the meanings of the signs in the table."""
     compared = [(curve, strongest_bound(losses, curve, x)) for curve in losses.curves for x in where]
     if any(bound is not None and not bound.binds(curve) for curve, bound in compared):
         yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
@@ -101,7 +101,7 @@ def signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
 
 
 def notes(trace: Trace) -> Iterator[Text]:
-    """Which backends computed what, and how the rates did that were tried."""
+    """Yield the backends of the curves, and the results of the rates that were tried."""
     for backend in backends().values():
         names = ", ".join(curve.name for curve in trace.curves if curve.backends[-1] == backend.name)
         if backend.words and names:
@@ -114,7 +114,7 @@ def notes(trace: Trace) -> Iterator[Text]:
 
 
 def _rate(losses: View, curve: CurveView) -> str:
-    """The oracle-tuned rate, on a line of its own."""
+    """Return the oracle-tuned rate, on a line of its own."""
     if curve.training.grid:
         return f"\n  η={curve.training.rate:.4g}, best of {len(curve.training.grid)}"
     rivals = sum(other.learner == curve.learner for other in losses.curves)
@@ -122,7 +122,7 @@ def _rate(losses: View, curve: CurveView) -> str:
 
 
 def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]:
-    """The cells at x by column; a bound that does not bind the learner is in parentheses."""
+    """Return the cells at x by column; a bound that does not bind the learner is in parentheses."""
     loss = _at(run["loss"], curve.name, x)
     cells = {"k": f"{x:g}", "bound": NOTHING, "which": NOTHING, "ratio": NOTHING}
     if loss is None:
@@ -146,7 +146,7 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
 
 
 def _at(measured: View, name: str, x: float) -> float | None:
-    """What was measured of a curve at x; None where nothing was."""
+    """Return the value of a curve at x; None without one."""
     curve = next((curve for curve in measured.curves if curve.name == name), None)
     place = None if curve is None else curve.place(x)
     if curve is None or place is None or np.isnan(curve.y[place]):
@@ -155,12 +155,12 @@ def _at(measured: View, name: str, x: float) -> float | None:
 
 
 def _mean(mean: float) -> str:
-    """The mean of a curve, by which rates are compared."""
+    """Return the mean of a curve, by which rates are compared."""
     return _number(mean) if np.isfinite(mean) else "diverged"
 
 
 def _number(value: float) -> str:
-    """Four decimals, or the scientific notation where these say little; 0 for what is 0 up to rounding."""
+    """Return four decimals, or scientific notation if these say little; "0" for 0 up to rounding."""
     if abs(value) < ZERO:
         return "0"
     return f"{value:.4f}" if 1e-3 <= abs(value) < 1e4 else f"{value:.1e}"

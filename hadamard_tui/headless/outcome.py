@@ -1,4 +1,4 @@
-"""What came out of running a preset without the app."""
+"""Result of running a preset without the app."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.console import Console
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.report import encode
 from engine.spec import presets
-from engine.spec.pictures import drawn
+from engine.spec.experiment import drawn
 from hadamard_tui.headless.compute import compute_all
 from hadamard_tui.running.costs import costs
 from hadamard_tui.state import kept_points
@@ -25,34 +25,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Done:
-    """A preset that was run to its end."""
+    """A finished run of a preset."""
 
     document: Raw
     results: Results
     outcomes: list[Outcome]
-    """Every claim, judged."""
+    """Outcomes of all claims."""
 
     strayed: list[str]
-    """The learners that diverged although no claim says that they do."""
+    """Learners that diverged although no claim says that they do."""
 
     @property
     def experiment(self) -> Experiment:
-        """The experiment at the first point."""
+        """Experiment at the first point."""
         return self.results.sweep.experiment
 
     @property
     def trace(self) -> Trace:
-        """The trace there."""
+        """Trace at the first point."""
         return self.results.traces[0]
 
     @property
     def has_pictures(self) -> bool:
-        """Whether it is shown by pictures, or as losses against the clock of its protocol."""
+        """Whether the run is shown by pictures; otherwise it is shown as losses along its clock."""
         return bool(drawn(self.experiment))
 
     @property
     def exit_code(self) -> int:
-        """1 if a claim failed, or a learner strayed."""
+        """1 if a claim failed or a learner diverged unexpectedly, else 0."""
         return int(bool(self.strayed) or any(outcome.holds is False for outcome in self.outcomes))
 
     def as_json(self, by_replica: bool = False) -> bytes:
@@ -61,12 +61,12 @@ class Done:
 
 
 def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -> Done:
-    """Run what the document of a preset describes.
+    """Run the experiment that the document of a preset describes.
 
-    Points of axes are kept on disk, and taken from there unless `fresh`. What expensive measures cost is said
-    before, if `errors` is a terminal.
+    Points of axes are stored on disk, and read from there unless `fresh`. The cost of expensive measures is
+    printed before the run if `errors` is a terminal.
 
-    Raises: BadInput for what cannot be run here, and whatever else the engine raises.
+    Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """
     sweep = presets.sweep_of(preset, document)
     if errors.is_terminal:

@@ -1,4 +1,4 @@
-"""The pictures of an experiment as `run` prints them: a chart or a heat map, and its numbers."""
+"""Pictures of an experiment as `run` prints them: a chart or a heat map, and its numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.pictures.wording import curve_name, line_name
 from engine.results import views
 from engine.results.headlines import headline
 from engine.results.outcomes import about
-from engine.spec.pictures import drawn
+from engine.spec.experiment import drawn
 from hadamard_tui.charts.code_points import runs
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.contrast import legible
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 WIDEST_CHART = 120
 CHART_HEIGHTS = (18, 28)
 LINES_BESIDE_CHART = 4
-"""Of the terminal's height: for the prompt and the lines around the chart."""
+"""Lines of the terminal for the prompt and the text around the chart."""
 
 MOST_ROWS = 12
-"""Rows of a table; of more places so many are shown, evenly spaced."""
+"""Most rows of a table; of more places, evenly spaced ones are shown."""
 
 COLUMN, WIDEST_NAME = 14, 34
-"""Cells that a number with its error takes, and those left to the names of curves that stand in rows."""
+"""Cells of a number with its error, and cells for the names of curves that stand in rows."""
 
 GAP = 2
 """Cells between two columns."""
@@ -64,9 +64,9 @@ _RESET = "\x1b[0m"
 
 
 def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) -> Iterator[ConsoleRenderable]:
-    """Every picture of an experiment with its headline, its numbers and the claims about it, then the others.
+    """Yield each picture of an experiment with its headline, numbers and claims, then the other claims.
 
-    Raises: BadInput for one that there is not.
+    Raises: BadInput for a picture that does not exist.
     """
     experiment, printed = results.sweep.experiment, set[int]()
     for picture in drawn(experiment):
@@ -80,7 +80,7 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
                 heat_map(Look(view), heat), min(console.width, WIDEST_CHART), _height(console), colours
             )
             yield Text.from_ansi(text, no_wrap=True, overflow="crop")
-        yield said_of(view, experiment, outcomes)
+        yield said_of(view, experiment, outcomes, results)
         if picture.y is None:
             yield Padding(table(view, console.width), (1, 0, 0, 0))
         yield from claims([outcome for outcome in picture_outcomes if id(outcome) not in printed])
@@ -93,13 +93,15 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
     )
 
 
-def said_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> Text:
-    """The headline of a picture."""
-    return Text(f"\n{headline(view, experiment, outcomes)}")
+def said_of(
+    view: View, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
+) -> Text:
+    """Return the headline of a picture."""
+    return Text(f"\n{headline(view, experiment, outcomes, results)}")
 
 
 def claims(outcomes: Sequence[Outcome], heading: str = "Claims") -> Iterator[ConsoleRenderable]:
-    """Claims with their outcomes, below a heading; nothing where there are none."""
+    """Yield claims with their outcomes, below a heading; nothing without claims."""
     if not outcomes:
         return
     yield Text(f"\n{heading}", "bold")
@@ -111,7 +113,7 @@ def claims(outcomes: Sequence[Outcome], heading: str = "Claims") -> Iterator[Con
 
 
 def sign(outcome: Outcome) -> Text:
-    """The outcome of a claim in a sign and a word."""
+    """Return the outcome of a claim as a sign and a word."""
     mark, style = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("–", "yellow")}[outcome.holds]
     return Text(f"{mark} {outcome.word}", style)
 
@@ -126,7 +128,7 @@ def _height(console: Console) -> int:
 
 
 def chart(view: View, console: Console) -> Text:
-    """The curves and lines of a view."""
+    """Return the curves and lines of a view as text."""
     series, axes, *_ = plot(Look(view))
     width = min(console.width, WIDEST_CHART)
     text = printed(series, axes, width, _height(console), colour=_has_colours(console))
@@ -134,7 +136,10 @@ def chart(view: View, console: Console) -> Text:
 
 
 def table(view: View, width: int) -> Table:
-    """A row per place on the x-axis and a column per curve and line, or where these are too many a row."""
+    """Return a table with a row per place on x and a column per curve and line.
+
+    If there are too many columns, curves and lines are the rows.
+    """
     lines = different(view.lines)
     curves: list[CurveView | LineView] = [*view.curves, *lines]
     names = [
@@ -170,13 +175,13 @@ def table(view: View, width: int) -> Table:
 
 
 def _wrapped(head: Text, room: int) -> Text:
-    """A heading between whose words lines break, as rich would rather break the numbers below it."""
+    """Break a heading between words; rich would rather break the numbers below it."""
     lines = (line for part in str(head).splitlines() for line in textwrap.wrap(part, room))
     return Text("\n".join(lines), head.style)
 
 
 def _direction(line: LineView) -> str:
-    """What a line is, without words that its name has."""
+    """Return the direction of a line, without words that its name has."""
     words = DIRECTIONS.get(line.direction, line.direction)
     if line.direction == "shape" and "shape" in line.called:
         return words.removeprefix("shape only, ")
@@ -184,7 +189,7 @@ def _direction(line: LineView) -> str:
 
 
 def _places(view: View, most_places: int) -> list[float]:
-    """Some of the places at which there is something, the last one among them; round ones that are passed."""
+    """Return at most `most_places` places with values, the last included; round ones if x is measured."""
     if any(curve.places.is_passed for curve in view.curves):
         axes = plot(Look(view)).axes
         return [x for x, _ in x_ticks(axes, most_places)]
@@ -196,7 +201,7 @@ def _places(view: View, most_places: int) -> list[float]:
 
 
 def _cell(curve: CurveView | LineView, x: float, view: View) -> str:
-    """The value of a curve or a line at x, with its error; 0 for what counts as that in the picture."""
+    """Return the value of a curve or a line at x, with its error; 0 if it is negligible in the picture."""
     place = curve.place(x)
     if place is None or np.isnan(curve.y[place]):
         return NOTHING
@@ -214,12 +219,12 @@ def _cell(curve: CurveView | LineView, x: float, view: View) -> str:
 
 
 def _number(value: float) -> str:
-    """Four significant digits, or a whole number as it is."""
+    """Return four significant digits, or a whole number as it is."""
     return f"{value:g}" if value == int(value) and abs(value) < 1e12 else f"{value:.4g}"
 
 
 def printed_heat_map(heat: HeatMap, width: int, height: int, colours: ColourMap | None) -> str:
-    """A heat map of `height` lines of `width` cells, in digits where there are no colours."""
+    """Return a heat map of `height` lines of `width` cells, in digits if there are no colours."""
     cells = compose(heat, width, height, colours).cells
     rgb = {BLACK: (0, 0, 0), WHITE: (255, 255, 255)}
     if colours is not None:
@@ -235,7 +240,7 @@ def printed_heat_map(heat: HeatMap, width: int, height: int, colours: ColourMap 
 
 
 def _codes(rgb: dict[int, tuple[int, int, int]], fore: int, back: int) -> str:
-    """The terminal's codes for an ink on another; what is of the frame has the terminal's own colours."""
+    """Return the terminal's codes for an ink on another; the frame has the terminal's own colours."""
     parts = [(38, fore)] if fore in rgb else []
     parts += [(48, back)] if back != GROUND else []
     return ";".join(f"{kind};2;{';'.join(map(str, rgb[ink]))}" for kind, ink in parts)

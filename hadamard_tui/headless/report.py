@@ -1,4 +1,4 @@
-"""`report`: a page for every preset, and an index of them."""
+"""`report`: a page for each preset, and an index of the pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INDEX = "index.html"
 
 @dataclass(frozen=True)
 class Reported:
-    """A preset whose page is written, or why there is none."""
+    """A preset whose page is written, or the reason why there is none."""
 
     preset: str
     entry: IndexEntry | None
@@ -34,16 +34,16 @@ class Reported:
 
     @property
     def in_words(self) -> str:
-        """How many claims hold, or why there is no page."""
+        """Number of claims that hold, or the reason why there is no page."""
         if self.entry is None:
             return self.why_not
         return f"{self.entry.holding} of {self.entry.claims} claims hold"
 
 
 def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> Iterator[Reported]:
-    """Write a page for each preset into a folder, and the index after each.
+    """Write a page for each preset into a folder, and update the index after each page.
 
-    Points of axes are taken from earlier runs unless `fresh`. Raises: BadInput where no file can be written.
+    Points of axes are taken from earlier runs unless `fresh`. Raises: BadInput if a file cannot be written.
     """
     with files.faults(str(folder), "cannot be made"):
         folder.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from rich.console import Console
 from engine.results.headlines import headline
 from engine.results.views import view
 from engine.spec import presets
-from engine.spec.pictures import drawn
+from engine.spec.experiment import drawn
 from hadamard_tui.charts.series_builder import mark
 from hadamard_tui.headless import losses
 from hadamard_tui.headless.outcome import computed
@@ -36,7 +36,7 @@ section { break-inside: avoid; }
 
 
 def sheet(title: str, stops: Sequence[Stop], errors: Console) -> str:
-    """The sheet as one HTML page without external resources. Every stop is run for its headline."""
+    """Return the sheet as one HTML page without external resources. Each stop is run for its headline."""
     questions = [_question(number, stop) for number, stop in enumerate(stops, 1)]
     answers = [_answer(number, stop, errors) for number, stop in enumerate(stops, 1)]
     return "\n".join(
@@ -54,7 +54,7 @@ def sheet(title: str, stops: Sequence[Stop], errors: Console) -> str:
 
 
 def _question(number: int, stop: Stop) -> str:
-    """The question of a stop, with a box for the answer and one for each learner whose loss is guessed."""
+    """Return the question of a stop, with a box for the answer and one per learner whose loss is guessed."""
     experiment = presets.load(stop.preset, stop.changes)
     question = stop.predict or "What will this run show?"
     boxes = ""
@@ -69,7 +69,7 @@ def _question(number: int, stop: Stop) -> str:
 
 
 def _answer(number: int, stop: Stop, errors: Console) -> str:
-    """What a run shows, why, and what breaks it."""
+    """Return what a run shows, why, and what breaks it."""
     done = computed(stop.preset, presets.document(stop.preset, stop.changes), errors)
     return _section(number, done.experiment.title, *_answers(stop, done))
 

@@ -1,4 +1,4 @@
-"""What a run prints: the chart, the losses beside the bounds, what theory says, and the claims."""
+"""Output of a run: the chart, the losses beside the bounds, the theory lines, and the claims."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def show(
 
 
 def checkpoints(trace: Trace) -> list[float]:
-    """Where on the x-axis losses are tabulated: the first records from ¼, from ½ and at the end of it."""
+    """Return the places on x for the table: the first records from ¼ and from ½ of it on, and the last."""
     places = np.searchsorted(trace.x, trace.last * np.array([0.25, 0.5, 1.0]))
     return [float(x) for x in np.unique(trace.x[places])]
 
@@ -83,7 +83,7 @@ def _heading(experiment: Experiment, trace: Trace) -> Text:
 
 
 def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) -> Iterator[Text]:
-    """Who diverged or lost accuracy, and whether a claim says so."""
+    """Yield the learners that diverged or lost accuracy, and whether a claim says so."""
     claimed, clock = expected_to_diverge(experiment), experiment.protocol.clock
     for curve in trace.curves:
         if curve.learner in strayed:
@@ -94,7 +94,7 @@ def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) ->
 
 
 def _diverged(curve: Curve, clock: str) -> str:
-    """Where a learner diverged or lost accuracy, and how many of its replicas did."""
+    """Return where a learner diverged or lost accuracy, and in how many replicas."""
     why = f": {WHY_INACCURATE}" if curve.inaccurate.any() else ""
     if curve.replicas == 1:
         return f"{curve.name} {curve.fate} at {clock} = {curve.diverged_at:g}{why}"
@@ -106,7 +106,7 @@ def _diverged(curve: Curve, clock: str) -> str:
 
 
 def _more(bounds: bool, notes: bool) -> Iterator[Text]:
-    """What other options say."""
+    """Yield what other options print."""
     options = {
         "--bounds lists the theory lines that apply here, the learners that they bind, and why": not bounds,
         "--notes shows how it was computed": not notes,
@@ -116,7 +116,7 @@ def _more(bounds: bool, notes: bool) -> Iterator[Text]:
 
 
 def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
-    """Every line of theory: whom it binds, and why; then those that do not hold here, and why not."""
+    """Yield each theory line with the learners that it binds, and why; then those that do not hold here."""
     yield Text("\nTheory", "bold")
     explained: list[TheoryLine] = []
     for line in lines:
@@ -139,7 +139,7 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
 
 
 def _about_claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[Text]:
-    """Why claims may fail, where some do."""
+    """Yield why claims may fail, if some do."""
     if changed and any(outcome.holds is False for outcome in outcomes):
         yield Text("The claims were written for the preset's own settings, and --set changed them.", "yellow")
 

@@ -1,4 +1,4 @@
-"""`verdict`: what structure says of each learner, what measurement says, and whether they agree."""
+"""`verdict`: the verdict by structure and by measurement on each learner, and whether they agree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[Judgement]:
-    """The judgement of every learner of a finished run, with progress shown on `errors`."""
+    """Return the judgement of each learner of a finished run, with progress on `errors`."""
     judged = []
     with console.progress(errors) as show:
         for number, learner in enumerate(experiment.learners):
@@ -34,7 +34,7 @@ def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[Ju
 
 
 def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
-    """The judgements, for the terminal."""
+    """Return the judgements for the terminal."""
     parts: list[ConsoleRenderable] = []
     for judged in all_judged:
         grid = Table.grid(padding=(0, 2, 0, 2))
@@ -57,7 +57,7 @@ def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
 
 
 def as_json(all_judged: Sequence[Judgement]) -> dict[str, Any]:
-    """The judgements, as `verdict --json` prints them."""
+    """Return the judgements as `verdict --json` prints them."""
     learners = [
         {
             "learner": judged.learner,

@@ -1,4 +1,4 @@
-"""`verify`: run presets and see whether their claims hold."""
+"""`verify`: run presets and check whether their claims hold."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Verified:
-    """A preset that was run, its claims judged, and the learners that diverged though no claim expects it."""
+    """A finished preset, the outcomes of its claims, and the learners that diverged unexpectedly."""
 
     preset: str
     experiment: Experiment
@@ -44,7 +44,7 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
 
     Their tensors are small: more threads gain nothing, and on a busy machine they wait for one another.
 
-    Raises: BadInput for one that cannot be run, before any is.
+    Raises: BadInput for a preset that cannot run, before the first run.
     """
     sweeps = []
     for name in names:
@@ -66,7 +66,7 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
 
 
 def shown(verified: Verified) -> ConsoleRenderable:
-    """One preset with its claims, for the terminal."""
+    """Return one preset with its claims, for the terminal."""
     table = Table.grid(padding=(0, 2, 0, 0))
     sign = _sign(verified.holds)
     table.add_row(sign, Text.assemble((verified.preset, "bold"), f"  {verified.seconds:.1f} s"))
@@ -81,7 +81,7 @@ def shown(verified: Verified) -> ConsoleRenderable:
 
 
 def total(all_verified: Sequence[Verified]) -> str:
-    """How many claims hold, in one sentence."""
+    """Return how many claims hold, in one sentence."""
     claims = [outcome for verified in all_verified for outcome in verified.outcomes]
     holding = sum(outcome.holds is True for outcome in claims)
     return f"{holding} of {len(claims)} claims of {len(all_verified)} presets hold."
@@ -92,7 +92,7 @@ def _sign(holds: bool) -> Text:
 
 
 def as_json(all_verified: Sequence[Verified]) -> dict[str, Any]:
-    """Every preset with its claims, as `verify --json` prints it."""
+    """Return all presets with their claims, as `verify --json` prints them."""
     return {
         "schema": 1,
         "holds": all(verified.holds for verified in all_verified),
@@ -119,7 +119,7 @@ def as_json(all_verified: Sequence[Verified]) -> dict[str, Any]:
 
 
 def as_markdown(all_verified: Sequence[Verified]) -> str:
-    """A report that a person can read."""
+    """Return a report for people."""
     lines = ["# Claims of the presets, measured", "", total(all_verified)]
     for verified in all_verified:
         experiment = verified.experiment

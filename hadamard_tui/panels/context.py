@@ -17,6 +17,7 @@ from hadamard_tui.running.viewed import Viewed
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
+    from engine.results.results import Results
     from engine.results.trace import Curve, Trace
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.chart_options import ChartOptions
@@ -29,12 +30,14 @@ class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
     Args:
         experiment: that of all points of the axes, which claims are about; None where it is that of the run.
         outcomes: the claims judged, once the run is shown to its end.
+        results: those of all points of the axes; None where there is one.
         left_out: the claims of the set-up that do not fit it.
         guesses: where learners were guessed to come below a tenth, by name; None for never.
     """
 
     experiment: Experiment | None = None
     outcomes: list[Outcome] | None = None
+    results: Results | None = None
     left_out: Sequence[LeftOut] = ()
     guesses: Mapping[str, float | None] = msgspec.field(default_factory=dict)
 
@@ -67,7 +70,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     def look(self, measure: str, title: str = "") -> Look:
         """A measure of all learners that have it, along the run and as far as it is shown."""
         from engine.results.results import of_one
-        from engine.spec.pictures import of_run
+        from engine.spec.experiment import of_run
 
         picture = of_run(self.experiment, measure, title)
         view = self.views.view(picture, of_one(self.experiment, self.trace))
@@ -84,7 +87,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         if predictions.outcomes is None:
             return self.experiment.title
         experiment = predictions.experiment or self.experiment
-        words = headline_of_look(look, experiment, predictions.outcomes)
+        words = headline_of_look(look, experiment, predictions.outcomes, predictions.results)
         return f"{scored(predictions.guesses, self.loss.view)} {words}" if predictions.guesses else words
 
     @property

@@ -53,8 +53,8 @@ def show(context: PanelContext) -> Plot | Text:
     It gives the values at the playhead, where there is one. Values that are all the same are one line.
     """
     from engine.measures.spectrum import SingularValues
+    from engine.results.report import picture_of_spectra, spectra
     from engine.results.results import of_one
-    from engine.results.spectra import picture_of_spectra, spectra
 
     curve, experiment = context.curve, context.experiment
     view = context.views.view(picture_of_spectra(experiment), of_one(experiment, context.trace))

@@ -7,18 +7,24 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
+    from engine.results.results import Results
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.look import Look
 
 
-def headline_of_look(look: Look, experiment: Experiment, outcomes: Sequence[Outcome]) -> str:
+def headline_of_look(
+    look: Look, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
+) -> str:
     """Return what a picture shows; beside a pinned run, the difference and how it moves the curves."""
-    from engine.results.comparison import comparison  # here, as no headline is shown before a run
-    from engine.results.headlines import headline, headline_of
+    from engine.results.headlines import (
+        comparison,  # here, as no headline is shown before a run
+        headline,
+        headline_of,
+    )
 
     if look.pinned and (change := look.pinned[-1].change):
         outcome = headline_of(look.view, experiment, outcomes)
         curve = None if outcome is None else outcome.claim.curve
         if sentence := comparison(change, look.pinned[-1].view, look.view, curve):
             return sentence
-    return headline(look.view, experiment, outcomes)
+    return headline(look.view, experiment, outcomes, results)

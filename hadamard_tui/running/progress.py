@@ -6,7 +6,7 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING
 
-from engine.results.readings import WHY
+from engine.results.gathering import WHY
 
 if TYPE_CHECKING:
     from engine.results.results import Results

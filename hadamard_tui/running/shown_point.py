@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.core.expressions import values_written
 from engine.pictures.view import along_records
-from engine.spec.pictures import drawn, of_run
+from engine.spec.experiment import drawn, of_run
 from hadamard_tui.running.progress import skipped
 
 if TYPE_CHECKING:

@@ -122,7 +122,7 @@ class Comparing(Running):
     @on(RunList.Chosen)
     async def _run_chosen(self, event: RunList.Chosen) -> None:
         """Put up a run as it was: its set-up and its curves."""
-        from engine.spec.pictures import drawn
+        from engine.spec.experiment import drawn
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         run = event.run

@@ -7,7 +7,7 @@ import copy
 import time
 from typing import TYPE_CHECKING
 
-from engine.spec.pictures import drawn
+from engine.spec.experiment import drawn
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import TABLE

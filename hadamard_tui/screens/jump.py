@@ -46,18 +46,18 @@ class Spot(NamedTuple):
 
 def spots(laboratory: Screen[None]) -> dict[str, Spot]:
     """Where jump mode can go now, by its key: the chart, the panels, and every widget that takes keys."""
-    found, others = {}, iter(OTHERS)
+    spots_by_key, other_keys = {}, iter(OTHERS)
     for widget in (laboratory.query_one("#loss", ChartView), *laboratory.focus_chain):
         label = next((cells for cells in _ends(laboratory, widget) if _seen(laboratory, widget, cells)), None)
-        if label is not None and (key := OWN.get(widget.id or "") or next(others, None)):
-            found[key] = Spot(widget, label)
+        if label is not None and (key := OWN.get(widget.id or "") or next(other_keys, None)):
+            spots_by_key[key] = Spot(widget, label)
     tabs = laboratory.query_one(Tabs)
     for tab in tabs.in_sight:
         digit = Region(tabs.region.x + tab.column, tabs.region.y, 1, 1)
-        key = str(tab.number % 10) if tab.number <= DIGITS else next(others, None)
+        key = str(tab.number % 10) if tab.number <= DIGITS else next(other_keys, None)
         if key is not None and _seen(laboratory, tabs, digit):
-            found[key] = Spot(tab.number, digit)
-    return found
+            spots_by_key[key] = Spot(tab.number, digit)
+    return spots_by_key
 
 
 def _ends(laboratory: Screen[None], widget: Widget) -> Iterator[Region]:

@@ -107,10 +107,10 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         ascii_only: bool = False,
     ) -> None:
         self._ascii_only = ascii_only
-        left = view or KeptView()
-        super().__init__(editable, Pace(left.pace, left.unlimited))
+        start_view = view or KeptView()
+        super().__init__(editable, Pace(start_view.pace, start_view.unlimited))
         self._rate = rate or FrameRate(Config().fps)
-        self._autorun, self._left, self.chart_options = autorun, left, left.chart
+        self._autorun, self._left, self.chart_options = autorun, start_view, start_view.chart
         self._frames = Frames(self._rate.highest)
         self._next_frame: asyncio.TimerHandle | None = None
         self._frames_due = STILL
@@ -140,7 +140,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         """Have the classes of the first size before there are widgets, which would be styled twice else."""
         breakpoints = (size.width, self.HORIZONTAL_BREAKPOINTS), (size.height, self.VERTICAL_BREAKPOINTS)
         for cells, classes in breakpoints:
-            self.add_class(max(one for one in classes if one[0] <= cells)[1])
+            self.add_class(max(pair for pair in classes if pair[0] <= cells)[1])
 
     def on_mount(self) -> None:
         self.message_signal.subscribe(self, self._wake_by, immediate=True)
@@ -239,12 +239,12 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         event.stop()
         await self._vary(event.row.place, event.row.is_whole, event.row.symbol)
 
-    async def _vary(self, place: str, whole: bool, symbol: str) -> None:
+    async def _vary(self, place: str, is_whole: bool, symbol: str) -> None:
         """Sweep a number of the set-up and run that, or say why it cannot be."""
         from hadamard_tui.editing.sweeping import swept
 
         try:
-            editable = swept(self._editable, place, whole, symbol)
+            editable = swept(self._editable, place, is_whole, symbol)
         except BadInput as error:
             self.notify(error.what, severity="warning")
         else:
@@ -438,7 +438,9 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         from hadamard_tui.tours.onward import onward
 
         outcomes = session.outcomes if session.over else None
-        predictions = PanelPredictions(session.sweep.experiment, outcomes, session.left_out, session.guesses)
+        predictions = PanelPredictions(
+            session.sweep.experiment, outcomes, session.point.results, session.left_out, session.guesses
+        )
         return PanelContext(
             session.experiment,
             trace,
@@ -455,7 +457,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
 
     def show_set_up(self) -> None:
         """Say in the empty laboratory what a run would show there."""
-        from engine.spec.pictures import drawn
+        from engine.spec.experiment import drawn
 
         experiment, error = self._editable.experiment, self._editable.error
         refused = "" if error is None else f"The set-up was changed and cannot run: {error}"

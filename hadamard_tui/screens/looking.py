@@ -191,9 +191,9 @@ class Looking(Running):
         elif along_records(look.view):
             session.playback.move(places)
         elif look.x is not None:
-            here = int(np.searchsorted(look.view.known_places, look.x))
+            position = int(np.searchsorted(look.view.known_places, look.x))
             self._cursor = float(
-                look.view.known_places[min(max(here + places, 0), len(look.view.known_places) - 1)]
+                look.view.known_places[min(max(position + places, 0), len(look.view.known_places) - 1)]
             )
         self._follow()
 
@@ -260,8 +260,8 @@ class Looking(Running):
         look = self.look
         wanted = not (self.chart_options if look is None else look.resolved).x_log
         refused = why_not_log("x", look.view.places) if look is not None and wanted else ""
-        own = look is not None and wanted == look.view.axes.x_log
-        self._change_chart_options(refused, x_log=None if own else wanted)
+        is_default = look is not None and wanted == look.view.axes.x_log
+        self._change_chart_options(refused, x_log=None if is_default else wanted)
 
     def action_y_log(self) -> None:
         look = self.look
@@ -270,8 +270,8 @@ class Looking(Running):
         if look is not None and wanted:
             tried = replace(look, options=replace(look.options, y_log=True), pinned=())
             _, refused = view_axes(tried, view_series(tried))
-        own = look is not None and wanted == look.view.axes.y_log
-        self._change_chart_options(refused, y_log=None if own else wanted)
+        is_default = look is not None and wanted == look.view.axes.y_log
+        self._change_chart_options(refused, y_log=None if is_default else wanted)
 
     def action_smooth(self) -> None:
         self._change_chart_options(smooth=not self.chart_options.smooth)
@@ -282,8 +282,8 @@ class Looking(Running):
     def action_band(self) -> None:
         curves = [] if (look := self.look) is None else look.view.curves
         alone = bool(curves) and all(curve.stderr is None for curve in curves)
-        one = "One replica has no standard error; set replicas to 2 or more for a band."
-        self._change_chart_options(one if alone else "", band=not self.chart_options.band)
+        reason = "One replica has no standard error; set replicas to 2 or more for a band."
+        self._change_chart_options(reason if alone else "", band=not self.chart_options.band)
 
     def _change_chart_options(self, refused: str = "", **changes: bool | None) -> None:
         if refused:

@@ -40,8 +40,8 @@ class Welcome(Framed[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical() as page:
             page.border_title = "hadamard-tui"
-            others = f"{key('presets')} lists all · {key('help')} explains"
-            page.border_subtitle = f"{key('choose')} runs it · {others} · {key('close')} looks around"
+            hints = f"{key('presets')} lists all · {key('help')} explains"
+            page.border_subtitle = f"{key('choose')} runs it · {hints} · {key('close')} looks around"
             yield Static(WHAT, markup=False)
             first = (preset_option(name, presets.load(name).title) for name in FIRST)
             new = Option(f"Or start from nothing: {NEW_TITLE[0].lower()}{NEW_TITLE[1:]}", id=NEW)

@@ -21,8 +21,8 @@ from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.results import Results, of_one
 from engine.results.views import view
-from engine.spec.pictures import drawn, of_run
-from engine.spec.words import as_document
+from engine.spec.document_expressions import as_document
+from engine.spec.experiment import drawn, of_run
 from hadamard_tui.charts.difference import difference, is_difference
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.multiples import has_multiples, multiples
@@ -129,7 +129,8 @@ def with_picture(shown: Shown, number: int, learner: str | None = None) -> Shown
 
 def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
     """The same with what is looked at as the chart; of a heat map that of a learner, or of the first."""
-    shown = replace(shown, caption=headline_of_look(look, shown.experiment, shown.outcomes))
+    results = None if shown.pictures is None else shown.pictures.results
+    shown = replace(shown, caption=headline_of_look(look, shown.experiment, shown.outcomes, results))
     with palette.on_paper():
         if look.view.heats:
             assert shown.pictures is not None, "a heat map is a picture"
@@ -271,7 +272,9 @@ def _table(shown: Shown) -> tables.Table:
         losses, errors = (view(of_run(shown.experiment, measure), results) for measure in ("loss", "error"))
         return tables.of_run(losses, errors, headline(losses, shown.experiment, shown.outcomes))
     views = shown.pictures.views
-    return tables.of_views(views, [headline(view, shown.experiment, shown.outcomes) for view in views])
+    run = shown.experiment, shown.outcomes, shown.pictures.results
+    headlines = [headline(picture_view, *run) for picture_view in views]
+    return tables.of_views(views, headlines)
 
 
 def _report(shown: Shown) -> bytes:

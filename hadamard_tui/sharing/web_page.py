@@ -19,8 +19,7 @@ from engine.pictures.wording import x_name
 from engine.results.headlines import headline
 from engine.results.outcomes import about
 from engine.results.views import view
-from engine.spec.experiment import SUBJECTS
-from engine.spec.pictures import drawn, of_run
+from engine.spec.experiment import SUBJECTS, drawn, of_run
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.line_heads import DIRECTIONS, meaning, whole_name
 from hadamard_tui.charts.look import Look
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from engine.claims import Outcome
     from engine.pictures.view import View
     from engine.results.results import Results
+    from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
     from hadamard_tui.charts.heat_map import HeatMap
     from hadamard_tui.charts.series import Axes, Series
@@ -71,26 +71,82 @@ def web_page(results: Results, outcomes: Sequence[Outcome], preset: str, documen
     Raises: BadInput for more than LARGEST bytes.
     """
     experiment = results.sweep.experiment
-    views = [view(picture, results) for picture in drawn(experiment) or [of_run(experiment)]]
-    title = escape(experiment.title or "An experiment")
-    figures = [
-        figure for number, view in enumerate(views) for figure in _figures(view, number, results, outcomes)
-    ]
+    title = _title(experiment)
     body = [
         f"<h1>{title}</h1>",
-        f'<p class="headline">{escape(headline(views[0], experiment, outcomes))}</p>',
-        *figures,
+        *_shown(results, outcomes, "p"),
         *_story(experiment.story, experiment.source),
         *_theorems(results),
         *_claims(outcomes),
         "<h2>Run it</h2>",
         f"<pre>{escape(command_line(document, preset, '--run'))}</pre>",
     ]
-    body.append(f"<script>{(WEB / 'page.js').read_text()}</script>")
-    content = _document(title, _dark_rules("".join(figures)), body)
+    return _limited(title, body, "take fewer pictures, learners or evaluation points")
+
+
+class SharedStop(NamedTuple):
+    """A stop of a path with its run, which has come to its end.
+
+    Args:
+        document: what was run.
+        outcomes: those of its claims.
+        breaks: the command that runs its break, and what that run shows; nothing where it has none.
+    """
+
+    preset: str
+    document: Raw
+    results: Results
+    outcomes: Sequence[Outcome]
+    predict: str
+    line: str
+    breaks: tuple[str, str] | None
+
+
+def path_page(title: str, stops: Sequence[SharedStop]) -> bytes:
+    """The page of a path: the question of each stop, its run, why it came out so, and what breaks it.
+
+    Raises: BadInput for more than LARGEST bytes.
+    """
+    body = [f"<h1>{escape(title)}</h1>"]
+    for number, stop in enumerate(stops, start=1):
+        body += _stop(number, stop)
+    return _limited(escape(title), body, "share its presets one by one")
+
+
+def _stop(number: int, stop: SharedStop) -> Iterator[str]:
+    experiment = stop.results.sweep.experiment
+    yield f"<h2>{number}. {_title(experiment)}</h2>"
+    if stop.predict:
+        yield f"<p><b>Predict:</b> {escape(stop.predict)}</p>"
+    yield from _shown(stop.results, stop.outcomes, f"s{number}-")
+    yield f"<p><b>Why:</b> {escape(' '.join((stop.line or experiment.story).split()))}</p>"
+    if stop.breaks is not None:
+        command, shown = stop.breaks
+        yield f"<p><b>Break it:</b> {escape(shown)}</p><pre>{escape(command)}</pre>"
+    holding = sum(outcome.holds is True for outcome in stop.outcomes)
+    yield f'<p class="source">{holding} of {len(stop.outcomes)} claims hold. {escape(experiment.source)}</p>'
+    yield f"<pre>{escape(command_line(stop.document, stop.preset, '--run'))}</pre>"
+
+
+def _title(experiment: Experiment) -> str:
+    return escape(experiment.title or "An experiment")
+
+
+def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterator[str]:
+    """The headline of a run, and its figures, whose names begin with `prefix`."""
+    experiment = results.sweep.experiment
+    views = [view(picture, results) for picture in drawn(experiment) or [of_run(experiment)]]
+    yield f'<p class="headline">{escape(headline(views[0], experiment, outcomes))}</p>'
+    for number, seen in enumerate(views):
+        yield from _figures(seen, number, results, outcomes, f"{prefix}{number}")
+
+
+def _limited(title: str, body: Sequence[str], remedy: str) -> bytes:
+    """A page with figures and the script that reads them. Raises: BadInput for more than LARGEST bytes."""
+    script = f"<script>{(WEB / 'page.js').read_text()}</script>"
+    content = _document(title, _dark_rules("".join(body)), [*body, script])
     if len(content) > LARGEST:
-        size = f"the page has {len(content):,} bytes, and {LARGEST:,} is the limit"
-        raise BadInput("", f"{size}; take fewer pictures, learners or evaluation points")
+        raise BadInput("", f"the page has {len(content):,} bytes, and {LARGEST:,} is the limit; {remedy}")
     return content
 
 
@@ -143,18 +199,21 @@ def _document(title: str, rules: str, body: Sequence[str]) -> bytes:
     return "\n".join(parts).encode()
 
 
-def _figures(view: View, number: int, results: Results, outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _figures(
+    view: View, number: int, results: Results, outcomes: Sequence[Outcome], name: str
+) -> Iterator[str]:
     """The chart of a picture, or its heat maps, each with what it shows."""
     experiment = results.sweep.experiment
-    caption = headline(view, experiment, about(view.picture, experiment, outcomes)) if number else ""
+    of_picture = about(view.picture, experiment, outcomes)
+    caption = headline(view, experiment, of_picture, results) if number else ""
     with palette.on_paper():
         if view.heats:
             heats = [heat_map(Look(view), heat) for heat in view.heats]
             for place, heat in enumerate(heats):
-                yield _heat_figure(heat, f"p{number}-{place}", caption if place == 0 else "")
+                yield _heat_figure(heat, f"{name}-{place}", caption if place == 0 else "")
             return
         drawing = plot(Look(view))
-    yield _chart_figure(drawing.series, drawing.axes, view, f"p{number}", caption)
+    yield _chart_figure(drawing.series, drawing.axes, view, name, caption)
 
 
 def _chart_figure(series: Sequence[Series], axes: Axes, view: View, name: str, caption: str) -> str:

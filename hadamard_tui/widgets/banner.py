@@ -1,4 +1,4 @@
-"""The banner of a tour: which stop this is, its story, and the numbers of now, large enough for a hall."""
+"""Banner of a tour: the stop, its story, and the present numbers, large enough for a hall."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LINES = 5
 
 
 class Number(Vertical):
-    """A large number over what it is."""
+    """A large number above its label."""
 
     DEFAULT_CSS = """
     Number { width: auto; min-width: 13; height: auto; margin: 0 0 0 2; }
@@ -43,7 +43,7 @@ class Number(Vertical):
         yield Label("")
 
     def show(self, number: str, label: str, brief: str = "") -> None:
-        """Show another number, if it is another; what it is in brief where words beside it need the room."""
+        """Show a number and its label; `brief` is the label where the text beside it needs the room."""
         if brief and self.screen.has_class("-narrow"):
             label = brief
         if (number, label) != self._said:
@@ -53,7 +53,7 @@ class Number(Vertical):
 
 
 class Banner(Horizontal):
-    """Docked above the laboratory while a tour is on."""
+    """Banner above the laboratory during a tour."""
 
     DEFAULT_CSS = """
     Banner { height: 5; padding: 0 1; background: $boost; }
@@ -63,7 +63,7 @@ class Banner(Horizontal):
     def __init__(self) -> None:
         super().__init__()
         self._words = ("", "", 0)
-        """The head and the story that are shown, and for which width."""
+        """Head, story and width of the text that is shown."""
 
     def compose(self) -> ComposeResult:
         yield Static("", id="words", markup=False)
@@ -81,12 +81,12 @@ class Banner(Horizontal):
         seconds: float,
         changed: bool,
     ) -> None:
-        """Say where the tour stands and since when, and the numbers at the place that is looked at.
+        """Show the position and duration of the tour, and the numbers at the place that is looked at.
 
         Args:
-            step: the step of the stop, such as "predict"; nothing where it has none.
+            step: the step of the stop, such as "predict"; empty without steps.
             words: the words for this step.
-            changed: whether the set-up is not that of the stop.
+            changed: whether the set-up differs from that of the stop.
         """
         static = self.query_one("#words", Static)
         since = f"{seconds // 60:.0f} min"
@@ -125,12 +125,12 @@ class Banner(Horizontal):
         ratio.show(f"{now.ratio:.3f}" if now is not None and has_ratio else NOTHING, "of the bound", brief)
 
     def has_title(self, title: str) -> bool:
-        """Whether its head is this title: of a stop with words of its own there may be no room for it."""
+        """Whether the head is this title; a stop with its own words may have no room for it."""
         return self._words[0].endswith(title)
 
 
 def fitting(head: str, story: str, width: int) -> str:
-    """The first sentences of a story that fit under its head; half a sentence says nothing in a hall."""
+    """Return the first sentences of a story that fit under its head; half a sentence is no use in a hall."""
     room = LINES - len(wrap(head, max(width, 1)))
     sentences = re.split(r"(?<=[.;!?]) ", " ".join(story.split()))
     fitting_part = ""

@@ -1,4 +1,4 @@
-"""The headline: what the run is about, and once it has ended what the picture shows."""
+"""Headline: the subject of the run, and after its end what the picture shows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 
 class Caption(Static):
-    """One line of words, or two where they are too long for one."""
+    """A line of words, or two if they are too long for one."""
 
     DEFAULT_CSS = """
     Caption { height: 1; padding: 0 1; text-style: bold; text-wrap: wrap; text-overflow: ellipsis; }
@@ -29,7 +29,7 @@ class Caption(Static):
         self._fit()
 
     def _fit(self) -> None:
-        """Take a second line where one is too short."""
+        """Take a second line if one is too short."""
         lines = 2 if 0 < self.content_size.width < cell_len(self._said) else 1
         if self.size.height != lines:
             self.styles.height = lines

@@ -1,4 +1,4 @@
-"""A widget painted cell by cell: arrays of code points and styles, of which only what changed is sent."""
+"""A widget painted cell by cell, from arrays of code points and styles; only changed cells are sent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BLANK = ord(" ")
 class CellView(Widget):
     """Redraws only the cells that changed, and nothing while it is out of sight.
 
-    A subclass says in `_compose_cells` what every cell holds, and calls `_changed` when that may differ.
+    A subclass returns all cells from `_compose_cells`, and calls `_changed` when they may differ.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -57,11 +57,11 @@ class CellView(Widget):
         self._ground = Style.null()  # the widget's own style, which all others stand on
 
     def _compose_cells(self) -> tuple[np.ndarray, np.ndarray]:
-        """Code points and positions in the list of styles, both [height, width]."""
+        """Return code points and positions in the list of styles, both [height, width]."""
         raise NotImplementedError
 
     def _changed(self) -> None:
-        """Draw what differs from what is on the screen."""
+        """Draw the cells that differ from those on the screen."""
         if self._stale or not self._in_sight():
             self._forget()
         elif changed := self._redraw():
@@ -85,7 +85,7 @@ class CellView(Widget):
         return bool(self.size) and self.is_on_screen and self.screen.is_current
 
     def _forget(self) -> None:
-        """Compose anew when Textual next requests a line, which it never does out of sight."""
+        """Compose again when Textual next requests a line, which it never does out of sight."""
         self._stale = True
         self.refresh()
 
@@ -94,7 +94,7 @@ class CellView(Widget):
         self._glyphs = np.zeros((0, 0), dtype=np.uint32)
 
     def _redraw(self) -> list[Region]:
-        """Compose everything, rebuild the strips that changed, and say where they did."""
+        """Compose all cells, rebuild the strips that changed, and return the changed regions."""
         if self._ground != self.rich_style:  # styles set in code are not announced by notify_style_update
             self._drop_styles()
         glyphs, inks = self._compose_cells()
@@ -112,12 +112,12 @@ class CellView(Widget):
         return _regions(different, rows)
 
     def _empty(self) -> tuple[np.ndarray, np.ndarray]:
-        """Blank cells."""
+        """Return blank cells."""
         shape = self.size.height, self.size.width
         return np.full(shape, _BLANK, dtype=np.uint32), np.full(shape, self._ink("frame"), dtype=np.int16)
 
     def _hinted(self) -> tuple[np.ndarray, np.ndarray]:
-        """Cells with nothing but the hint, in their middle."""
+        """Return blank cells with the hint in the middle."""
         (width, height), (glyphs, inks) = self.size, self._empty()
         hint = [cut for line in self.hint.split("\n") for cut in wrap(line, max(width - 2, 1)) or [""]]
         for row, line in enumerate(hint, start=(height - len(hint) + 1) // 2):
@@ -132,7 +132,7 @@ class CellView(Widget):
             inks[row, span] = ink
 
     def _ink(self, part: str) -> int:
-        """The style of a part of the chart, as a position in the list of styles."""
+        """Return the style of a part of the chart, as a position in the list of styles."""
         if part not in self._ink_of:
             style = self.get_component_rich_style(f"cell-view--{part}")
             # The background is the widget's: that of a component lags behind when only the widget's changes.
@@ -146,10 +146,10 @@ class CellView(Widget):
 
 
 def _spread(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.ndarray:
-    """Blanks take the style of what is left of them: fewer changes of colour to send.
+    """Give blanks the style of the cell to their left, so that fewer changes of colour are sent.
 
     Args:
-        has_ground: which styles have a background of their own, that blanks must not take.
+        has_ground: which styles have a background of their own, which blanks must not take.
     """
     blank = glyphs == _BLANK
     keeps = ~blank
@@ -159,12 +159,12 @@ def _spread(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.
 
 
 def _strip(glyphs: np.ndarray, inks: np.ndarray, styles: Sequence[Style]) -> Strip:
-    """One line, one segment per run of equal style."""
+    """Return one line, with one segment per run of equal style."""
     return Strip([Segment(text, styles[ink]) for text, ink in runs(glyphs, inks)], len(glyphs))
 
 
 def _regions(different: np.ndarray, rows: np.ndarray) -> list[Region]:
-    """The least rectangles around the changes, one per block of neighbouring changed rows."""
+    """Return the smallest rectangles around the changes, one per block of neighbouring changed rows."""
     regions = []
     for block in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if rows.size else ():
         columns = np.flatnonzero(different[block[0] : block[-1] + 1].any(axis=0))

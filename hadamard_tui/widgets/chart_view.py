@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, Series
 
 MOST_LEGEND_LINES = 2
-"""Lines of a legend: the table has the names for which they are too few."""
+"""Most lines of a legend; the table has the other names."""
 
 
 class ChartView(CellView):
@@ -34,14 +34,14 @@ class ChartView(CellView):
     """
 
     class Pointed(Message):
-        """The mouse was pressed or dragged over the place x on the x-axis."""
+        """Message: the mouse was pressed or dragged over the place x on the x-axis."""
 
         def __init__(self, chart: ChartView, x: float) -> None:
             super().__init__()
             self.chart, self.x = chart, x
 
     class Wheeled(Message):
-        """The mouse wheel was turned over the place x on the x-axis, `up` or down."""
+        """Message: the mouse wheel was turned `up` or down over the place x on the x-axis."""
 
         def __init__(self, chart: ChartView, x: float, up: bool) -> None:
             super().__init__()
@@ -59,7 +59,7 @@ class ChartView(CellView):
     def show(
         self, series: Sequence[Series], axes: Axes, note: str = "", playhead: float | None = None
     ) -> None:
-        """Show these series from now on.
+        """Show these series.
 
         Args:
             note: a short remark at the end of the legend.
@@ -70,11 +70,11 @@ class ChartView(CellView):
 
     @property
     def shown(self) -> tuple[Sequence[Series], Axes | None]:
-        """The series and the axes that are shown; no axes while there is nothing."""
+        """Series and axes that are shown; no axes if there is nothing."""
         return self._series, self._axes
 
     def clear(self) -> None:
-        """Show nothing but the hint from now on."""
+        """Show the hint alone."""
         self._series, self._axes, self._note, self._playhead = (), None, "", None
         self._area = range(0)
         self._forget()
@@ -103,7 +103,7 @@ class ChartView(CellView):
             self.post_message(self.Wheeled(self, x, up))
 
     def _x_at(self, event: events.MouseEvent) -> float | None:
-        """The value on the x-axis under the mouse, the nearest one if it is beside the plot area."""
+        """Return the value on the x-axis under the mouse, or the nearest one beside the plot area."""
         if self._axes is None or not self._area:
             return None
         cell = min(max(event.x - self._area.start, 0), len(self._area) - 1)

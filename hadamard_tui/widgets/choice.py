@@ -19,7 +19,7 @@ from hadamard_tui.widgets.compact import compact
 from hadamard_tui.widgets.lines import Pages
 
 PAUSE = 0.7
-"""Seconds without a letter after which another search begins."""
+"""Seconds without a letter after which a new search begins."""
 
 
 class Offered(Pages):
@@ -44,7 +44,7 @@ class Offered(Pages):
     """
 
     class Left(Message):
-        """The list is to be closed, as by escape or because it `lost_focus`."""
+        """Message: the list is to be closed, by escape or because it `lost_focus`."""
 
         def __init__(self, lost_focus: bool) -> None:
             super().__init__()
@@ -57,7 +57,7 @@ class Offered(Pages):
         self._typed_at = 0.0
 
     def search(self, letter: str) -> None:
-        """Go to the line that fits the letters so far best."""
+        """Go to the line that matches the typed letters best."""
         now = time.monotonic()
         self._typed = letter if now - self._typed_at > PAUSE else self._typed + letter
         self._typed_at = now
@@ -115,10 +115,10 @@ class Choice(Vertical, can_focus=True):
     """Whether the list is open."""
 
     value = reactive("", init=False)
-    """The value that is chosen."""
+    """Value that is chosen."""
 
     class Changed(Message):
-        """Another value was chosen."""
+        """Message: another value was chosen."""
 
         def __init__(self, choice: Choice, value: str) -> None:
             super().__init__()
@@ -154,7 +154,7 @@ class Choice(Vertical, can_focus=True):
         return [Content(words) for words, _ in self.choices]
 
     def offer(self, choices: Iterable[tuple[str, str]], value: str) -> None:
-        """Let a person choose among other values, of which `value` is chosen."""
+        """Offer other values, of which `value` is chosen."""
         self.choices = tuple(choices)
         if (offered := self._list) is not None:
             offered.set_options(self._words)
@@ -162,7 +162,7 @@ class Choice(Vertical, can_focus=True):
         self.refresh()
 
     def offers(self, value: str) -> bool:
-        """Whether a value is among those that a person may choose."""
+        """Whether the choice offers a value."""
         return any(value == offered for _, offered in self.choices)
 
     def compose(self) -> ComposeResult:
@@ -188,7 +188,7 @@ class Choice(Vertical, can_focus=True):
             offered.focus(scroll_visible=False)
 
     async def action_show_list(self) -> None:
-        """Open the list, unless this is not there yet or any more: keys come in haste."""
+        """Open the list, unless the choice is not mounted yet or any more: keys may come early."""
         if not self.is_attached:
             return
         if self._list is None:
@@ -214,7 +214,7 @@ class Choice(Vertical, can_focus=True):
         self.expanded = False
 
     async def on_key(self, event: events.Key) -> None:
-        """Search in the list for what a letter begins."""
+        """Open the list at a letter that is typed."""
         if not self.SEARCHED_BY_LETTERS:
             return
         letter = event.character if event.is_printable and event.key != "space" else None
@@ -226,7 +226,7 @@ class Choice(Vertical, can_focus=True):
             await self.type(letter)
 
     async def type(self, letter: str) -> None:
-        """Open the list at the words that a letter begins."""
+        """Open the list at the words that begin with a letter."""
         await self.action_show_list()
         if (offered := self._list) is not None:
             offered.search(letter)

@@ -13,9 +13,9 @@ COMPACT = "-textual-compact"
 
 
 def compact(widget: Compact) -> Compact:
-    """Make a widget compact that is not mounted yet.
+    """Make a widget compact before it is mounted.
 
-    Where it is set as usual, Textual computes the widget's styles twice more, and there are many of them.
+    Set in the usual way, the property makes Textual compute the widget's styles twice more, for many widgets.
     """
     widget.set_reactive(type(widget).compact, True)
     widget.add_class(COMPACT, update=False)

@@ -1,4 +1,4 @@
-"""The line above the status that says how the user's data files were read."""
+"""Line above the status about how the user's data files were read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class DataLine(Static):
-    """How instances and labels were read from files; it takes no room where they come from none."""
+    """Words about how instances and labels were read; without files it takes no room."""
 
     DEFAULT_CSS = """
     DataLine { display: none; height: auto; max-height: 2; padding: 0 1; color: $text-muted; }
@@ -25,7 +25,7 @@ class DataLine(Static):
         self._sentence = ""
 
     def show(self, problem: Problem) -> None:
-        """Say how the data of a problem were read, if it is another one than before."""
+        """Show how the data of a problem were read, if the problem has changed."""
         if problem is self._problem:
             return
         self._problem = problem

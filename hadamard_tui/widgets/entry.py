@@ -1,4 +1,4 @@
-"""A line to type into that takes its keys in the order in which they come."""
+"""An input line that handles its keys in the order in which they come."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EDITS = {
     if not isinstance(binding, tuple)
     for key in binding.key.split(",")
 }
-"""What the keys that are no letters do in a line."""
+"""Actions of the keys that are no letters, in a line."""
 
 
 class Entry(Input):
@@ -63,14 +63,14 @@ class NumberEntry(Entry):
     UNTOUCHED: ClassVar[dict[str, bool]] = {"faster": True, "slower": False}
 
     class Stepped(Message):
-        """One step up is requested, or down."""
+        """Message: one step up or down is requested."""
 
         def __init__(self, up: bool) -> None:
             super().__init__()
             self.up = up
 
     class Varied(Message):
-        """A sweep over the number is requested."""
+        """Message: a sweep over the number is requested."""
 
     def __init__(self, value: str, **options: Any) -> None:
         super().__init__(value, **options)

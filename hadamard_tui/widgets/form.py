@@ -1,4 +1,4 @@
-"""Forms that write themselves: the fields of a part come from its Struct, not from this file."""
+"""Forms of parts, made from the fields of their Structs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from hadamard_tui.widgets.entry import Entry, NumberEntry
 
 
 class Edited(Message):
-    """A person changed the value at a place of the set-up, such as `problem.matrix.d`."""
+    """Message: a person changed the value at a place of the set-up, such as `problem.matrix.d`."""
 
     def __init__(self, row: Row, value: Any) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Edited(Message):
 
 
 class Stepped(Message):
-    """A person requests the next number up or down at a place of the set-up."""
+    """Message: a person requests the next number up or down at a place of the set-up."""
 
     def __init__(self, row: FieldRow, up: bool) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Stepped(Message):
 
 
 class Varied(Message):
-    """A person requests a sweep over the number of a row."""
+    """Message: a person requests a sweep over the number of a row."""
 
     def __init__(self, row: FieldRow) -> None:
         super().__init__()
@@ -54,22 +54,21 @@ TITLE = 14
 """Columns of a title."""
 
 NONE = ""
-"""What a choice has in place of no value."""
+"""Value of a choice that stands for no value."""
 
 NUMBERS = ("whole", "number", "numbers", "rates")
-"""The kinds of fields in which a single number can stand."""
+"""Kinds of fields that can hold a single number."""
 
 FLAGS = {None: NONE, True: "yes", False: "no"}
 AUTO = [("auto", NONE), ("yes", "yes"), ("no", "no")]
-"""A flag that may be left to what it is about."""
+"""Words of a flag that may be left to the program."""
 
 
 class Row(Vertical):
-    """A title, a control, what an expression in it comes to, and below them what is wrong with the value, and
-    its help while it is edited.
+    """A title, a control, the value of its expression, and below them what is wrong, and help while edited.
 
-    What stands beside the control is drawn by the row itself, and what most rows never say below it has a
-    widget once it is said: there are many rows, and widgets are what a form costs.
+    The row draws the text beside the control itself, and makes a widget for the text below only when there is
+    some: there are many rows, and widgets are what a form costs.
     """
 
     DEFAULT_CSS = """
@@ -84,24 +83,24 @@ class Row(Vertical):
     """
 
     def __init__(self, place: str, title: str, help: str, control: Widget, value: Any) -> None:
-        """`value` is what the control shows at first, and no change of it."""
+        """`value` is what the control shows at first; it is no change."""
         super().__init__()
         self.place, self._value = place, value
         self._title, self._control = title, control
         self.said = ""
-        """What is said beside the control."""
+        """Text beside the control."""
         self.explain(help)
 
     def compose(self) -> ComposeResult:
         yield self._control
 
     def render(self) -> Content:
-        """The title, left of the control, and what the expression in it comes to, right of it."""
+        """Return the title left of the control, and the value of its expression right of it."""
         title = Content(self._title).truncate(TITLE, ellipsis=True, pad=True)
         return title.pad_right(max(0, self.size.width - TITLE - cell_len(self.said))) + self.said
 
     def explain(self, help: str) -> None:
-        """Say what the value means: below the control while it has the focus, and to the mouse."""
+        """Show the meaning of the value below the control while it has the focus, and as a tooltip."""
         self._help = help
         self.tooltip = Content(help) if help else None
         if self.has_class("-edited"):
@@ -115,7 +114,7 @@ class Row(Vertical):
         self.remove_class("-edited")
 
     def say_value(self, value: Any) -> None:
-        """Say beside the control what the expression in it comes to, or nothing."""
+        """Show the value of the expression beside the control, or nothing."""
         number = "" if value is None else f"= {text_of(value, digits=6)}"
         if number != self.said:  # else all of the form would be laid out once more
             self.said = number
@@ -124,22 +123,22 @@ class Row(Vertical):
 
     @property
     def _ready(self) -> bool:
-        """Whether lines can be added: a row is spoken to before it is composed, and when it is taken away."""
+        """Whether lines can be added: a row may be called before it is composed, and while it is removed."""
         return self.is_attached and self._control.is_attached
 
     def is_about(self, where: str) -> bool:
-        """Whether a place is that of this row, or inside its value."""
+        """Whether a place is the place of this row, or inside its value."""
         where = where.partition(" where ")[0]  # at which point of the axes
         return where == self.place or where.startswith((f"{self.place}[", f"{self.place}."))
 
     def complain(self, problem: str) -> None:
-        """Say below the control what is wrong, or nothing."""
+        """Show below the control what is wrong, or nothing."""
         self.set_class(bool(problem), "-wrong")
         if problem:
             self._write("problem", f"▲ {problem}")
 
     def _write(self, kind: str, text: str) -> None:
-        """Have a line below the control say something."""
+        """Show text in a line below the control."""
         if lines := self.query(f".{kind}"):
             lines.only_one(Static).update(text)
         elif text and self._ready:
@@ -148,7 +147,7 @@ class Row(Vertical):
 
     @property
     def typed(self) -> bool:
-        """Whether its value is typed, letter by letter."""
+        """Whether the value is typed letter by letter."""
         return isinstance(self._control, Entry)
 
     @on(Input.Changed)
@@ -165,7 +164,7 @@ class Row(Vertical):
 
 
 class Flag(Checkbox):
-    """A check box that says yes or no: Textual's own distinguishes them by colour only."""
+    """A check box with the words yes and no; Textual's own distinguishes them by colour only."""
 
     def __init__(self, value: bool) -> None:
         super().__init__("", value=value, classes="-on" if value else "")
@@ -206,7 +205,7 @@ class FieldRow(Row):
 
     @property
     def is_whole(self) -> bool:
-        """Whether its number is a whole one."""
+        """Whether the number is a whole number."""
         return self._field.kind == "whole"
 
     @on(NumberEntry.Stepped)
@@ -221,14 +220,14 @@ class FieldRow(Row):
 
     @property
     def symbol(self) -> str:
-        """What formulas call its number: the last word of its title, as η of "rate η"."""
+        """Symbol of the number in formulas: the last word of its title, as η of "rate η"."""
         return self._title.split()[-1]
 
     def follow(self, value: Any, typed: bool = True) -> None:
-        """Show another value, which came about elsewhere; if by typing, not in the field with the focus.
+        """Show another value that was set elsewhere; if `typed`, not in the field with the focus.
 
-        A choice does not follow a value that it does not offer: this is of another part, whose rows are
-        still to be made in place of this one.
+        A choice ignores a value that it does not offer: the value belongs to another part, whose rows are
+        about to replace this one.
         """
         text, control = text_of(value, kind=self._field.kind), self._control
         if isinstance(control, Entry):
@@ -248,7 +247,7 @@ class FieldRow(Row):
                 control.value = bool(value)
 
     def _read(self, value: Any) -> Any:
-        """The value as TOML would give it."""
+        """Return the value as TOML would give it."""
         if self._field.kind == "flag" and isinstance(value, str):
             return {word: flag for flag, word in FLAGS.items()}[value]
         if self._field.kind == "choice":
@@ -261,12 +260,12 @@ class FieldRow(Row):
 
 
 def _word(value: Any) -> str:
-    """What a choice has for a value."""
+    """Return the value of a choice for a value of the set-up."""
     return FLAGS[value] if value in (None, True, False) else str(value)
 
 
 class KindRow(Row):
-    """The row of a part: which of its kinds it is, or that there is none."""
+    """The row of a part: its kind, or none."""
 
     def __init__(self, part: str, title: str, help: str, control: Widget, value: Any) -> None:
         """`part` is the place of the part."""
@@ -274,7 +273,7 @@ class KindRow(Row):
         self.part = part
 
     def is_about(self, where: str) -> bool:
-        """Whether a place is that of the part or of its kind; its fields have rows of their own."""
+        """Whether a place is the place of the part or of its kind; its fields have their own rows."""
         return where.partition(" where ")[0] in (self.part, self.place)
 
     def show_kind(self, kind: str | None) -> None:
@@ -286,14 +285,14 @@ class KindRow(Row):
                 control.value = kind or NONE
 
     def _read(self, value: Any) -> str | None:
-        """The kind chosen, None for no part."""
+        """Return the chosen kind, None for no part."""
         if isinstance(value, bool):
             return UNTAGGED if value else None
         return value or None
 
 
 class More(Static, can_focus=True):
-    """A line in the place of fields that few experiments set."""
+    """A line in place of the fields that few experiments set."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -306,7 +305,7 @@ class More(Static, can_focus=True):
     ]
 
     class Turned(Message):
-        """A person opens the line, or closes it."""
+        """Message: a person opens or closes the line."""
 
         def __init__(self, fields: Fields) -> None:
             super().__init__()
@@ -332,19 +331,21 @@ class More(Static, can_focus=True):
 
 
 class Fields(Vertical):
-    """The rows of some fields of a part: those that few experiments set are made on demand, below one line,
-    unless they are set here."""
+    """The rows of some fields of a part.
+
+    Fields that few experiments set are behind one line, and made on demand, unless they are set here.
+    """
 
     DEFAULT_CSS = "Fields { height: auto; }"
 
     def __init__(self, place: str, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
-        """`place` is that of the part, and `values` are what it says there."""
+        """`place` is the place of the part, and `values` are the values of its fields."""
         super().__init__()
         self.place = place
         self._put(fields, values)
 
     def _put(self, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
-        """Have rows for these fields from the next time on that they are composed."""
+        """Choose the fields whose rows are composed next."""
         self._values = values
         self._hidden = [field for field in fields if field.seldom and field.is_default(_at(values, field))]
         self._fields = [field for field in fields if field not in self._hidden]
@@ -356,7 +357,7 @@ class Fields(Vertical):
             yield More(field.title for field in self._hidden)
 
     async def turn(self, values: Mapping[str, Any]) -> None:
-        """Open the line, with the fields as they are now, or close it; nothing where there is none by now."""
+        """Open the line with the present fields, or close it; do nothing if it is gone."""
         more = next(iter(self.query_children(More)), None)
         if more is None:  # the form was made anew for a part without such fields
             return
@@ -376,10 +377,10 @@ class Fields(Vertical):
 
 
 class PartForm(Fields):
-    """A choice among the kinds of a part, and the fields of the one chosen."""
+    """A choice among the kinds of a part, and the fields of the chosen kind."""
 
     def __init__(self, place: str, title: str, family: str, values: Any) -> None:
-        """`values` are what the part says, or its kind alone."""
+        """`values` are the values of the part, or its kind alone."""
         self._start(place, title, members(family), values)
 
     def _start(self, place: str, title: str, kinds: Mapping[str, type[msgspec.Struct]], values: Any) -> None:
@@ -388,7 +389,7 @@ class PartForm(Fields):
         super().__init__(place, self._fields_of_kind(), fields)
 
     def _read(self, values: Any) -> tuple[str | None, Mapping[str, Any]]:
-        """The kind of a part, if there is one, and what it says."""
+        """Return the kind of a part, if there is one, and its values."""
         fields: Mapping[str, Any] = values if isinstance(values, Mapping) else {"kind": values}
         return str(fields["kind"]), fields
 
@@ -407,7 +408,7 @@ class PartForm(Fields):
         return Choice([(name, name) for name in self._members], value=self._kind or NONE)
 
     async def rebuild(self, values: Any) -> None:
-        """Show the fields of what was chosen."""
+        """Show the fields of the kind that was chosen."""
         choice, *field_rows = self.children
         self._kind, fields = self._read(values)
         choice.show_kind(self._kind)  # type: ignore[attr-defined]
@@ -418,7 +419,7 @@ class PartForm(Fields):
 
 
 class OptionalPart(PartForm):
-    """The same of a part that need not be there; one of a single kind is there or not."""
+    """The form of a part that may be absent; a part of a single kind is there or not."""
 
     def __init__(self, place: str, field: Field, values: Any) -> None:
         self._about = field.help
@@ -441,5 +442,5 @@ class OptionalPart(PartForm):
 
 
 def _at(values: Mapping[str, Any], field: Field) -> Any:
-    """What a part says of a field."""
+    """Return a part's value of a field, or the default."""
     return values.get(field.name, field.default)

@@ -1,4 +1,4 @@
-"""The live heat map, with a cursor that says the value of a cell."""
+"""The live heat map, with a cursor that shows the value of a cell."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class HeatMapView(CellView, can_focus=True):
     ]
 
     class Pointed(Message):
-        """The cursor was put on another cell, or its value changed."""
+        """Message: the cursor moved to another cell, or the value of its cell changed."""
 
         def __init__(self, view: HeatMapView, reading: Reading) -> None:
             super().__init__()
@@ -50,7 +50,7 @@ class HeatMapView(CellView, can_focus=True):
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        """A view that draws with digits if `ascii_only`, or if the terminal has too few colours."""
+        """The view draws digits if `ascii_only`, or if the terminal has too few colours."""
         super().__init__(name=name, id=id, classes=classes)
         self._ascii_only = ascii_only
         self._heat: HeatMap | None = None
@@ -60,7 +60,7 @@ class HeatMapView(CellView, can_focus=True):
         self._ink_at = np.zeros(0, dtype=np.int16)  # positions in `_styles` by pair of inks, −1 for none yet
 
     def show(self, heat: HeatMap) -> None:
-        """Show this heat map from now on; the cursor stays where it is, or as near as there is a cell."""
+        """Show this heat map; the cursor stays at its cell or the nearest one."""
         if self._cursor is not None and self._heat is not None:
             x, y = self._heat.x[self._cursor[0]], self._heat.y[self._cursor[1]]
             self._cursor = heat.nearest(x, y)
@@ -70,23 +70,23 @@ class HeatMapView(CellView, can_focus=True):
         self._changed()
 
     def clear(self) -> None:
-        """Show nothing but the hint from now on."""
+        """Show the hint alone."""
         self._heat, self._cursor, self._place, self._sheet = None, None, None, None
         self._forget()
 
     def take_cursor_away(self) -> None:
-        """Have no cursor until a person moves it."""
+        """Hide the cursor until a person moves it."""
         self._cursor = self._place = None
 
     @property
     def reading(self) -> Reading | None:
-        """What the cursor is on."""
+        """Cell under the cursor."""
         if self._heat is None or self._cursor is None:
             return None
         return read(self._heat, *self._cursor)
 
     def action_move(self, right: int, up: int) -> None:
-        """Put the cursor so many cells further; into the middle, or at the focus, if there is none."""
+        """Move the cursor so many cells; a hidden one appears in the middle, or at the focus."""
         heat = self._heat
         if heat is None:
             return
@@ -144,7 +144,7 @@ class HeatMapView(CellView, can_focus=True):
         return cells.glyphs, self._styled(cells.fore.astype(np.int32) * INKS + cells.back)
 
     def _styled(self, pairs: np.ndarray) -> np.ndarray:
-        """Positions in the list of styles of pairs of inks; a style is made when its pair is first seen."""
+        """Return the styles of pairs of inks, as positions in the list; a style is made when first needed."""
         self._ink("frame")  # blanks have the first of the styles
         if "heat" not in self._ink_of:
             self._ink_of["heat"] = 0

@@ -1,4 +1,4 @@
-"""The forms of axes, pictures and claims, and the lines that list them."""
+"""Forms of axes, pictures and claims, and the lines that list them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.form import Fields, PartForm
 
 VALUES, RANGE = "values", "range"
-"""How an axis says its values: one by one, or by its ends."""
+"""Ways to write the values of an axis: as a list, or by its ends."""
 
 AXIS_FIELDS = {
     VALUES: ("name", "values", "log", "set"),
@@ -27,7 +27,7 @@ AXIS_FIELDS = {
 
 
 class AxisForm(Vertical):
-    """The fields of an axis, by the way in which it says its values."""
+    """The fields of an axis, for the way in which its values are written."""
 
     DEFAULT_CSS = "AxisForm { height: auto; }"
 
@@ -46,7 +46,7 @@ class AxisForm(Vertical):
 
 
 def picture_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
-    """The fields of a picture, and of what it measures."""
+    """Yield the fields of a picture and of its measure."""
     from engine.pictures.picture import Picture
 
     yield PartForm(f"{place}.measure", "measure", "measures", values["measure"])
@@ -54,35 +54,35 @@ def picture_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
 
 
 def axis_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
-    """The fields of an axis."""
+    """Yield the fields of an axis."""
     yield AxisForm(place, values)
 
 
 def claim_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
-    """The fields of a claim."""
+    """Yield the fields of a claim."""
     yield PartForm(place, "claim", "claims", values)
 
 
 def axis_line(values: dict[str, Any]) -> str:
-    """An axis in one line."""
+    """Return an axis in one line."""
     if values.get("values") is not None:
         return f"{values.get('name')}: {text_of(values['values'])}"
     return f"{values.get('name')}: {text_of(values.get('from'))} … {text_of(values.get('to'))}"
 
 
 def picture_line(values: dict[str, Any]) -> str:
-    """A picture in one line."""
+    """Return a picture in one line."""
     against = f"{values['measure']['kind']} against {values.get('x')}"
     return str(values.get("title") or values.get("name") or against)
 
 
 def claim_line(values: dict[str, Any]) -> str:
-    """A claim in one line."""
+    """Return a claim in one line."""
     return str(values.get("text"))
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """What a section lists: how one of it is called, what it does, in which line, and with which form."""
+    """Items of a section: their name, their purpose, their line and their form."""
 
     one: str
     about: str
@@ -91,7 +91,7 @@ class Kind(msgspec.Struct, frozen=True):
 
     @property
     def with_article(self) -> str:
-        """Its name behind the indefinite article."""
+        """Name behind the indefinite article."""
         return f"{'an' if self.one[0] in 'aeiou' else 'a'} {self.one}"
 
 
@@ -102,4 +102,4 @@ KINDS = {
     ),
     "claims": Kind("claim", "is a statement about the curves that every run judges", claim_line, claim_form),
 }
-"""By the part of the document that holds them."""
+"""Kinds by the part of the document that holds the items."""

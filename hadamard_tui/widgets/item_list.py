@@ -1,4 +1,4 @@
-"""A section of the set-up that lists axes, pictures or claims, with the form of the one that is opened."""
+"""A section of the set-up that lists axes, pictures or claims, with the form of the open item."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ class ItemList(Vertical):
     """
 
     class Requested(Message):
-        """A person requests another item, for one less, or for another way in which an axis is given."""
+        """Message: a person adds, removes, opens or closes an item, or writes an axis in another way."""
 
-        def __init__(self, items: ItemList, what: str, number: int = 0) -> None:
+        def __init__(self, items: ItemList, action: str, number: int = 0) -> None:
             super().__init__()
-            self.items, self.part, self.what, self.number = items, items.part, what, number
+            self.items, self.part, self.action, self.number = items, items.part, action, number
 
     def __init__(self, part: str) -> None:
         super().__init__(id=f"{part}-items")
         self.part = part
         self.open: int | None = None
-        """The number of the item whose form is there."""
+        """Number of the open item."""
 
         self._editable: EditableExperiment | None = None
 
@@ -69,18 +69,18 @@ class ItemList(Vertical):
         kind = KINDS[self.part]
         yield compact(Lines(id=f"{self.part}-list"))
         with Horizontal(classes="line"):
-            for name, what in (("add", f"Add {kind.with_article}"), ("remove", f"Remove this {kind.one}")):
-                tooltip = f"{what} ({key(f'{name}_learner')} in the list)"
+            for name, action in (("add", f"Add {kind.with_article}"), ("remove", f"Remove this {kind.one}")):
+                tooltip = f"{action} ({key(f'{name}_learner')} in the list)"
                 yield Small(name, classes=name, tooltip=tooltip)
 
     @property
     def selected(self) -> int | None:
-        """The number of the item that the list stands on, or that is open."""
+        """Number of the highlighted item, or of the open one."""
         number = self.query_one(Lines).highlighted
         return self.open if number is None else number
 
     def show(self, editable: EditableExperiment) -> None:
-        """List what there is, as soon as the list itself is there: keys in haste come before."""
+        """List the items once the list is mounted: keys may come earlier."""
         self._editable = editable
         if not self.query(Lines):
             return
@@ -93,7 +93,7 @@ class ItemList(Vertical):
         lines.display = bool(items)
 
     def _line(self, editable: EditableExperiment, number: int) -> Text:
-        """An item, and why it does not fit where it does not."""
+        """Return an item in one line, and why it does not fit the set-up, if so."""
         sign = "▾ " if number == self.open else "▸ "
         line = KINDS[self.part].line(editable.raw[self.part][number])
         left_out = editable.left_out.get(number) if self.part == "claims" else None
@@ -104,7 +104,7 @@ class ItemList(Vertical):
         return Text.assemble(("▲ left out: ", "bold"), line, (f" – {left_out.why.what}", "italic"))
 
     async def turn(self, editable: EditableExperiment, number: int | None) -> None:
-        """Have the form of this item, or none; that of the item which was open goes."""
+        """Open the form of an item, or none, and remove the form that was open."""
         self.open = number
         await self.query(ItemForm).remove()
         if number is not None:
@@ -112,7 +112,7 @@ class ItemList(Vertical):
         self.show(editable)
 
     def enter(self) -> None:
-        """Go to the first field of the open form."""
+        """Focus the first field of the open form."""
         if fields := self.query("ItemForm Input, ItemForm Choice"):
             self.screen.set_focus(fields.first())
 
@@ -136,10 +136,10 @@ class ItemList(Vertical):
         event.stop()
         self.request("add" if event.button.has_class("add") else "remove")
 
-    def request(self, what: str) -> None:
-        """Request another item, or one less."""
+    def request(self, action: str) -> None:
+        """Request to add or remove an item."""
         number = self.selected
-        if what == "add" or number is not None:
-            self.post_message(self.Requested(self, what, number or 0))
+        if action == "add" or number is not None:
+            self.post_message(self.Requested(self, action, number or 0))
         else:
             self.notify(f"No {KINDS[self.part].one} is selected; enter in the list opens one.")

@@ -1,4 +1,4 @@
-"""The footer: the keys of the actions that matter now, as many as fit into the width."""
+"""Footer: the keys of the most useful actions, as many as fit into the width."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hadamard_tui.keyboard.actions import AT_REST, FOOTER, IN_A_RUN
 _GAP = 2
 
 Entry = tuple[str, str, str]
-"""Key, label and action."""
+"""Key, label and action of an entry."""
 
 
 class Keys(Widget):
-    """One line; a click on a key does what the key does. Never shows half of an entry."""
+    """One line of keys; a click on a key does what the key does. No entry is cut."""
 
     DEFAULT_CSS = """
     Keys {
@@ -29,7 +29,7 @@ class Keys(Widget):
     """
 
     entries: reactive[dict[str, Entry]] = reactive[dict[str, Entry]](dict)
-    """What the actions of the footer are called, by id."""
+    """Labels of the footer's actions, by id."""
 
     in_a_run: reactive[bool] = reactive(False)
     """Whether a run is going on."""
@@ -59,7 +59,7 @@ class Keys(Widget):
 
 
 def fitting(entries: Mapping[str, Entry], ranked: Sequence[str], width: int) -> list[Entry]:
-    """The first of the ranked entries that fit, in the order of the footer."""
+    """Return the first ranked entries that fit, in the order of the footer."""
     fitting_ids: set[str] = set()
     for id in ranked:
         if id in entries:

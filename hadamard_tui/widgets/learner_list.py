@@ -1,4 +1,4 @@
-"""The learners of a set-up in a list: who is on, who is off, who is refused."""
+"""List of the learners of a set-up, with those that are off or refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LearnerList(Lines):
-    """One line per learner; moving in it selects. It notifies of nothing but what the person does."""
+    """One line per learner; moving in it selects. It notifies only of what a person does."""
 
     DEFAULT_CSS = """
     LearnerList {
@@ -34,7 +34,7 @@ class LearnerList(Lines):
 
 
 def line(editable: EditableExperiment, number: int) -> Text:
-    """A learner in one line: its letter in charts, its name, and how it learns."""
+    """Return a learner in one line: its letter in charts, its name, and how it learns."""
     values = editable.learners[number]
     place = editable.place_in_run(number)
     if editable.refused(number):
@@ -49,6 +49,6 @@ def line(editable: EditableExperiment, number: int) -> Text:
 
 
 def method(values: dict[str, Any]) -> str:
-    """How a learner learns, as its parts are called in preset files."""
+    """Return the parts of a learner by their names in preset files."""
     parts = (values.get(part) for part in ("architecture", "update", "solver"))
     return " · ".join(str(part["kind"]) for part in parts if part)

@@ -1,4 +1,4 @@
-"""Lists of lines that come and go, and text that is scrolled."""
+"""Lists whose lines change, and text that scrolls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hadamard_tui.keyboard.motions import IN_LISTS, IN_TEXTS
 
 
 class Pages(OptionList):
-    """A list that stays at its line where it has no room: Textual 8 raises KeyError for a page there."""
+    """A list that stays at its line if it has no room; there Textual 8 raises KeyError for a page."""
 
     def action_page_down(self) -> None:
         if self.scrollable_content_region:
@@ -27,13 +27,13 @@ class Pages(OptionList):
 
 
 class Lines(Pages):
-    """A list whose lines may be gone before a click on one arrives: Textual 8 raises IndexError for it."""
+    """A list whose lines may be gone when a click arrives; there Textual 8 raises IndexError."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*IN_LISTS]
     _written: Sequence[Text] = ()
 
     def write(self, lines: Sequence[Text]) -> None:
-        """Have these lines. Other ones are laid out anew with all of the screen, the same ones are not."""
+        """Set the lines. Different lines make Textual lay out the screen again, the same lines do not."""
         if lines != self._written:
             self._written = lines
             self.set_options(lines)
@@ -44,6 +44,6 @@ class Lines(Pages):
 
 
 class Words(VerticalScroll):
-    """What the keys of vi scroll, too."""
+    """Text that the keys of vi scroll, too."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*IN_TEXTS]

@@ -1,4 +1,4 @@
-"""Small multiples on the stage: charts of the same scale side by side, as many as there is room for."""
+"""Small multiples on the stage: charts of the same scale side by side, as many as have room."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series_builder import Plot
 
 LEAST_WIDTH, LEAST_HEIGHT = 26, 8
-"""Cells of a chart at least, as far as there are so many."""
+"""Least cells of a chart, as far as the stage has them."""
 
 
 class MultiplesView(Grid):
-    """Keeps as many charts as were ever shown at once, and has those in sight that are shown."""
+    """Keeps all charts that were ever needed, and displays those that are shown."""
 
     DEFAULT_CSS = """
     MultiplesView { grid-gutter: 0 1; height: 1fr; }
@@ -25,13 +25,13 @@ class MultiplesView(Grid):
 
     @property
     def room(self) -> int:
-        """How many charts there is room for."""
+        """Number of charts that have room."""
         width, height = self.size
         return max(1, width // LEAST_WIDTH) * max(1, height // LEAST_HEIGHT)
 
     @property
     def charts(self) -> list[ChartView]:
-        """The charts that are there, in their order."""
+        """Charts, in their order."""
         return list(self.query_children(ChartView))
 
     def show(self, plots: Sequence[Plot], draw: Callable[[ChartView, Plot], None], note: str) -> None:

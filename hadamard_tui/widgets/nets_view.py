@@ -1,4 +1,4 @@
-"""The live picture of nets: nodes and edges as bright as their weights."""
+"""Live picture of nets: edges as bright as their weights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NetsView(CellView):
         self._nets: Nets | None = None
 
     def show(self, nets: Nets) -> None:
-        """Show these from now on."""
+        """Show these nets."""
         self._nets = nets
         self._changed()
 
@@ -37,7 +37,7 @@ class NetsView(CellView):
         return drawn.glyphs, inks
 
     def _edge(self, net: int, level: int) -> int:
-        """The style of the edges of a net at a level."""
+        """Return the style of a net's edges at a level."""
         assert self._nets is not None, "there are no edges without nets"
         key = self._nets.nets[net].colour, level
         if key not in self._ink_of:

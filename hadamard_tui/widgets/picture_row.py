@@ -1,4 +1,4 @@
-"""The row of pictures: the run as it goes on, and what the experiment draws of its results."""
+"""Row of pictures: the run, and the pictures that the experiment draws of its results."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from textual.widget import Widget
 from hadamard_tui.keyboard.keymap import key
 
 UNNAMED = "·"
-"""What stands for a picture that has no room for its name."""
+"""Sign of a picture that has no room for its name."""
 
 LEAST = 8
-"""Cells of a name that is cut, at least."""
+"""Least cells of a name that is cut."""
 
 
 class PictureRow(Widget):
-    """One line of titles, the one that is shown marked; out of sight where there is a single one."""
+    """One line of titles with the shown one marked; hidden if there is one picture only."""
 
     DEFAULT_CSS = """
     PictureRow { height: 1; background: $boost; color: $text-muted; link-style: none; display: none; }
@@ -27,12 +27,12 @@ class PictureRow(Widget):
 
     names: reactive[tuple[str, ...]] = reactive(())
     short: reactive[tuple[str, ...]] = reactive(())
-    """What stands for them where they have no room."""
+    """Short names, for titles that have no room."""
 
     chosen: reactive[int] = reactive(0)
 
     def watch_names(self) -> None:
-        """Be in sight where there is something to choose."""
+        """Show the row if there is a choice."""
         self.display = len(self.names) > 1
 
     def render(self) -> Content:
@@ -43,8 +43,11 @@ class PictureRow(Widget):
 
 
 def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
-    """The names in so many cells: as they are, or short ones beside the chosen, or these cut, or, where they
-    are many, those next to the chosen and a sign for each of the others."""
+    """Return the names within `width` cells.
+
+    They stay as they are if they fit. Otherwise all but the chosen are short, then cut; if they are many,
+    only the neighbours of the chosen keep names, and the others become signs.
+    """
     room = width - (len(names) - 1)
     if sum(map(cell_len, names)) <= room:
         return list(names)
@@ -58,7 +61,7 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
 
 
 def _most(lengths: Sequence[int], room: int) -> int | None:
-    """How many cells each has at most, so that all have room; None if names would be cut too far."""
+    """Return the most cells per name with which all have room; None if names would be cut too far."""
     for max_length in range(max([*lengths, LEAST]), LEAST - 1, -1):
         if sum(min(length, max_length) for length in lengths) <= room:
             return max_length
@@ -66,7 +69,7 @@ def _most(lengths: Sequence[int], room: int) -> int | None:
 
 
 def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
-    """The chosen, those next to it as far as they have room, and signs."""
+    """Return the chosen name, its neighbours as far as they have room, and signs."""
     room = width - 2 * (len(names) - 1)  # beside signs and blanks
     shown = [UNNAMED] * len(names)
     shown[chosen] = _cut(names[chosen], max(room - 2 * (LEAST - 1), width // 3))
@@ -83,7 +86,7 @@ def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: 
 
 
 def shortened(names: Sequence[str]) -> list[str]:
-    """The names without the words that they begin with as others do."""
+    """Return the names without the first words that they share with others."""
     split = [name.split() for name in names]
     shorter = []
     for at, words in enumerate(split):
@@ -93,7 +96,7 @@ def shortened(names: Sequence[str]) -> list[str]:
 
 
 def _shared(words: Sequence[str], other_words: Sequence[str]) -> int:
-    """So many words at the beginning are the same."""
+    """Return how many first words are the same."""
     pairs = zip(words, other_words, strict=False)
     return next(
         (at for at, (word, other) in enumerate(pairs) if word != other), min(len(words), len(other_words))

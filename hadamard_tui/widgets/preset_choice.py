@@ -1,4 +1,4 @@
-"""The field of the set-up that says which preset it is."""
+"""Field of the set-up with the name of its preset."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from hadamard_tui.widgets.choice import Choice
 
 
 class PresetChoice(Choice):
-    """Requests the page of presets in place of a list of names, with the letter that is typed."""
+    """Requests the page of presets instead of opening a list, with the letter that is typed."""
 
     class Browsed(Message):
-        """A person wants to see the presets that have what is typed."""
+        """Message: a person wants to see the presets that match what is typed."""
 
         def __init__(self, typed: str) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""The table of learners: value, line of the theory and ratio at the place that is looked at."""
+"""Table of learners: value, theory line and ratio at the place that is looked at."""
 
 from __future__ import annotations
 
@@ -37,47 +37,47 @@ WIDTHS = {
     "rate": 19,
     "invariant": 12,
 }
-"""The least width of every column. Fixed, so that nothing moves in a run."""
+"""Least width of each column. It is fixed, so that nothing moves during a run."""
 
 LONGEST_MEASURE = 14
-"""Letters of what is measured, at the head of its column, at most, before names and all columns have room."""
+"""Most letters of the measure at the head of its column, until names and all columns have room."""
 
 OPTIONAL = ("which", "rate", "invariant")
-"""The columns that are there only where there is room, and something to be said in them."""
+"""Columns that are shown only if they have room and content."""
 
 LEGIBLE = 18
-"""So much of a learner's name comes before any of these, and more where names begin alike."""
+"""Cells of a learner's name that come before optional columns; more if names begin alike."""
 
 ORDER = ("", "learner", "value", "line", "which", "ratio", "invariant", "rate", "state")
-"""The order of the columns on the screen."""
+"""Order of the columns on the screen."""
 
 PADDING, WHOLE_STATE, WHOLE_RATE, WHOLE_LINE, LONGEST_LINE = 2, 20, 28, 10, 18
 
 CUTS = {"state": " at ", "rate": ":"}
-"""Where the text of a column is cut if it is too long for it."""
+"""Separators in front of which the text of a column is cut if it is too long."""
 
 
 class Heads(NamedTuple):
-    """What the columns are about."""
+    """Subjects of the columns."""
 
     value: str = "loss"
     line: str = "bound"
-    """Nothing where no line of the theory speaks of the picture."""
+    """Empty if no theory line is about the picture."""
 
     there: frozenset[str] = frozenset()
-    """The optional columns in which something is said of a learner."""
+    """Optional columns with text for some learner."""
 
     place: str = ""
-    """Where the numbers are, as in "at k = 64"; nothing where the status says it."""
+    """Place of the numbers, as in "at k = 64"; empty if the status states it."""
 
     def of(self, column: str) -> str:
-        """What is above a column."""
+        """Return the head of a column."""
         named = {"value": self.value, "line": self.line, "learner": self.place or "learner"}
         return named.get(column, column)
 
 
 def heads(look: Look, rows: Sequence[Value], texts: Sequence[Mapping[str, str]]) -> Heads:
-    """What the columns of a picture are about, whose rows say these texts."""
+    """Return the subjects of the columns for rows with these texts."""
     valued = [value for value in rows if value.value is not None]
     compared = [value.line for value in valued if value.line is not None] if valued else look.view.lines
     directions = {line.direction for line in compared}
@@ -90,7 +90,7 @@ def heads(look: Look, rows: Sequence[Value], texts: Sequence[Mapping[str, str]])
 
 
 def measured(view: View) -> str:
-    """What the numbers of a picture are, in few words: what the axis says, but of what is known by a word."""
+    """Return the measure of a picture in few words: a word if it has one, else the label of the axis."""
     picture = view.picture
     if picture.share is not None:
         return "share"
@@ -105,7 +105,7 @@ def measured(view: View) -> str:
 
 
 def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
-    """The columns that fit into a width, with their own widths.
+    """Return the columns that fit into a width, with their widths.
 
     Args:
         names: of the learners; their column grows to LEGIBLE before others join, then to the longest.
@@ -137,7 +137,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
 
 
 def distinguishing_width(names: Sequence[str]) -> int:
-    """From how many cells on the names differ, with an ellipsis for what is cut."""
+    """Return the least number of cells at which the names differ, with an ellipsis for the cut end."""
     longest = max(map(cell_len, names), default=0)
     for width in range(1, longest):
         if len({elided(name, width) for name in names}) == len({*names}):
@@ -159,29 +159,29 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self._names: list[tuple[str, str, str]] = []
         self._width = 0
         self.about = Heads()
-        """What the columns are about."""
+        """Subjects of the columns."""
 
         self.learners: list[str] = []
-        """Whose row it is, row by row, those of pinned runs left out."""
+        """Learner of each row, without the rows of pinned runs."""
 
         self.shape: dict[str, int] = {}
-        """The columns that are there, and their widths."""
+        """Columns that are shown, and their widths."""
 
     def fit(self, width: int) -> None:
-        """Lay the columns out anew for a width, a scrollbar's included."""
+        """Lay out the columns again for a width that includes a scrollbar."""
         if width != self._width:
             self._width, self.shape = width, {}
             self._lay_out()
 
     def name_learners(self, numbers: Mapping[str, int], kind_places: Mapping[str, KindPlace]) -> None:
-        """Start with one empty row per learner, by the names and numbers of all, and their kinds."""
+        """Start with one empty row per learner."""
         self._texts.clear()
         self.shape, self.learners = {}, list(numbers)
         tints = {name: legible(colour(kind_places.get(name))) for name in numbers}
         self._rows([(mark(number), name, tints[name]) for name, number in numbers.items()], Heads())
 
     def show(self, look: Look) -> None:
-        """Show the numbers at the place that is looked at; a learner has a row for each of its curves."""
+        """Show the numbers at the place that is looked at; a learner has one row per curve."""
         rows = values(look)
         notation = column_notation(rows, bool(look.resolved.y_log))
         texts = [row(value, notation) for value in rows]
@@ -204,7 +204,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Columns for the width there is, and a row per name; numbers are written anew."""
+        """Make columns for the width and a row per name, and write the numbers again."""
         if self.shape or not self._width:
             return
         self.shape = columns(self._width - 1, [name for _, name, _ in self._names], self.about)
@@ -224,7 +224,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self.move_cursor(row=cursor)
 
     def select(self, row: int) -> None:
-        """Go to a row. It notifies of nothing: only the rows that a person goes to select a learner."""
+        """Go to a row without a message: only rows that a person goes to select a learner."""
         with self.prevent(DataTable.RowHighlighted):
             self.move_cursor(row=row)
 
@@ -240,14 +240,14 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
 
 
 def column_notation(rows: Sequence[Value], by_factors: bool) -> int | None:
-    """The decimals that values and lines have; two digits of each are to be seen where y is logarithmic."""
+    """Return the decimals of values and lines; where y is logarithmic, two digits of each are visible."""
     numbers = [number for value in rows for number in (value.value, value.height) if number is not None]
     rounding = max((value.rounding for value in rows), default=0.0)
     return decimals(numbers, rounding, 2 if by_factors else 1)
 
 
 def row(value: Value, places: int | None) -> dict[str, str]:
-    """The texts of a row by column; values and lines have so many decimals, None for powers of ten."""
+    """Return the texts of a row by column; values have so many decimals, None for powers of ten."""
     verdict = None if value.curve is None else value.curve.training.verdict
     height = None if value.height is None or value.value is None else _number(value.height, value, places)
     ratio = "" if height is None else "–" if value.ratio is None else digits.ratio(value.ratio)
@@ -263,14 +263,14 @@ def row(value: Value, places: int | None) -> dict[str, str]:
 
 
 def _number(number: float, value: Value, places: int | None) -> str:
-    """The value of a row, or the height of its line."""
+    """Return the value of a row, or the height of its line, as text."""
     if value.is_count and math.isfinite(number):
         return digits.counted(number)
     return digits.written(number, places, value.rounding)
 
 
 def rate(curve: CurveView) -> str:
-    """The rate of a curve, and of an oracle-tuned one the grid that it was found in."""
+    """Return the rate of a curve; for an oracle-tuned rate also the grid of rates."""
     if curve.training.rate is None:
         return ""
     if not curve.training.grid:

@@ -156,7 +156,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     def _panels(self) -> ComposeResult:
         from engine.problems.problem import Problem
-        from engine.spec.setup import Run
+        from engine.spec.experiment import Run
 
         raw = self.editable.raw
         yield Static("Preset", classes="section")
@@ -187,18 +187,22 @@ class SetupPane(VerticalScroll, can_focus=False):
     def _presets(self) -> list[tuple[str, str]]:
         """All presets to choose from, and the set-up itself where it is none of them."""
         preset, shipped = self.editable.preset, presets.names()
-        own = (
+        shown_name = (
             f"({presets.name_of(preset) if preset else 'your own'}, changed)"
             if self.editable.changed
             else "(your own)"
         )
-        here = [] if preset is None or preset in shipped else [preset]
-        saved = list(dict.fromkeys([*here, *own_presets.paths()]))
+        opened = [] if preset is None or preset in shipped else [preset]
+        saved = list(dict.fromkeys([*opened, *own_presets.paths()]))
         short = Counter([*shipped, *map(presets.name_of, saved)])
         named = [
             (presets.name_of(path) if short[presets.name_of(path)] == 1 else path, path) for path in saved
         ]
-        return [*([(own, OWN)] if self._preset() == OWN else []), *named, *((name, name) for name in shipped)]
+        return [
+            *([(shown_name, OWN)] if self._preset() == OWN else []),
+            *named,
+            *((name, name) for name in shipped),
+        ]
 
     def saved(self, path: str, document: Raw) -> None:
         """The set-up was saved to a file, whose preset it is now, unless it was changed meanwhile."""
@@ -272,16 +276,16 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._show_complaint()
 
     def _show_complaint(self) -> None:
-        error, found = self._complaint, False
-        faults = [one.why for one in self.editable.left_out.values()]
+        error, is_shown = self._complaint, False
+        faults = [omission.why for omission in self.editable.left_out.values()]
         for row in self._rows(Row):
-            here = error is not None and row.is_about(error.where)
-            wrong = error if here else next((one for one in faults if row.is_about(one.where)), None)
+            is_here = error is not None and row.is_about(error.where)
+            wrong = error if is_here else next((fault for fault in faults if row.is_about(fault.where)), None)
             row.complain("" if wrong is None else _complaint_here(wrong))
-            found = found or here
+            is_shown = is_shown or is_here
             row.say_value(self.editable.number(row.place))
         for elsewhere in self.query("#elsewhere").results(Static):
-            complaint = f"▲ {self._named_complaint(error)}" if error is not None and not found else ""
+            complaint = f"▲ {self._named_complaint(error)}" if error is not None and not is_shown else ""
             if complaint or elsewhere.display:
                 elsewhere.display = bool(complaint)
                 elsewhere.update(complaint)
@@ -446,10 +450,10 @@ class SetupPane(VerticalScroll, can_focus=False):
         """Add an item or remove one, open its form or close it, or give an axis in another way."""
         event.stop()
         editable, part, number = self.editable, event.part, event.number
-        if self._gone(event.items) or (event.what != "add" and number >= len(editable.raw[part])):
+        if self._gone(event.items) or (event.action != "add" and number >= len(editable.raw[part])):
             return
         opened: int | None = number
-        match event.what:
+        match event.action:
             case "add":
                 opened = editable.add(part)
             case "remove":

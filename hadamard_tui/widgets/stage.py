@@ -86,8 +86,8 @@ class PanelWords(Words):
     def _mark(self) -> None:
         keys = shown_keys("page_down").split()
         if self.screen.has_class(TOUR):  # there these go to the next stop
-            keys = [one for one in keys if one != printed("pagedown")]
-        self.border_subtitle = "".join(f"{one} reads on" for one in keys[:1])
+            keys = [name for name in keys if name != printed("pagedown")]
+        self.border_subtitle = "".join(f"{name} reads on" for name in keys[:1])
         fits = self.virtual_size.height <= self.outer_size.height  # without the line of the key itself
         self.set_class(not fits and self.scroll_y < self.max_scroll_y, "-cut")
 
@@ -136,6 +136,12 @@ class PanelView(ContentSwitcher):
             if (panel, context.curve.learner, context.experiment) != self._at:
                 self.query_one(PanelWords).scroll_home(animate=False)
         self._panel, self._at = panel, (panel, context.curve.learner, context.experiment)
+
+    def show_words(self, words: Text) -> None:
+        """Show words that need no run."""
+        self.current = "panel-words"
+        self._words = words
+        self.query_one(Static).update(words)
 
     def announce(self, about: str) -> None:
         """Say what is to be here, or why nothing; in the chart, so that the layout mostly stays."""
@@ -353,7 +359,9 @@ class Stage(Vertical):
 
     def _title(self, title: str) -> str:
         """A title, unless it stands on the screen already."""
-        stands = self.panel is story.PANEL or any(one.has_title(title) for one in self.screen.query(Banner))
+        stands = self.panel is story.PANEL or any(
+            banner.has_title(title) for banner in self.screen.query(Banner)
+        )
         return "" if stands else title
 
     def is_of_picture(self, chart: ChartView) -> bool:
@@ -390,8 +398,10 @@ class Stage(Vertical):
         self.announce()
 
     def announce(self) -> None:
-        """Say in the panel what it is going to show, or why that is nothing."""
-        if self.panel is not None:
+        """Say in the panel what it is going to show, or why that is nothing; show a story before a run."""
+        if self.panel is story.PANEL and self._of is not None:
+            self.query_one(PanelView).show_words(story.story_text(self._of))
+        elif self.panel is not None:
             lack = None if self._of is None else self.panel.lacks(self._of)
             about = f"Here: {self.panel.about}."
             self.query_one(PanelView).announce(
@@ -402,7 +412,7 @@ class Stage(Vertical):
         """Dim the names of the panels that do not apply to an experiment."""
         if experiment is not self._of:
             self._of = experiment
-            self.query_one(Tabs).dimmed = frozenset(one.name for one in PANELS if one.lacks(experiment))
+            self.query_one(Tabs).dimmed = frozenset(panel.name for panel in PANELS if panel.lacks(experiment))
 
 
 def _word(name: str, context: PanelContext) -> str:

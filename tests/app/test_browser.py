@@ -37,7 +37,7 @@ from .test_runs import screen_text
 pytestmark = pytest.mark.set_up("empty")
 
 
-def found(typed: str) -> list[str]:
+def matching_names(typed: str) -> list[str]:
     return [shown_name(entry) for _, entries in matching(groups(), typed) for entry in entries]
 
 
@@ -55,7 +55,7 @@ def test_the_list_begins_with_fifteen_presets_and_the_paths_and_has_all_others_b
 
 
 def test_a_path_is_found_by_its_questions_and_shows_its_stops():
-    assert "large-steps" in found("does the net diverge")
+    assert "large-steps" in matching_names("does the net diverge")
     path = next(entry for heading, entries in groups() if heading == PATHS for entry in entries)
     text = preview(path).plain
     assert "8 stops: predict, run, why, break it" in text
@@ -97,11 +97,11 @@ async def test_a_path_that_is_walked_to_its_end_says_so_and_goes(app: HadamardAp
     ],
 )
 def test_presets_are_found_by_names_words_subjects_papers_learners_and_claims(typed, preset):
-    assert preset in found(typed) if preset else not found(typed)
+    assert preset in matching_names(typed) if preset else not matching_names(typed)
 
 
 def test_presets_of_nets_are_found_by_what_a_student_calls_them():
-    assert {"deep-nets-64", "optimizers-hadamard-nets", "dense-128"} <= set(found("neural net"))
+    assert {"deep-nets-64", "optimizers-hadamard-nets", "dense-128"} <= set(matching_names("neural net"))
 
 
 def test_a_preset_whose_name_is_typed_goes_before_those_that_speak_of_it():
@@ -122,7 +122,7 @@ def test_own_presets_stand_first_and_one_that_is_broken_says_why(tmp_path: Path)
     assert (shown_name(mine), mine.title) == ("mine", presets.load("rank-64").title)
     assert "broken.toml cannot be opened" in broken.title
     assert NO_CHART_OF_YOURS in preview(mine).plain
-    assert found("mine") == ["mine"]
+    assert matching_names("mine") == ["mine"]
 
 
 def test_a_preview_has_the_chart_of_what_the_preset_says_now_and_no_other(monkeypatch):

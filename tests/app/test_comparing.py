@@ -204,7 +204,7 @@ def test_learners_that_came_and_went_are_told():
     assert [*map(str, differences(editable.document, PRESET))] == ["without GD 2"]
 
 
-def kept(*settings: str) -> Kept:
+def run_of_preset(*settings: str) -> Kept:
     """A run of the preset with other settings, without results."""
     document = presets.document("hadamard-128", [*settings, "claims=[]"])
     experiment = presets.load("hadamard-128", [*settings, "claims=[]"])
@@ -226,7 +226,7 @@ def kept(*settings: str) -> Kept:
 )
 def test_a_pinned_run_is_called_by_what_differs(settings: list[str], name: str, change: str):
     document = presets.document("hadamard-128", [*settings, "claims=[]"])
-    assert kept().compared(document) == (name, change)
+    assert run_of_preset().compared(document) == (name, change)
 
 
 def test_a_field_of_a_learner_that_is_skipped_at_a_point_is_called_by_its_key():
@@ -239,7 +239,7 @@ def test_a_field_of_a_learner_that_is_skipped_at_a_point_is_called_by_its_key():
 
 
 def test_a_pinned_run_with_a_name_of_its_own_keeps_it():
-    run, document = kept(), presets.document("hadamard-128", ["problem.matrix.d=256", "claims=[]"])
+    run, document = run_of_preset(), presets.document("hadamard-128", ["problem.matrix.d=256", "claims=[]"])
     assert run.compared(document)[0] == "d = 128"
     run.name, run.renamed = "the usual d", True
     assert run.compared(document) == ("the usual d", "d 128 → 256")
@@ -247,7 +247,7 @@ def test_a_pinned_run_with_a_name_of_its_own_keeps_it():
 
 def test_two_pinned_runs_that_differ_alike_have_two_names(monkeypatch: pytest.MonkeyPatch):
     runs = runs_module.Runs()
-    runs.kept = [kept(), kept()]
+    runs.kept = [run_of_preset(), run_of_preset()]
     for number, run in enumerate(runs.kept, start=1):
         run.name, run.pinned = f"run {number}", True
     monkeypatch.setattr(Kept, "view", lambda run, picture, is_whole: SimpleNamespace())

@@ -93,7 +93,7 @@ def check(app: HadamardApp, size: tuple[int, int]) -> None:
         assert words.virtual_size.width <= words.size.width or not words.size, f"words are cut at {size}"
 
 
-def some(first: int) -> list[tuple[int, int]]:
+def every_second_size(first: int) -> list[tuple[int, int]]:
     """Every second size."""
     return SIZES if crossing.all_combinations else SIZES[first::2]
 
@@ -101,7 +101,7 @@ def some(first: int) -> list[tuple[int, int]]:
 @pytest.mark.slow
 async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: HadamardApp):
     async with opened(app, SIZES[0]) as pilot:
-        for size in some(0):
+        for size in every_second_size(0):
             await pilot.resize_terminal(*size)
             await pilot.pause(0.05)
             check(app, size)  # before a run
@@ -117,7 +117,7 @@ async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: Hadamard
             for word in words:
                 assert word in text.splitlines()[0], f"{word} is missing at {size}, step {number}"
         app.laboratory.editable.put("run.seed", 5)
-        for size in some(1):
+        for size in every_second_size(1):
             await pilot.resize_terminal(*size)
             await pilot.pause(0.05)
             check(app, size)

@@ -75,7 +75,7 @@ async def test_choosing_a_kind_shows_the_fields_of_its_struct(app: HadamardApp):
 
 def of_every_sort(family: str) -> list[str]:
     """Few kinds of a family, among which every sort of field is found."""
-    return crossing.each(
+    return crossing.covering_names(
         {
             kind: {f"{field.kind} {field.optional} {field.seldom}": True for field in fields_of(part)}
             for kind, part in catalogue.members(family).items()

@@ -14,8 +14,7 @@ from engine.results.trace import Trace
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec import presets
-from engine.spec.experiment import Experiment
-from engine.spec.pictures import of_run
+from engine.spec.experiment import Experiment, of_run
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.values import Value, looked_at, values
@@ -74,7 +73,7 @@ def test_a_learner_of_which_some_replicas_diverged_says_how_many_and_is_no_best(
     assert looked_at(look(experiment, trace, first), "GD") is None
 
 
-def said(app: HadamardApp, width: int) -> str:
+def checked_status(app: HadamardApp, width: int) -> str:
     """The status at a width, checked to be whole."""
     laboratory = app.laboratory
     line = progress_text(Situation(laboratory.session, laboratory.editable, Pace(), 20.0), width).plain
@@ -86,7 +85,7 @@ def said(app: HadamardApp, width: int) -> str:
 
 
 def at_every_width(app: HadamardApp) -> list[str]:
-    return [said(app, width) for width in WIDTHS]
+    return [checked_status(app, width) for width in WIDTHS]
 
 
 async def test_the_status_says_everything_before_a_run_and_after(app: HadamardApp):
@@ -103,7 +102,7 @@ async def test_a_set_up_that_cannot_run_is_told_on_80_columns(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         app.laboratory.editable.put("problem.matrix.d", 7)
         app.laboratory.show_set_up()
-        assert "cannot run" in said(app, 80)
+        assert "cannot run" in checked_status(app, 80)
         status = app.laboratory.query_one(Status)
         await until(pilot, lambda: "fix d of the matrix: 7 is not an order" in str(status.render()))
         await until(pilot, lambda: "cannot run: problem.matrix.d: 7 is not an order" in screen_text(app))

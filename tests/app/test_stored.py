@@ -13,13 +13,16 @@ from hadamard_tui.charts.raster import paint
 from hadamard_tui.charts.series import Series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.looks import palette
+from hadamard_tui.panels import story
 from hadamard_tui.running import stored
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.picture_row import PictureRow
 from hadamard_tui.widgets.setup import SetupPane
+from hadamard_tui.widgets.stage import Stage
 
 from .conftest import SMALL, opened, until
+from .test_runs import screen_text
 
 pytestmark = pytest.mark.set_up("empty")
 
@@ -133,3 +136,11 @@ def test_the_stored_law_is_that_of_the_theory():
     for name in ("EGU", "EGU±", "spindly"):
         y = np.array(curves[name].y, float)
         assert y[-1] - y[0] < 4 * np.log2(512 / 32)
+
+
+async def test_a_story_is_shown_before_a_run():
+    app = HadamardApp(EditableExperiment.of(PRESET))
+    async with opened(app, SMALL) as pilot:
+        app.laboratory.query_one(Stage).choose(story.PANEL.name)
+        app.laboratory._announce()
+        await until(pilot, lambda: "Watch the two groups part" in screen_text(app))

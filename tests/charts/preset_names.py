@@ -13,7 +13,7 @@ from engine.planning.run_plan import plan_run
 from engine.results.results import Results
 from engine.results.views import view
 from engine.spec import presets
-from engine.spec.pictures import drawn
+from engine.spec.experiment import drawn
 from engine.spec.sweep import Sweep
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Series

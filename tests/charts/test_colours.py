@@ -10,9 +10,9 @@ import pytest
 from looping import looped
 
 from engine.pictures.view import KindPlace, kind_places
-from engine.results.kinds import kinds_in
+from engine.results.gathering import kinds_in
 from engine.spec import presets
-from engine.spec.pictures import drawn, of_run
+from engine.spec.experiment import drawn, of_run
 from hadamard_tui.charts.contrast import faded, legible
 from hadamard_tui.charts.series_builder import LETTERS, mark
 from hadamard_tui.looks import palette

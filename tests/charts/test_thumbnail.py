@@ -14,7 +14,7 @@ from hadamard_tui.looks import palette
 from hadamard_tui.looks.palette import CONTRAST, DARK, LIGHT
 
 
-def made(**parts) -> Thumbnail:
+def thumbnail(**parts) -> Thumbnail:
     return Thumbnail("digest", 1.0, "A caption.", **parts)
 
 
@@ -26,12 +26,12 @@ def chart() -> Thumbnail:
         Series("EGU", x, np.exp(-x), tints.of(KindPlace("multiplicative")), mark="B"),
         Series("ri-signed", x, 1 - x / 20, tints.theory, style="dashed"),
     ]
-    return made(**of_chart(series, Axes("A title", "examples k", "loss", (0, 20), (0, 1))))
+    return thumbnail(**of_chart(series, Axes("A title", "examples k", "loss", (0, 20), (0, 1))))
 
 
 def heat() -> Thumbnail:
     z = np.arange(24.0).reshape(4, 6)
-    return made(
+    return thumbnail(
         **of_heat_map(
             HeatMap(
                 np.arange(6.0),

@@ -112,7 +112,7 @@ def test_a_line_that_several_curves_have_as_their_own_is_drawn_once_and_not_said
 def test_a_line_is_of_a_learner_by_name_where_another_has_curves_or_is_going_to(
     other_learners: list[str], shown
 ):
-    def own(learner: str, s: int) -> LineView:
+    def line_of_learner(learner: str, s: int) -> LineView:
         return LineView(
             name=f"limit of {learner}, s = {s}", values=f", s = {s}", kind="limit", curve=learner, apart=(s,),
             direction="exact",
@@ -120,7 +120,7 @@ def test_a_line_is_of_a_learner_by_name_where_another_has_curves_or_is_going_to(
         )  # fmt: skip
 
     picture = Picture(x="alpha", measure=catalogue.make("measures", "excess-risk"), curves="s")
-    lines = [own("net", 2), *(own(name, 3) for name in other_learners)]
+    lines = [line_of_learner("net", 2), *(line_of_learner(name, 3) for name in other_learners)]
     curves = [curve("net, s = 1", RATES, RATES, learner="net", apart=(1,))]
     view = view_of(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves, lines=lines)
     names = [series.name for series in plot(Look(view)).series if series.name]

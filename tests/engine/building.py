@@ -20,7 +20,7 @@ from engine.planning.measures import recorded_measures
 from engine.planning.memory import needed_bytes
 from engine.planning.run_plan import LearnerPlan, plan_run
 from engine.problems.data import Data, draw
-from engine.results.spectra import Spectrum
+from engine.results.report import Spectrum
 from engine.results.trace import Curve
 from engine.runtime.run import prepare, run
 from engine.spec import reading
@@ -122,8 +122,8 @@ def change_under(described: Experiment, learner: Learner, transformation: NDArra
 
 def spectrum_of(curve: Curve) -> Spectrum | None:
     """The spectrum of a curve as it was recorded; None if it was not."""
-    found = curve.array("spectrum")
-    return None if found is None else Spectrum(found.x, found.values[:, 0])
+    recorded = curve.array("spectrum")
+    return None if recorded is None else Spectrum(recorded.x, recorded.values[:, 0])
 
 
 def losses(described: Experiment) -> dict[str, NDArray[np.float64]]:
@@ -162,21 +162,21 @@ def predictions(described: Experiment, number: int = 0) -> NDArray[np.floating[A
 
 def predicted(hypothesis: Hypothesis, data: Data) -> NDArray[np.floating[Any]]:
     """Predictions of a learner after k = 0 … n examples, [n + 1, B, n]."""
-    found = [hypothesis.predict(data.instances)]
+    predictions = [hypothesis.predict(data.instances)]
     for k in range(data.instances.n):
         hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
-        found.append(hypothesis.predict(data.instances))
-    return torch.stack(found).numpy()
+        predictions.append(hypothesis.predict(data.instances))
+    return torch.stack(predictions).numpy()
 
 
 def weights(described: Experiment, number: int = 0) -> NDArray[np.floating[Any]]:
     """Weight vectors of a linear learner after k = 0 … n examples, [n + 1, B, d]."""
     hypothesis, data = beginning(described, number)
-    found = [hypothesis.weights()]
+    vectors = [hypothesis.weights()]
     for k in range(data.instances.n):
         hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
-        found.append(hypothesis.weights())
-    return torch.stack(found).numpy()
+        vectors.append(hypothesis.weights())
+    return torch.stack(vectors).numpy()
 
 
 def part(words: Words) -> dict[str, Any]:

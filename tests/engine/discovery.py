@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from crossing import Traits, crossings, each
+from crossing import Traits, covering_names, crossings
 from msgspec import inspect
 
 from engine.core import catalogue
 from engine.core.parts import BadField, BadInput, Part
-from engine.spec.numbers import resolved
-from engine.spec.setup import MOST_LEARNERS
+from engine.spec.document_expressions import resolved
+from engine.spec.experiment import MOST_LEARNERS
 
 FAMILIES = tuple(catalogue.FOLDERS)
 D = 16
@@ -49,7 +49,7 @@ def plain(kind: Any) -> Any:
     if isinstance(kind, inspect.Metadata):
         kind = kind.type
     if isinstance(kind, inspect.UnionType):
-        real = [one for one in kind.types if not isinstance(one, inspect.NoneType)]
+        real = [member_type for member_type in kind.types if not isinstance(member_type, inspect.NoneType)]
         if len(real) == 1:
             return plain(real[0])
     return kind
@@ -70,13 +70,13 @@ def variants(member: type[Part]) -> list[dict[str, Any]]:
         elif isinstance(of, inspect.LiteralType):
             choices = of.values
         changes += [{field.encode_name: choice} for choice in choices if choice != field.default]
-    found: list[dict[str, Any]] = [{"kind": kind}]
+    settings: list[dict[str, Any]] = [{"kind": kind}]
     for change in changes:
         ways = (
             {"kind": kind, **change, **other} for other in ({}, *changes) if change.keys() != other.keys()
         )
-        found.append(next(words for words in ways if _admits(member, words)))
-    return found
+        settings.append(next(words for words in ways if _admits(member, words)))
+    return settings
 
 
 def _admits(member: type[Part], words: dict[str, Any]) -> bool:
@@ -115,8 +115,8 @@ def _learners() -> Iterator[tuple[str, dict[str, Any]]]:
     for update in catalogue.members("updates"):
         for architecture in catalogue.members("architectures").values():
             for words in variants(architecture):
-                every = update == "gd" or words.keys() <= {"kind", "init"}
-                if every and refusal(update, words) is None:
+                has_every_setting = update == "gd" or words.keys() <= {"kind", "init"}
+                if has_every_setting and refusal(update, words) is None:
                     net = {**words, **_few_units(architecture)}
                     yield f"{update} {name_of(words)}"[:40], {"update": {"kind": update}, "architecture": net}
 
@@ -134,8 +134,8 @@ def _few_units(architecture: type[Part]) -> dict[str, Any]:
 
 def _few_strengths(kind: str) -> dict[str, float]:
     """A range of a factor of ten, for a solver that chooses its strength from one."""
-    made = catalogue.make("solvers", kind)
-    return {"least": made.most / 10} if {"least", "most"} <= {*made.__struct_fields__} else {}
+    solver = catalogue.make("solvers", kind)
+    return {"least": solver.most / 10} if {"least", "most"} <= {*solver.__struct_fields__} else {}
 
 
 def _few_starts(kind: str) -> dict[str, int]:
@@ -167,7 +167,7 @@ def few(learners: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
     For what rules and architectures cannot break together.
     """
-    return {name: learners[name] for name in each(traits(learners))}
+    return {name: learners[name] for name in covering_names(traits(learners))}
 
 
 def _traits(learner: dict[str, Any]) -> Traits:
@@ -184,10 +184,10 @@ def shape_traits(words: dict[str, Any], family: str) -> Traits:
 
 def problem_for(loss: str) -> dict[str, Any]:
     """A Hadamard matrix whose features are labels that a loss takes, or three classes for a joint one."""
-    made = catalogue.make("losses", loss)
-    if made.joint:
+    loss_part = catalogue.make("losses", loss)
+    if loss_part.joint:
         return {"matrix": {"kind": "clusters", "classes": 3, "n": 8}, "target": "classes"}
-    return {"matrix": "hadamard01" if made.labels == "bits" else "hadamard"}
+    return {"matrix": "hadamard01" if loss_part.labels == "bits" else "hadamard"}
 
 
 def takes_any_labels(learner: dict[str, Any]) -> bool:
@@ -239,18 +239,18 @@ def in_turns(learners: dict[str, dict[str, Any]]) -> Iterator[dict[str, dict[str
 
 def slower(learners: dict[str, dict[str, Any]], by: float) -> dict[str, dict[str, Any]]:
     """The same learners with their default rates, or the rates of all their layers, divided by `by`."""
-    found = {}
+    slower_learners = {}
     for name, learner in learners.items():
-        found[name] = learner
+        slower_learners[name] = learner
         if (update := learner.get("update")) is None:
             continue
         rate = getattr(catalogue.make("updates", **update), "lr", None)
         if rate is None:
             layers = catalogue.make("architectures", **learner["architecture"]).layers
-            found[name] = {**learner, "layer_rates": dict.fromkeys(layers, 1 / by)}
+            slower_learners[name] = {**learner, "layer_rates": dict.fromkeys(layers, 1 / by)}
         else:
-            found[name] = {**learner, "update": {**update, "lr": rate / by}}
-    return found
+            slower_learners[name] = {**learner, "update": {**update, "lr": rate / by}}
+    return slower_learners
 
 
 GENTLE = slower(LEARNERS, 16)
@@ -285,22 +285,22 @@ def ready(family: str, kind: str, path: str, d: int = D) -> dict[str, Any]:
 
 def targets_of(matrix: dict[str, Any], path: str) -> list[dict[str, Any]]:
     """All targets that a matrix admits, of a few of its features; `path` where labels come from a file."""
-    made, found = catalogue.make("matrices", **matrix), []
+    matrix_part, targets = catalogue.make("matrices", **matrix), []
     for kind, member in catalogue.members("targets").items():
         words = ready("targets", kind, path)
-        few = {"index": min(3, made.feature_count() - 1), "r": min(5, made.feature_count())}
+        few = {"index": min(3, matrix_part.feature_count() - 1), "r": min(5, matrix_part.feature_count())}
         if kind != "file":  # whose `index` is that of a table
             words |= {name: value for name, value in few.items() if name in member.__struct_fields__}
         with suppress(BadInput):
-            catalogue.make("targets", **words).check(made)
-            found.append(words)
-    return found
+            catalogue.make("targets", **words).check(matrix_part)
+            targets.append(words)
+    return targets
 
 
 def example(claim: Any) -> dict[str, Any]:
     """What a claim gives as its example, with numbers for expressions."""
-    said = tomllib.loads(f"claim = {claim.example}")["claim"]
-    words: dict[str, Any] = resolved(claim, said, "", {"d": D, "n": D, "K": 2, "C": 2})
+    fields_of_example = tomllib.loads(f"claim = {claim.example}")["claim"]
+    words: dict[str, Any] = resolved(claim, fields_of_example, "", {"d": D, "n": D, "K": 2, "C": 2})
     return {"text": "It is so", **words}
 
 

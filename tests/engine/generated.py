@@ -27,8 +27,7 @@ from engine.learners.learner import Learner
 from engine.measures import named
 from engine.problems.problem import Problem
 from engine.spec import reading
-from engine.spec.experiment import Experiment
-from engine.spec.setup import Run
+from engine.spec.experiment import Experiment, Run
 
 Raw = dict[str, Any]
 
@@ -179,21 +178,23 @@ class _Generator:
 
     def _fields(self, struct: Any) -> Raw:
         """A value for every field that is required, and for some of the others."""
-        found = {}
+        table = {}
         for field in _fields_of(struct).values():
-            whole = isinstance(field.default, int) and not isinstance(field.default, bool)
-            sized = self._small and (whole or field.name in ("n", "factors"))
-            given = field.required or sized or self._rng.random() < GIVEN  # defaults are none of small sizes
-            if given and (value := self._value(field, optional=not sized)) is not None:
-                found[field.encode_name] = value
-        return found
+            is_whole = isinstance(field.default, int) and not isinstance(field.default, bool)
+            sized = self._small and (is_whole or field.name in ("n", "factors"))
+            is_written = (
+                field.required or sized or self._rng.random() < GIVEN
+            )  # defaults are none of small sizes
+            if is_written and (value := self._value(field, optional=not sized)) is not None:
+                table[field.encode_name] = value
+        return table
 
     def _value(self, field: inspect.Field, optional: bool) -> Any:
         if field.name == "path" and field.required:
             return self._rng.choice(self._files)
         value = self._of(field.type, optional)
-        most = FEW if self._small and field.name == "steps" else math.inf
-        return min(value, most) if isinstance(value, float) else value
+        largest = FEW if self._small and field.name == "steps" else math.inf
+        return min(value, largest) if isinstance(value, float) else value
 
     def _of(self, kind: Any, optional: bool = True) -> Any:
         """A value of a type; None stands for a field that is left out."""
@@ -204,17 +205,32 @@ class _Generator:
             case inspect.Metadata():
                 return self._of(kind.type, optional)
             case inspect.UnionType():
-                types = [one for one in kind.types if optional or not isinstance(one, inspect.NoneType)]
+                types = [
+                    member_type
+                    for member_type in kind.types
+                    if optional or not isinstance(member_type, inspect.NoneType)
+                ]
                 if self._small:
-                    types = [one for one in types if getattr(one, "tag", None) not in LARGE]
-                wanted = [one for one in types if self._part and getattr(one, "tag", None) == self._part]
-                return self._of(rng.choice(wanted or [one for one in types if _is_shipped(one)]), optional)
+                    types = [
+                        member_type for member_type in types if getattr(member_type, "tag", None) not in LARGE
+                    ]
+                wanted = [
+                    member_type
+                    for member_type in types
+                    if self._part and getattr(member_type, "tag", None) == self._part
+                ]
+                return self._of(
+                    rng.choice(wanted or [member_type for member_type in types if _is_shipped(member_type)]),
+                    optional,
+                )
             case inspect.StructType():
                 tag = {} if kind.tag_field is None else {kind.tag_field: kind.tag}
                 return {**tag, **self._fields(kind.cls)}
             case inspect.LiteralType():
                 wanted = [self._part] if self._part in kind.values else []
-                return rng.choice(wanted or [one for one in kind.values if one not in _experimental_names()])
+                return rng.choice(
+                    wanted or [choice for choice in kind.values if choice not in _experimental_names()]
+                )
             case inspect.BoolType():
                 return rng.random() < 0.5
             case inspect.IntType():
@@ -228,7 +244,7 @@ class _Generator:
                 length = rng.randint(kind.min_length or 0, min(longest, kind.max_length or longest))
                 return [self._of(kind.item_type) for _ in range(length)]
             case inspect.TupleType():
-                return [self._of(one) for one in kind.item_types]
+                return [self._of(item_type) for item_type in kind.item_types]
             case inspect.DictType():
                 return {}
             case inspect.NoneType():
@@ -303,10 +319,10 @@ def _fields_of(struct: Any) -> dict[str, inspect.Field]:
 def _places(node: Any) -> list[tuple[Any, Any]]:
     """Every place in what a preset holds: the table or list, and the key or number in it."""
     keys = list(node) if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
-    found: list[tuple[Any, Any]] = [(node, key) for key in keys]
+    places: list[tuple[Any, Any]] = [(node, key) for key in keys]
     for key in keys:
-        found += _places(node[key])
-    return found
+        places += _places(node[key])
+    return places
 
 
 def _spoil(node: Any, key: Any, rng: Random) -> None:

@@ -76,12 +76,12 @@ def entropic_slope(prediction: float, label: float) -> float:
 
 def cross_entropy(predictions: list[float], labels: list[float]) -> float:
     odds = [math.exp(prediction) for prediction in predictions]
-    return -sum(label * math.log(each / sum(odds)) for label, each in zip(labels, odds, strict=True))
+    return -sum(label * math.log(odd / sum(odds)) for label, odd in zip(labels, odds, strict=True))
 
 
 def cross_entropy_slopes(predictions: list[float], labels: list[float]) -> list[float]:
     odds = [math.exp(prediction) for prediction in predictions]
-    return [each / sum(odds) - label for label, each in zip(labels, odds, strict=True)]
+    return [odd / sum(odds) - label for label, odd in zip(labels, odds, strict=True)]
 
 
 JOINT_LOSSES = {"cross-entropy": (cross_entropy, cross_entropy_slopes)}
@@ -226,8 +226,8 @@ class EGPM:
         for i in range(len(g)):
             self.plus[i] *= math.exp(-self.lr * g[i])
             self.minus[i] *= math.exp(self.lr * g[i])
-        whole = sum(self.plus) + sum(self.minus)
-        self.plus, self.minus = self.total * self.plus / whole, self.total * self.minus / whole
+        mass = sum(self.plus) + sum(self.minus)
+        self.plus, self.minus = self.total * self.plus / mass, self.total * self.minus / mass
 
 
 class PNorm(GD):
@@ -240,11 +240,11 @@ class PNorm(GD):
 
     def link(self, values: Array, p: float) -> Array:
         norm = sum(abs(v) ** p for v in values.flat) ** (1 / p)
-        found = np.zeros(values.shape)
+        dual = np.zeros(values.shape)
         for i in np.ndindex(values.shape):
             if values[i]:
-                found[i] = math.copysign(abs(values[i]) ** (p - 1) * norm ** (2 - p), values[i])
-        return found
+                dual[i] = math.copysign(abs(values[i]) ** (p - 1) * norm ** (2 - p), values[i])
+        return dual
 
     def step(self, g: Array) -> None:
         self.theta = self.theta - self.lr * g
@@ -315,7 +315,9 @@ class Adam(AdaGrad):
 
         def mean(beta: float, power: int) -> Array:
             weights = [beta**age for age in range(len(self.past))]
-            return sum(a * one**power for a, one in zip(weights, self.past, strict=True)) / sum(weights)
+            return sum(a * gradient**power for a, gradient in zip(weights, self.past, strict=True)) / sum(
+                weights
+            )
 
         self.w -= self.lr * mean(self.beta1, 1) / np.sqrt(self.eps + mean(self.beta2, 2))
 
@@ -435,8 +437,10 @@ class Coordinate(GD):
     @staticmethod
     def step_together(rules: dict[str, Coordinate], gradients: dict[str, Array]) -> None:
         entries = [(name, j) for name, g in gradients.items() for j in np.ndindex(g.shape)]
-        most = max(abs(gradients[name][j]) for name, j in entries)
-        name, j = next(one for one in entries if abs(gradients[one[0]][one[1]]) >= (1 - 1e-13) * most)
+        largest = max(abs(gradients[name][j]) for name, j in entries)
+        name, j = next(
+            entry for entry in entries if abs(gradients[entry[0]][entry[1]]) >= (1 - 1e-13) * largest
+        )
         rules[name].w[j] -= rules[name].lr * gradients[name][j]
 
 
@@ -501,13 +505,13 @@ class AdamMini(GD):
         eps: float = 1e-8,
     ) -> None:
         super().__init__(start, lr)
-        whole = per == "tensor" or start.ndim == 1
-        self.parts = [Adam(part, lr, beta1, beta2, eps) for part in ([start] if whole else start)]
+        is_single_part = per == "tensor" or start.ndim == 1
+        self.parts = [Adam(part, lr, beta1, beta2, eps) for part in ([start] if is_single_part else start)]
 
     def step(self, g: Array) -> None:
-        for part, own in zip(self.parts, [g] if len(self.parts) == 1 else g, strict=True):
-            own = own.reshape(part.w.shape)
-            part.past.insert(0, own)
+        for part, gradient in zip(self.parts, [g] if len(self.parts) == 1 else g, strict=True):
+            gradient = gradient.reshape(part.w.shape)
+            part.past.insert(0, gradient)
             m, v = [
                 sum(beta**age * value for age, value in enumerate(values))
                 / sum(beta**age for age in range(len(values)))
@@ -531,11 +535,13 @@ class Adafactor(GD):
     def step(self, g: Array) -> None:
         G = np.atleast_2d(g)
         self.count += 1
-        kept = 1 - self.count**-self.memory
+        decay = 1 - self.count**-self.memory
         for i, row in enumerate(G):
-            self.R[i] = kept * self.R[i] + (1 - kept) * (sum(x * x for x in row) / len(row) + self.eps)
+            self.R[i] = decay * self.R[i] + (1 - decay) * (sum(x * x for x in row) / len(row) + self.eps)
         for j, column in enumerate(G.T):
-            self.C[j] = kept * self.C[j] + (1 - kept) * (sum(x * x for x in column) / len(column) + self.eps)
+            self.C[j] = decay * self.C[j] + (1 - decay) * (
+                sum(x * x for x in column) / len(column) + self.eps
+            )
         mean = sum(self.R) / len(self.R)
         u = np.array(
             [
@@ -576,13 +582,13 @@ class Muon(GD):
         self.M = self.momentum * self.M + g
         if not self.M.any():
             return
-        left, sizes, right = np.linalg.svd(np.atleast_2d(g + self.momentum * self.M), full_matrices=False)
+        u, sizes, right = np.linalg.svd(np.atleast_2d(g + self.momentum * self.M), full_matrices=False)
         sizes = sizes / math.sqrt(sum(sizes**2))
         for _ in range(5):
             sizes = 3.4445 * sizes - 4.7750 * sizes**3 + 2.0315 * sizes**5
         sizes = np.ones_like(sizes) if self.by == "svd" else sizes
-        longer = max(1.0, len(left) / right.shape[1]) ** 0.5
-        self.w = self.w - self.lr * longer * ((left * sizes) @ right).reshape(g.shape)
+        longer = max(1.0, len(u) / right.shape[1]) ** 0.5
+        self.w = self.w - self.lr * longer * ((u * sizes) @ right).reshape(g.shape)
 
 
 def _power_of_gram(rows: Array, p: float) -> Array:
@@ -621,8 +627,10 @@ class Shampoo(GD):
             if self.factors == "left":
                 moves.append(_power_of_gram(self.columns[number], -1 / 2) @ part)
             else:
-                left, right = (_power_of_gram(each[number], -1 / 4) for each in (self.columns, self.rows))
-                moves.append(left @ part @ right)
+                left_factor, right = (
+                    _power_of_gram(averages[number], -1 / 4) for averages in (self.columns, self.rows)
+                )
+                moves.append(left_factor @ part @ right)
         move = np.hstack(moves)
         before = self.adam.w.copy()
         self.adam.step(g)
@@ -650,19 +658,19 @@ class SOAP(GD):
         G = np.atleast_2d(g)
         self.past.insert(0, G)
         weights = [self.beta2**age for age in range(len(self.past))]
-        bases, known = [], []
+        bases, is_positive = [], []
         for products in ([P @ P.T for P in self.past], [P.T @ P for P in self.past]):
             mean = sum(a * product for a, product in zip(weights, products, strict=True))
             sizes, axes = np.linalg.eigh(mean)
             bases.append(axes)
-            known.append(sizes > 1e-9 * max(sizes))
-        left, right = bases
-        new = (left.T @ G @ right) ** 2 * np.outer(*known)
+            is_positive.append(sizes > 1e-9 * max(sizes))
+        left_axes, right = bases
+        new = (left_axes.T @ G @ right) ** 2 * np.outer(*is_positive)
         self.V = self.beta2 * self.V + (1 - self.beta2) * new
         m = sum(self.beta1**age * P for age, P in enumerate(self.past))
-        m = left.T @ (m / sum(self.beta1**age for age in range(len(self.past)))) @ right
+        m = left_axes.T @ (m / sum(self.beta1**age for age in range(len(self.past)))) @ right
         inside = m / np.sqrt(self.eps + self.V / (1 - self.beta2 ** len(self.past)))
-        self.w = self.w - self.lr * (left @ (inside * np.outer(*known)) @ right.T).reshape(g.shape)
+        self.w = self.w - self.lr * (left_axes @ (inside * np.outer(*is_positive)) @ right.T).reshape(g.shape)
 
 
 class KFAC(GD):
@@ -680,12 +688,12 @@ class KFAC(GD):
 
     def observe(self, inputs: Array, back: Array) -> None:
         self.count += 1
-        kept = min(1 - 1 / self.count, self.memory)
-        self.A = kept * self.A + (1 - kept) * np.outer(inputs, inputs)
-        self.S = kept * self.S + (1 - kept) * np.outer(back, back)
+        decay = min(1 - 1 / self.count, self.memory)
+        self.A = decay * self.A + (1 - decay) * np.outer(inputs, inputs)
+        self.S = decay * self.S + (1 - decay) * np.outer(back, back)
 
     def step(self, g: Array) -> None:
-        A, S = (each + self.damping * np.eye(len(each)) for each in (self.A, self.S))
+        A, S = (factor + self.damping * np.eye(len(factor)) for factor in (self.A, self.S))
         move = np.linalg.inv(S) @ np.atleast_2d(g) @ np.linalg.inv(A)
         self.w = self.w - self.lr * move.reshape(g.shape)
 
@@ -873,18 +881,18 @@ class Dense:
 
     def rates(self, params: dict[str, Array]) -> dict[str, float]:
         """What the rate of every parameter is multiplied by."""
-        found = dict.fromkeys(params, 1.0)
+        factors_by_name = dict.fromkeys(params, 1.0)
         first, last = self._layers(params)[0], self._layers(params)[-1]
         if self.parametrisation in ("mean-field", "mup"):
             for name, value in params.items():
                 if name == last:
                     inputs = value.shape[1]
-                    found[name] = inputs if self.parametrisation == "mean-field" else 1 / inputs
+                    factors_by_name[name] = inputs if self.parametrisation == "mean-field" else 1 / inputs
                 elif name == first or name.startswith("b"):
-                    found[name] = value.shape[0]
+                    factors_by_name[name] = value.shape[0]
                 elif name.startswith("W"):
-                    found[name] = value.shape[0] / value.shape[1]
-        return found
+                    factors_by_name[name] = value.shape[0] / value.shape[1]
+        return factors_by_name
 
     def _signals(self, params: dict[str, Array], x: Array) -> list[Array]:
         signals, value = [], x
@@ -909,17 +917,17 @@ class Dense:
         signals = self._signals(params, x)
         names = self._layers(params)
         back = np.array([sent])
-        found = {}
+        through_layers = {}
         for number in reversed(range(len(names))):
             name, factor = names[number], self._factor(params, number)
             below = x if number == 0 else np.array([self.transfer(z) for z in signals[number - 1]])
-            found[name] = factor * below, back
+            through_layers[name] = factor * below, back
             if (bias := name.replace("W", "b")) in params:
-                found[bias] = np.ones(1), back
+                through_layers[bias] = np.ones(1), back
             if number:
                 down = factor * params[name].T @ back
                 back = np.array([down[j] * self.slope(z) for j, z in enumerate(signals[number - 1])])
-        return found
+        return through_layers
 
 
 class Linearised(Dense):
@@ -1012,8 +1020,8 @@ class DenseSpindly:
         signals = self._signals(params, x)
         first = np.zeros(params["W1"].shape)
         for j in range(len(signals)):
-            one = np.array([float(other == j) for other in range(len(signals))])
-            weight = self.top.predict(params, one)  # u_j^L − v_j^L
+            unit_vector = np.array([float(other == j) for other in range(len(signals))])
+            weight = self.top.predict(params, unit_vector)  # u_j^L − v_j^L
             for i, xi in enumerate(x):
                 first[j, i] = slope * weight * xi
         return {"W1": first, **self.top.gradient(params, signals, slope)}
@@ -1023,9 +1031,9 @@ class Factorised:
     """Σ_ij W_ij x_ij, W = A₁ᵀ A₂ ⋯ A_L, for instances x that are matrices read row by row."""
 
     def _product(self, params: dict[str, Array], x: Array) -> float:
-        first, *others = params.values()
+        first, *later_factors = params.values()
         w = first.T
-        for factor in others:
+        for factor in later_factors:
             w = w @ factor
         return float(sum(a * b for a, b in zip(w.ravel(), x, strict=True)))
 
@@ -1034,14 +1042,14 @@ class Factorised:
 
     def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
         """The product is linear in every entry: its slope is the product with 1 there, and 0 around it."""
-        found = {}
+        gradients = {}
         for name, factor in params.items():
-            found[name] = np.zeros(factor.shape)
+            gradients[name] = np.zeros(factor.shape)
             for place in np.ndindex(*factor.shape):
                 alone = np.zeros(factor.shape)
                 alone[place] = 1.0
-                found[name][place] = slope * self._product({**params, name: alone}, x)
-        return found
+                gradients[name][place] = slope * self._product({**params, name: alone}, x)
+        return gradients
 
 
 class TwoLayerDecoder:
@@ -1053,7 +1061,7 @@ class TwoLayerDecoder:
     def fitted(self, X: Array) -> dict[str, Array]:
         d = X.shape[1]
         h, kappa = d // 2 + 1, self.eps / math.sqrt(2)
-        found = np.zeros((2 * h, d))
+        features = np.zeros((2 * h, d))
         for t in range(min(d, len(X))):
             psi, m = np.zeros(h), np.zeros(h)
             if t == 1:
@@ -1068,15 +1076,15 @@ class TwoLayerDecoder:
                 psi[a] = -c / (kappa * self.gain)
                 m[a] = (1 / self.mu + c / (self.mu * self.gain**2)) / kappa
             for i, xi in enumerate(X[t]):
-                found[:, i] += np.concatenate((psi, m)) * xi / d
-        return {"map": found}
+                features[:, i] += np.concatenate((psi, m)) * xi / d
+        return {"map": features}
 
     def predict(self, params: dict[str, Array], x: Array) -> float:
         return float(params["W2"][0] @ (params["W1"] @ (params["map"] @ x)))
 
     def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
         phi = params["map"] @ x
-        first = np.array([[slope * w * each for each in phi] for w in params["W2"][0]])
+        first = np.array([[slope * w * feature for feature in phi] for w in params["W2"][0]])
         return {"W1": first, "W2": slope * (params["W1"] @ phi)[None]}
 
 
@@ -1114,9 +1122,9 @@ class Conv:
 
     def convolve(self, filters: list[Array], d: int) -> Array:
         product = np.array([1.0] + [0.0] * (d - 1))
-        for one in filters:
+        for filter_ in filters:
             product = np.array(
-                [sum(product[j] * one[(i - j) % d] for j in range(d)) for i in range(d)],
+                [sum(product[j] * filter_[(i - j) % d] for j in range(d)) for i in range(d)],
             )
         return product
 
@@ -1176,26 +1184,26 @@ class LayerByLayer:
         ]
 
     def _deviations(self, params: dict[str, Array], x: Array) -> list[float]:
-        mean, found = sum(each**2 for each in x) / len(x), []
+        mean, deviations = sum(entry**2 for entry in x) / len(x), []
         for g in params.values():
-            found.append(math.sqrt(self.cb + self.cw * mean))
-            mean = sum(self.transfer(found[-1] * each) ** 2 for each in g[:, 0]) / len(g)
-        return found
+            deviations.append(math.sqrt(self.cb + self.cw * mean))
+            mean = sum(self.transfer(deviations[-1] * gain) ** 2 for gain in g[:, 0]) / len(g)
+        return deviations
 
     def predict(self, params: dict[str, Array], x: Array) -> float:
         return float(self._signals(params, x)[-1][0])
 
     def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
         deviations, signals = self._deviations(params, x), self._signals(params, x)
-        names, back, found = list(params), np.array([slope]), {}
+        names, back, gradients = list(params), np.array([slope]), {}
         for number in reversed(range(len(names))):
-            found[names[number]] = (back * deviations[number])[:, None]
+            gradients[names[number]] = (back * deviations[number])[:, None]
             if number:
                 by_variance = sum(back * params[names[number]][:, 0]) / (2 * deviations[number])
                 below = signals[number - 1]
                 by_signal = [2 * self.transfer(z) * self.slope(z) / len(below) for z in below]
                 back = by_variance * self.cw * np.array(by_signal)
-        return {name: found[name] for name in names}
+        return {name: gradients[name] for name in names}
 
 
 ARCHITECTURES = {
@@ -1240,7 +1248,7 @@ def one_pass(
         params = {**{name: rule.w for name, rule in rules.items()}, **(fixed or {})}
         return sum(value(net.predict(params, x), label) for x, label in zip(X, y, strict=True)) / len(X)
 
-    found = [average()]
+    losses = [average()]
     for x, label in zip(X, y, strict=True):
         params = {**{name: rule.w for name, rule in rules.items()}, **(fixed or {})}
         prediction = net.predict(params, x)
@@ -1249,8 +1257,8 @@ def one_pass(
             for name, seen in net.through(params, x, first.sent(loss, prediction, label)).items():
                 rules[name].observe(*seen)
         follow(rules, gradients)
-        found.append(average())
-    return np.array(found), {name: rule.w for name, rule in rules.items()}
+        losses.append(average())
+    return np.array(losses), {name: rule.w for name, rule in rules.items()}
 
 
 def least_squares(X: Array, y: Array) -> Array:
@@ -1264,14 +1272,14 @@ def least_infinity(X: Array, y: Array) -> float:
     At a corner d + 1 − k entries are ±t, and the others and t follow from the k equations.
     """
     k, d = X.shape
-    found = []
+    norms = []
     for tight in itertools.combinations(range(d), d + 1 - k):
-        others = [i for i in range(d) if i not in tight]
+        free_columns = [i for i in range(d) if i not in tight]
         for signs in itertools.product((-1.0, 1.0), repeat=len(tight)):
-            *rest, t = np.linalg.solve(np.column_stack([X[:, others], X[:, list(tight)] @ signs]), y)
+            *rest, t = np.linalg.solve(np.column_stack([X[:, free_columns], X[:, list(tight)] @ signs]), y)
             if t >= 0 and all(abs(w) <= t * (1 + 1e-9) for w in rest):
-                found.append(t)
-    return min(found)
+                norms.append(t)
+    return min(norms)
 
 
 def ridge(X: Array, y: Array, lam: float) -> Array:
@@ -1329,25 +1337,25 @@ def kernel_predictions(
     """Σ_j a_j K(x_j, row) with a fresh a = (K + λI)⁻¹y, or K⁺y if λ = 0, for k = 0 … n, [n+1, rows]."""
     gram = np.array([[kernel(x, z) for z in X] for x in X])
     to_rows = np.array([[kernel(x, row) for row in rows] for x in X])
-    found = [np.zeros(len(rows))]
+    predictions = [np.zeros(len(rows))]
     for k in range(1, len(X) + 1):
         K = gram[:k, :k]
         a = np.linalg.solve(K + lam * np.eye(k), y[:k]) if lam else np.linalg.pinv(K, 1e-12) @ y[:k]
-        found.append(a @ to_rows[:k])
-    return np.array(found)
+        predictions.append(a @ to_rows[:k])
+    return np.array(predictions)
 
 
 def least_l1(X: Array, y: Array) -> float:
     """min ‖w‖₁ s.t. Xw = y: the least over all sets of rank(X) columns, one of which is a solution."""
     rank = np.linalg.matrix_rank(X)
-    found = []
+    norms = []
     for columns in itertools.combinations(range(X.shape[1]), rank):
         part = X[:, columns]
         if np.linalg.matrix_rank(part) == rank:
             w = np.linalg.lstsq(part, y)[0]
             if abs(part @ w - y).max() < 1e-9:
-                found.append(abs(w).sum())
-    return min(found)
+                norms.append(abs(w).sum())
+    return min(norms)
 
 
 def lasso(X: Array, y: Array, lam: float) -> Array:
@@ -1368,11 +1376,11 @@ def lasso(X: Array, y: Array, lam: float) -> Array:
 def rank_bound(Y: Array) -> Array:
     """(1/nm) ‖Y − Z‖² for Y [n, m] and the Z of rank k = 0 … n that is nearest to it."""
     u, s, vt = np.linalg.svd(Y, full_matrices=False)
-    found = []
+    losses = []
     for k in range(len(Y) + 1):
         near = (u[:, :k] * s[:k]) @ vt[:k]
-        found.append(((Y - near) ** 2).sum() / Y.size)
-    return np.array(found)
+        losses.append(((Y - near) ** 2).sum() / Y.size)
+    return np.array(losses)
 
 
 def hold_out(
@@ -1413,8 +1421,8 @@ def widest_margin(X: Array, y: Array) -> Array:
     """The w of least ‖w‖₂ with y_j x_jᵀw ≥ 1: the best of those with margin 1 on some rows, or NaN."""
     Z, best = X * y[:, None], np.full(X.shape[1], math.nan)
     for count in range(1, min(X.shape) + 1):
-        for some in itertools.combinations(range(len(Z)), count):
-            w = np.linalg.pinv(Z[list(some)]).sum(1)
+        for support in itertools.combinations(range(len(Z)), count):
+            w = np.linalg.pinv(Z[list(support)]).sum(1)
             if (Z @ w).min() >= 1 - 1e-9 and not w @ w >= best @ best:
                 best = w
     return best
@@ -1435,9 +1443,11 @@ def fourier(w: Array) -> list[complex]:
 def norm_angle(w: Array, rows: Array, labels: Array, q: str) -> tuple[float, int]:
     """1 − cos(ĝ, ŵ|ŵ|^(p−2)) for g = Σ_j y_j x_j e^(−y_j x_jᵀw), of the |ŵ_i| > max|ŵ|/20, and how many."""
     g = sum((y * math.exp(-y * (x @ w)) * x for x, y in zip(rows, labels, strict=True)), 0 * w)
-    own, against = (fourier(v) if q.startswith("fourier") else list(v) for v in (w, g))
+    coordinates, against = (fourier(v) if q.startswith("fourier") else list(v) for v in (w, g))
     power = 2 / 3 if q.endswith("2/3") else {"2": 2, "1": 1, "fourier": 1}[q]
-    pairs = [(a, b) for a, b in zip(own, against, strict=True) if abs(a) > max(map(abs, own)) / 20]
+    pairs = [
+        (a, b) for a, b in zip(coordinates, against, strict=True) if abs(a) > max(map(abs, coordinates)) / 20
+    ]
     slopes = [a * abs(a) ** (power - 2) for a, _ in pairs]
     product = sum((s.conjugate() * b).real for s, (_, b) in zip(slopes, pairs, strict=True))
     sizes = math.sqrt(sum(abs(s) ** 2 for s in slopes) * sum(abs(b) ** 2 for _, b in pairs))

@@ -12,11 +12,11 @@ def test_a_slope_is_the_derivative_that_torch_takes_at_kinks_too(name, dtype):
     z = torch.cat((torch.linspace(-30, 30, 1001), torch.tensor([-0.0, 0.0, 1e-3, -1e-3]))).to(dtype)
     leaf = z.clone().requires_grad_()
     (expected,) = torch.autograd.grad(TABLE[name](leaf).sum(), leaf)
-    values, found = with_slope(name, z)
-    assert found.dtype == dtype
-    torch.testing.assert_close(found, expected, rtol=0, atol=20 * torch.finfo(dtype).eps)
+    values, slopes = with_slope(name, z)
+    assert slopes.dtype == dtype
+    torch.testing.assert_close(slopes, expected, rtol=0, atol=20 * torch.finfo(dtype).eps)
     assert torch.equal(values, TABLE[name](z))
-    assert torch.equal(found, slope(name, z))
+    assert torch.equal(slopes, slope(name, z))
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -24,10 +24,10 @@ def test_what_is_sent_back_through_a_unit_is_multiplied_by_its_slope(name):
     z = torch.cat((torch.linspace(-5, 30, 301, dtype=torch.float64), torch.zeros(2, dtype=torch.float64)))
     sent = torch.linspace(-2, 3, len(z), dtype=torch.float64).requires_grad_()
     values, slopes = with_slope(name, z)
-    found = sent_back(name, sent, z, values)
+    products = sent_back(name, sent, z, values)
     rounding = 2 * torch.finfo(torch.float64).eps  # in one pass factors come in another order
-    torch.testing.assert_close(found, sent * slopes, rtol=rounding, atol=0)
-    (again,) = torch.autograd.grad(found.sum(), sent)
+    torch.testing.assert_close(products, sent * slopes, rtol=rounding, atol=0)
+    (again,) = torch.autograd.grad(products.sum(), sent)
     torch.testing.assert_close(again, slopes, rtol=rounding, atol=0)
 
 

@@ -73,16 +73,16 @@ def test_the_alignment_is_the_largest_eigenvalue_over_all_images_of_the_target(s
         for signs in product((1, -1), repeat=3) if "sign" in group else [(1, 1, 1)]:
             images.append([labels[numbers[tuple(row[list(order)] * signs)]] for row in rows])
     second = np.mean([np.outer(image, image) for image in images], 0) / 8
-    made = catalogue.make("measures", "target-alignment", group=group)
-    assert FORMULAS[made.group](rows, labels) == pytest.approx(np.linalg.eigvalsh(second)[-1])
+    measure = catalogue.make("measures", "target-alignment", group=group)
+    assert FORMULAS[measure.group](rows, labels) == pytest.approx(np.linalg.eigvalsh(second)[-1])
 
 
 def test_the_alignment_of_a_target_is_measured_and_only_on_the_cube():
     pictures = [
-        Picture(measure=catalogue.make("measures", "target-alignment", group=one)) for one in FORMULAS
+        Picture(measure=catalogue.make("measures", "target-alignment", group=group)) for group in FORMULAS
     ]
-    whole = structs.replace(described(), pictures=tuple(pictures))
-    curve = run(whole).curves[0]
+    planned = structs.replace(described(), pictures=tuple(pictures))
+    curve = run(planned).curves[0]
     values = [curve.values(picture.measure.name)[0] for picture in pictures]
     np.testing.assert_allclose(values, [[1] * 3, [1 / 6] * 3, [1 / 6] * 3])
     other = experiment("gaussian", d=4)
@@ -108,8 +108,8 @@ def test_the_alignment_under_rotations_is_the_largest_of_all_gegenbauer_coeffici
         weighed = [
             quad(lambda t: f(t) * (1 - t * t) ** ((d - 3) / 2), *ends)[0] for ends in ((-1, 0), (0, 1))
         ]
-        whole = quad(lambda t: (1 - t * t) ** ((d - 3) / 2), -1, 1)[0]
-        return sum(weighed) / whole
+        total = quad(lambda t: (1 - t * t) ** ((d - 3) / 2), -1, 1)[0]
+        return sum(weighed) / total
 
     size = mean(lambda t: profile(np.array(t)) ** 2)
     order = (d - 2) / 2
@@ -134,11 +134,11 @@ def test_the_alignment_under_rotations_is_measured_on_a_sphere_only():
     values = []
     for labels in ("soft", "sign"):
         net = {"net": {"architecture": "linear"}}
-        whole = experiment(
+        planned = experiment(
             {"kind": "sphere", "n": 5, "d": 10}, "feature", net, labels=labels, replicas=3, protocol="at-init"
         )
-        whole = structs.replace(whole, pictures=(Picture(measure=measure),))
-        values.append(run(whole).curves[0].values(measure.name)[0])
+        planned = structs.replace(planned, pictures=(Picture(measure=measure),))
+        values.append(run(planned).curves[0].values(measure.name)[0])
     np.testing.assert_allclose(values, [[0.1] * 3, [0.066920] * 3], rtol=1e-5)
     why = "under rotations it is known of labels xᵀw* and their signs, on a sphere in d ≥ 3 dimensions"
     for words in (
@@ -172,8 +172,8 @@ def described(learner=None, **words):
 
 
 def test_the_share_of_the_gradient_is_that_of_a_net_written_out():
-    whole = described()
-    hypothesis, data = beginning(whole)
+    planned = described()
+    hypothesis, data = beginning(planned)
     first, second = (hypothesis.tensors[name].numpy() for name in ("W1", "W2"))
     expected = []
     for replica, (rows, labels) in enumerate(
@@ -185,41 +185,41 @@ def test_the_share_of_the_gradient_is_that_of_a_net_written_out():
             [(slopes[:, :, None] * rows[:, None]).reshape(len(rows), -1), np.maximum(signals, 0)], 1
         )
         expected.append(np.square(labels @ gradients / len(rows)).sum() / np.square(gradients).sum(1).mean())
-    (curve,) = run(whole).curves
+    (curve,) = run(planned).curves
     np.testing.assert_allclose(curve.values("gradient-alignment")[0], expected, rtol=1e-10)
 
 
 def test_the_line_is_the_alignment_of_the_labels_drawn():
     trace = run(described())
-    (line,) = (one for one in trace.lines if one.kind == "alignment")
+    (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "alignment")
     assert line.values == pytest.approx([1 / 6])
     assert line.applies_to == ["net"]
 
 
-@pytest.mark.parametrize(("words", "said"), [
+@pytest.mark.parametrize(("words", "reason"), [
     ({"matrix": {"features": "products"}}, "requires all vectors of ±1"),
     ({"matrix": {"repeat": 1}}, "requires all vectors of ±1"),
     ({"matrix": {"rotate": True}}, "requires all vectors of ±1"),
     ({"protocol": "one-pass", "learner": gd(0.1, kind="dense", widths=[5])}, "at its start"),
 ])  # fmt: skip
-def test_it_says_where_it_does_not_hold(words, said):
+def test_it_says_where_it_does_not_hold(words, reason):
     finding = catalogue.make("theory", "alignment").holds(described(**words))
     assert not finding.holds
-    assert said in finding.reason
+    assert reason in finding.reason
 
 
 @pytest.mark.parametrize("architecture", ["spindly", {"kind": "dense", "widths": [5], "init": "identity"}])
 def test_it_says_whom_it_does_not_bind(architecture):
-    whole = described({"architecture": architecture})
-    finding = catalogue.make("theory", "alignment").binds(whole.learners[0], whole)
+    planned = described({"architecture": architecture})
+    finding = catalogue.make("theory", "alignment").binds(planned.learners[0], planned)
     assert (finding.holds, "may prefer bits or signs" in finding.reason) == (False, True)
 
 
 def test_a_matrix_that_is_declared_the_cube_has_every_vector_of_signs_once():
     rows = beginning(described())[1].instances.rows.numpy()
-    for each in rows:
-        assert {tuple(row) for row in each} == set(product((1.0, -1.0), repeat=4))
-        assert len(each) == 16
+    for cube in rows:
+        assert {tuple(row) for row in cube} == set(product((1.0, -1.0), repeat=4))
+        assert len(cube) == 16
     declared = [
         kind
         for kind, member in catalogue.members("matrices").items()

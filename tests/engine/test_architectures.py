@@ -18,12 +18,12 @@ from engine.symmetry.verdict import verdict
 EXACT = 1e-12
 
 
-def made(**words):
+def architecture_of(**words):
     return catalogue.make("architectures", **words)
 
 
 def starts(d, seeds=range(200), **words):
-    return made(**words).start(Streams(seeds)("init"), d)
+    return architecture_of(**words).start(Streams(seeds)("init"), d)
 
 
 def passed(lr, **architecture):
@@ -46,10 +46,10 @@ def test_a_frozen_identity_below_a_spindly_net_is_identity_spindly():
     }
     words = raw("gaussian", learners={"it": frozen}, d=8, seed=4)
     words["learners"][0]["layer_rates"] = {"W1": 0.0}
-    found = predictions(reading.parse(words))
-    np.testing.assert_allclose(found, passed(0.01, kind="identity-spindly"), atol=EXACT)
+    frozen_predictions = predictions(reading.parse(words))
+    np.testing.assert_allclose(frozen_predictions, passed(0.01, kind="identity-spindly"), atol=EXACT)
     trained = passed(0.01, kind="dense-spindly", init="identity")
-    assert abs(found - trained).max() > 1e-3
+    assert abs(frozen_predictions - trained).max() > 1e-3
 
 
 def test_identity_spindly_falls_below_the_bound_and_dense_spindly_does_not():
@@ -76,8 +76,10 @@ def test_identity_spindly_falls_below_the_bound_and_dense_spindly_does_not():
     ("init", "other"), [("zero", {"signed": True}), ("equal", {})], ids=["zero", "equal"]
 )
 def test_two_weights_at_twice_the_rate_are_the_spindly_net(init, other):
-    found = passed(0.02, kind="two-weight", init=init)
-    np.testing.assert_allclose(found, passed(0.01, kind="spindly", **other), rtol=1e-10, atol=EXACT)
+    two_weight_predictions = passed(0.02, kind="two-weight", init=init)
+    np.testing.assert_allclose(
+        two_weight_predictions, passed(0.01, kind="spindly", **other), rtol=1e-10, atol=EXACT
+    )
 
 
 @pytest.mark.parametrize(("init", "weight"), [("zero", 0.0), ("equal", 1 / 8)])
@@ -92,21 +94,23 @@ def test_two_weights_start_at_their_conventions(init, weight):
 @pytest.mark.parametrize("d", [5, 8])
 @pytest.mark.parametrize("depth", [2, 3, 5])
 def test_the_weights_of_a_convolutional_net_are_the_convolution_of_its_filters(depth, d):
-    net = made(kind="conv", depth=depth)
+    net = architecture_of(kind="conv", depth=depth)
     params = {
         name: torch.from_numpy(value) for name, value in starts(d, [0, 1], kind="conv", depth=depth).items()
     }
-    found = net.weights(params).numpy()
+    product_weights = net.weights(params).numpy()
     for replica in range(2):
         filters = [value[replica].numpy() for value in params.values()]
-        np.testing.assert_allclose(found[replica], naive.Conv().convolve(filters, d), atol=EXACT)
-        product = np.prod([np.fft.fft(one) for one in filters], axis=0)
-        np.testing.assert_allclose(np.fft.fft(found[replica]), product, atol=EXACT)
+        np.testing.assert_allclose(product_weights[replica], naive.Conv().convolve(filters, d), atol=EXACT)
+        product = np.prod([np.fft.fft(filter_) for filter_ in filters], axis=0)
+        np.testing.assert_allclose(np.fft.fft(product_weights[replica]), product, atol=EXACT)
 
 
 def test_identity_filters_start_as_a_multiplication():
     start = starts(6, [0], kind="conv", depth=3, init="identity", scale=0.5)
-    w = made(kind="conv", depth=3).weights({name: torch.from_numpy(value) for name, value in start.items()})
+    w = architecture_of(kind="conv", depth=3).weights(
+        {name: torch.from_numpy(value) for name, value in start.items()}
+    )
     np.testing.assert_allclose(w.numpy(), 0.125 * np.eye(1, 6), atol=EXACT)
 
 
@@ -150,7 +154,7 @@ def test_absent_edges_stay_absent_whatever_the_rule():
 
 
 def test_a_weight_without_an_edge_means_nothing():
-    net = made(kind="sparse-input", width=6, connectivity=2, activation="tanh")
+    net = architecture_of(kind="sparse-input", width=6, connectivity=2, activation="tanh")
     start = starts(8, [0], kind="sparse-input", width=6, connectivity=2)
     params = {name: torch.from_numpy(value) for name, value in start.items()}
     data = beginning(experiment("gaussian", d=8))[1]
@@ -231,7 +235,7 @@ def test_the_kinked_activations_are_those_whose_slope_jumps_at_zero():
 def test_activations_are_those_of_the_naive_table(name):
     assert set(activations.TABLE) == set(naive.TRANSFERS)
     z = torch.linspace(-5, 5, 41, dtype=torch.float64)
-    expected = [naive.TRANSFERS[name][0](one) for one in z.tolist()]
+    expected = [naive.TRANSFERS[name][0](number) for number in z.tolist()]
     np.testing.assert_allclose(activations.transfer(name, z), expected, atol=EXACT)
 
 
@@ -255,7 +259,7 @@ def test_a_neuron_with_the_identity_is_the_linear_neuron():
 def test_linear_nets_know_their_weights(words):
     described = experiment("gaussian", "all", {"it": gd(0.001, **words)}, d=8, replicas=2)
     hypothesis, data = beginning(described)
-    found = weights(described)[0].reshape(2, 8, 8)
+    net_weights = weights(described)[0].reshape(2, 8, 8)
     rows = data.instances.rows.numpy()
     expected = hypothesis.predict(data.instances).numpy().reshape(2, 8, 8)
-    np.testing.assert_allclose(np.einsum("rmd,rnd->rmn", found, rows), expected, atol=EXACT)
+    np.testing.assert_allclose(np.einsum("rmd,rnd->rmn", net_weights, rows), expected, atol=EXACT)

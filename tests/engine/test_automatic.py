@@ -23,7 +23,7 @@ AGD = {"kind": "agd", "loss_scale": 1 / 6}
 
 def described(steps=4, **architecture):
     net = {"kind": "dense", "widths": [5], "activation": "relu", "init": "orthogonal", "outputs": "m"}
-    made = experiment(
+    plain = experiment(
         {"kind": "sphere", "n": 6, "d": 4},
         TARGET,
         learners={"it": {"architecture": {**net, **architecture}, "update": AGD}},
@@ -33,12 +33,12 @@ def described(steps=4, **architecture):
     pictures = [
         Picture(x=ALONG.get(kind, "step"), measure=catalogue.make("measures", kind)) for kind in MEASURES
     ]
-    return structs.replace(made, pictures=tuple(pictures))
+    return structs.replace(plain, pictures=tuple(pictures))
 
 
-def gradients_of_the_mean(made, replica, penalty=0.0):
+def gradients_of_the_mean(setup, replica, penalty=0.0):
     """Mean square over rows and outputs with its penalty, the layers and their gradients, by numpy."""
-    hypothesis, data = beginning(made)
+    hypothesis, data = beginning(setup)
     w1, w2 = (hypothesis.params[name][replica].numpy() for name in ("W1", "W2"))
     x, y = data.instances.rows[replica].numpy(), data.labels.view(2, 3, -1)[replica].numpy()
     hidden = np.maximum(0, w1 @ x.T)
@@ -52,10 +52,10 @@ def gradients_of_the_mean(made, replica, penalty=0.0):
 
 @pytest.mark.parametrize("penalty", [0.0, 0.3])
 def test_sizes_of_layers_and_gradients_are_those_of_the_mean_over_rows_and_outputs(penalty):
-    made = described(l2_penalty=penalty)
-    curve = run(made).curves[0]
+    setup = described(l2_penalty=penalty)
+    curve = run(setup).curves[0]
     for replica in range(2):
-        cost, layers = gradients_of_the_mean(made, replica, penalty)
+        cost, layers = gradients_of_the_mean(setup, replica, penalty)
         sizes, norms, ranks = [], [], []
         for w, g in layers.values():
             shape = math.sqrt(len(w) / w.shape[1])
@@ -69,8 +69,8 @@ def test_sizes_of_layers_and_gradients_are_those_of_the_mean_over_rows_and_outpu
 
 
 def test_a_net_for_each_target_has_no_such_lines():
-    made = described(outputs=1)
-    (line,) = (line for line in run(made).lines if line.kind == "agd-rate")
+    setup = described(outputs=1)
+    (line,) = (line for line in run(setup).lines if line.kind == "agd-rate")
     assert line.applies_to == []
     assert "has one for each" in line.on_learners["it"].reason
 
@@ -95,9 +95,9 @@ def test_the_majoriser_is_the_bound_at_the_step_before_and_the_rate_falls_like_1
 
 
 def test_a_line_about_the_least_so_far_is_in_pictures_of_that_alone():
-    made = described()
-    results = of_one(made, run(made))
-    picture = made.pictures[0]
+    setup = described()
+    results = of_one(setup, run(setup))
+    picture = setup.pictures[0]
     plain, least = (view(structs.replace(picture, running=how), results) for how in (None, "min"))
     assert [line.kind for line in plain.lines] == []
     assert plain.absences.lines["agd-rate"].startswith("it is about the min of all evaluation points so far")
@@ -112,9 +112,9 @@ def test_up_to_g_2_a_step_lowers_the_majoriser_by_a_share_of_g_squared_that_is_1
 
 
 def test_the_targets_of_a_tanh_layer_are_as_long_as_there_are():
-    made = experiment({"kind": "gaussian", "n": 5, "d": 3}, TARGET, replicas=2)
+    normalised = experiment({"kind": "gaussian", "n": 5, "d": 3}, TARGET, replicas=2)
     plain = experiment({"kind": "gaussian", "n": 5, "d": 3}, {**TARGET, "normalised": False}, replicas=2)
-    labels, raw = (data_of(one).labels.view(2, 3, 5) for one in (made, plain))
+    labels, raw = (data_of(setup).labels.view(2, 3, 5) for setup in (normalised, plain))
     torch.testing.assert_close(labels.norm(dim=1), torch.full((2, 5), math.sqrt(3), dtype=labels.dtype))
     torch.testing.assert_close(labels * raw.norm(dim=1, keepdim=True), raw * math.sqrt(3))
     rows = data_of(plain).instances.rows

@@ -21,7 +21,7 @@ from engine.measures import named
 from engine.results.report import encode
 from engine.results.results import of_one
 from engine.runtime.run import run
-from engine.spec.recorded import missing
+from engine.spec.experiment import missing
 from engine.updates.egu import EGU
 from engine.updates.gd import GD
 
@@ -36,9 +36,9 @@ def test_every_learner_is_the_same_on_every_backend(learners):
     described = experiment(learners=learners, **words)
     served = {
         backend: {
-            each.name: learners[each.name]
-            for each in described.learners
-            if refusal(its, each, described) is None
+            learner.name: learners[learner.name]
+            for learner in described.learners
+            if refusal(its, learner, described) is None
         }
         for backend, its in FAST.items()
     }
@@ -55,12 +55,12 @@ def test_every_learner_is_the_same_on_every_backend(learners):
 
 def test_every_backend_serves_some_of_these_learners_and_not_all():
     described = [
-        experiment(learners=some, d=16, protocol=PROTOCOLS[protocol])
-        for some in in_turns(TRAINED)
+        experiment(learners=group, d=16, protocol=PROTOCOLS[protocol])
+        for group in in_turns(TRAINED)
         for protocol in ("one-pass", "erm")
     ]
     served = {
-        name: [refusal(backend, learner, one) is None for one in described for learner in one.learners]
+        name: [refusal(backend, learner, setup) is None for setup in described for learner in setup.learners]
         for name, backend in FAST.items()
     }
     assert all(any(these) for these in served.values())
@@ -110,17 +110,17 @@ def has_structure(name, matrix, protocol, noise):
 
 def structured():
     """Learners, matrices and protocols, so that every two of them meet."""
-    every = [case for case in itertools.product(TAKEN, MATRICES, PROTOCOLS, NOISE) if has_structure(*case)]
-    return chosen(every, [dict(enumerate(case)) for case in every])
+    cases = [case for case in itertools.product(TAKEN, MATRICES, PROTOCOLS, NOISE) if has_structure(*case)]
+    return chosen(cases, [dict(enumerate(case)) for case in cases])
 
 
 @pytest.mark.parametrize(("name", "matrix", "protocol", "noise"), structured())
 def test_every_protocol_is_the_same_on_every_backend(name, matrix, protocol, noise):
     words = {"matrix": MATRICES[matrix], "protocol": PROTOCOLS[protocol], "noise": NOISE[noise]}
     words |= {"learners": {name: GENTLE[name]}, "d": 16, "replicas": 2}
-    found = serving(experiment(**words))
-    assert found
-    for backend in found:
+    names = serving(experiment(**words))
+    assert names
+    for backend in names:
         [(curve, twin)] = twins(backend, **words)
         assert_twins(curve, twin)
 
@@ -182,9 +182,11 @@ def test_momentum_on_many_orthogonal_rows_goes_by_its_responses_and_gd_by_single
     learners = {"momentum": {"update": "momentum"}, "GD": gd(1e-4), "Adam": {"update": "adam"}}
     for d, of_momentum in ((512, "by-responses"), (16, "dense")):
         described = experiment(d=d, target="all", learners=learners)
-        taken = {learner.name: planned(learner, described).backend.name for learner in described.learners}
-        assert taken["momentum"] == of_momentum
-        assert "by-responses" not in (taken["GD"], taken["Adam"])
+        chosen_backends = {
+            learner.name: planned(learner, described).backend.name for learner in described.learners
+        }
+        assert chosen_backends["momentum"] == of_momentum
+        assert "by-responses" not in (chosen_backends["GD"], chosen_backends["Adam"])
 
 
 def test_examples_that_may_come_twice_have_no_responses_of_their_own():
@@ -195,14 +197,14 @@ def test_examples_that_may_come_twice_have_no_responses_of_their_own():
 
 
 def test_products_of_rows_are_shared_where_there_are_several_weight_vectors():
-    for words, taken in (
+    for words, backend in (
         ({"target": "all"}, "by-rows"),
         ({"target": "feature"}, "dense"),
         ({"target": "feature", "learners": {"GD": gd([i * 1e-4 for i in range(1, 18)])}}, "by-rows"),
         ({"target": "all", "learners": {"EGU": {"update": "egu"}}}, "dense"),
     ):
         described = experiment("rademacher", d=512, **words)
-        assert planned(described.learners[0], described).backend.name == taken
+        assert planned(described.learners[0], described).backend.name == backend
 
 
 @pytest.mark.parametrize("labels", ["soft", "sign"])
@@ -214,13 +216,13 @@ def test_numpy_takes_the_steps_of_torch_on_any_matrix(matrix, labels):
         for name, learner in BY_NUMPY.items()
         if "numpy" in serving(experiment(learners={name: learner}, **words))
     }
-    for name, there in {
+    for name, is_served in {
         "gd linear": True,
         "adagrad linear": matrix in ("signs", "Paley"),
         "rates": matrix in ("signs", "Paley"),
         "LLS": matrix == "Paley",
     }.items():
-        assert (name in served) == there, name
+        assert (name in served) == is_served, name
     for curve, twin in twins("numpy", learners=served, **words):
         assert_twins(curve, twin)
 
@@ -231,9 +233,9 @@ def test_numpy_takes_the_steps_of_torch_on_any_matrix(matrix, labels):
 def test_all_targets_and_rates_are_the_same_on_every_backend(name, backends_there):
     learner = {"update": {"kind": name.split()[0], "lr": [0.001, 0.01]}}
     words = {"target": "all", "learners": {name: learner}, "d": 16, "replicas": 2, "spectrum": True}
-    found = serving(experiment(**words))
-    assert len(found) == backends_there
-    for curve, twin in (pair for backend in found for pair in twins(backend, **words)):
+    names = serving(experiment(**words))
+    assert len(names) == backends_there
+    for curve, twin in (pair for backend in names for pair in twins(backend, **words)):
         assert_twins(curve, twin)
         np.testing.assert_allclose(spectrum_of(curve).values, spectrum_of(twin).values, atol=1e-9)
 
@@ -242,9 +244,9 @@ def test_all_targets_and_rates_are_the_same_on_every_backend(name, backends_ther
 def test_other_losses_are_the_same_on_every_backend(loss):
     for name in ("gd linear", "egu-pm linear", "gd dense activation=relu"):
         words = {"learners": {name: GENTLE[name]}, "loss": loss, "d": 16}
-        found = serving(experiment(**words))
-        assert found
-        for backend in found:
+        names = serving(experiment(**words))
+        assert names
+        for backend in names:
             [(curve, twin)] = twins(backend, **words)
             assert_twins(curve, twin)
 
@@ -266,9 +268,9 @@ def test_what_a_backend_does_not_know_of_a_learner_it_refuses(field, backend):
     (plain,) = described.learners
     changed = {"rate_unit": "start-sharpness", "layer_rates": {plain.architecture.layers[0]: 0.5}}
     assert refusal(FAST[backend], plain, described) is None
-    found = refusal(FAST[backend], msgspec.structs.replace(plain, **{field: changed[field]}), described)
-    assert (found is None) == (field in FAST[backend].knows)
-    assert found is None or field.replace("_", " ") in found
+    reason = refusal(FAST[backend], msgspec.structs.replace(plain, **{field: changed[field]}), described)
+    assert (reason is None) == (field in FAST[backend].knows)
+    assert reason is None or field.replace("_", " ") in reason
 
 
 NETS = {
@@ -318,7 +320,10 @@ def test_a_rule_that_replaces_the_step_of_another_says_anew_what_its_steps_are(r
     linear = catalogue.make("architectures", "linear")
     spindly = catalogue.make("architectures", "spindly")
     original = type(rule).__base__()
-    assert any(original.scalar_step(one) or original.multiplicative_step(one) for one in (linear, spindly))
+    assert any(
+        original.scalar_step(architecture) or original.multiplicative_step(architecture)
+        for architecture in (linear, spindly)
+    )
     for architecture in (linear, spindly):
         assert rule.scalar_step(architecture) is rule.multiplicative_step(architecture) is None
 
@@ -394,7 +399,7 @@ def test_names_of_backends_are_those_of_their_files_and_of_the_forms():
 def test_a_backend_is_taken_only_if_it_pays(monkeypatch):
     described = experiment(d=16)
     for backend in FAST.values():
-        monkeypatch.setattr(type(backend), "pays", lambda *given: False)
+        monkeypatch.setattr(type(backend), "pays", lambda *arguments: False)
     assert isinstance(planned(described.learners[0], described).backend, OnMatrix)
     monkeypatch.setattr(type(FAST["structured"]), "pays", Backend.pays)
     assert planned(described.learners[0], described).backend is FAST["structured"]
@@ -422,25 +427,25 @@ def looked_into():
 @pytest.mark.parametrize(("name", "backend"), looked_into())
 def test_every_measure_is_the_same_on_every_backend(name, backend):
     plain = looking_into(name)
-    there = [one for one in named().values() if missing(one, plain, plain.learners[0]) is None]
-    measures = [one for one in there if FAST[backend].serves(one)]
-    words = [msgspec.to_builtins(one) for one in measures]
+    recorded = [measure for measure in named().values() if missing(measure, plain, plain.learners[0]) is None]
+    measures = [measure for measure in recorded if FAST[backend].serves(measure)]
+    words = [msgspec.to_builtins(measure) for measure in measures]
     fast, dense = (
         run(looking_into(name, path=path, measures=words)).curves[0] for path in (backend, "dense")
     )
     for measure in measures:
-        found, expected = (measured(curve, measure) for curve in (fast, dense))
-        assert (found is None) == (expected is None), measure.name
-        if found is not None:
+        actual, expected = (measured(curve, measure) for curve in (fast, dense))
+        assert (actual is None) == (expected is None), measure.name
+        if actual is not None:
             within = 1e-4 if measure.needs().curvature else 1e-6  # eigenvalues are found by iteration
-            np.testing.assert_allclose(found, expected, rtol=within, atol=1e-8, err_msg=measure.name)
+            np.testing.assert_allclose(actual, expected, rtol=within, atol=1e-8, err_msg=measure.name)
 
 
 def measured(curve, measure):
     """All values of a measure; None where predictions are not as it needs them."""
     if measure.is_number:
         return curve.values(measure.name)
-    return None if (found := curve.array(measure.name)) is None else found.values
+    return None if (array := curve.array(measure.name)) is None else array.values
 
 
 @pytest.mark.parametrize("backend", FAST)

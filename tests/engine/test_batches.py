@@ -30,20 +30,22 @@ def test_a_batch_of_replicas_and_targets_equals_runs_one_by_one(learners, proble
         (replica, index): experiment(problem, {"kind": "feature", "index": index}, seed=50 + replica, **words)
         for replica, index in ALONE
     }
-    drawn = {id(one): data_of(one) for one in (together, *alone.values())}
+    drawn = {id(setup): data_of(setup) for setup in (together, *alone.values())}
     measured, loss = losses(together), catalogue.make("losses", together.protocol.loss)
     labels = drawn[id(together)].labels
 
-    def found(described, number):
+    def predictions_of(described, number):
         data = drawn[id(described)]
         return predicted(begun(described, number, data), data)
 
     for number, name in enumerate(learners):
-        batch = found(together, number)
+        batch = predictions_of(together, number)
         targets = batch.reshape(5, 2, 4, 4)
         within = {"rtol": 0, "atol": EXACT * (1 + abs(batch).max()), "err_msg": name}
-        for (replica, index), one in alone.items():
-            np.testing.assert_allclose(found(one, number)[:, 0], targets[:, replica, index], **within)
+        for (replica, index), single in alone.items():
+            np.testing.assert_allclose(
+                predictions_of(single, number)[:, 0], targets[:, replica, index], **within
+            )
         values = loss.value(torch.from_numpy(batch), labels).numpy()
         means = values.reshape(5, 2, -1).mean(-1)
         np.testing.assert_allclose(measured[name], means, rtol=EXACT, atol=EXACT, err_msg=name)
@@ -116,15 +118,15 @@ def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(cache, mo
     described = experiment("gaussian", learners=EACH, d=4, replicas=2, seed=9)
     monkeypatch.setattr(instances, "CACHE", cache)
     monkeypatch.setattr(evaluators, "SHARE", 1)
-    whole = run(described)
+    in_one_piece = run(described)
     for records in (1, 3) if cache else (3,):
         in_blocks = run(described, gate=lambda records=records: records)
-        for curve, other in zip(whole.curves, in_blocks.curves, strict=True):
+        for curve, other in zip(in_one_piece.curves, in_blocks.curves, strict=True):
             assert np.array_equal(other.mean("loss"), curve.mean("loss"))
             if curve.weights is not None:
                 assert np.array_equal(other.weights, curve.weights)
     monkeypatch.setattr(evaluators, "CELLS", 1)
-    for curve, other in zip(whole.curves, run(described).curves, strict=True):
+    for curve, other in zip(in_one_piece.curves, run(described).curves, strict=True):
         np.testing.assert_allclose(other.mean("loss"), curve.mean("loss"), rtol=EXACT, atol=EXACT)
 
 
@@ -172,17 +174,19 @@ def test_the_same_bits_in_rounds_of_any_size_where_records_share_a_product(words
     described = experiment(
         **{"d": 20, "learners": learners, "dtype": "float32", "matrix": "rademacher", **words}
     )
-    whole = run(described)
+    in_one_round = run(described)
     for records in (1, 3, 7):
         in_rounds = run(described, gate=lambda records=records: records)
-        for curve, other in zip(whole.curves, in_rounds.curves, strict=True):
+        for curve, other in zip(in_one_round.curves, in_rounds.curves, strict=True):
             assert np.array_equal(other.values("loss"), curve.values("loss"))
 
 
 @pytest.mark.parametrize("noise", [1.0, 1e-4])
 def test_losses_by_a_moment_are_those_of_the_predictions_in_double_precision(noise, monkeypatch):
     chosen, choose = [], evaluators.AroundZero
-    monkeypatch.setattr(evaluators, "AroundZero", lambda *given: chosen.append(given) or choose(*given))
+    monkeypatch.setattr(
+        evaluators, "AroundZero", lambda *arguments: chosen.append(arguments) or choose(*arguments)
+    )
     learners = {"GD": gd(0.005), "lls": LLS}
     matrix = {"kind": "gaussian", "n": 300}
     words = {"noise": noise, "d": 20, "replicas": 2, "dtype": "float32", "path": "dense"}
@@ -201,14 +205,16 @@ def test_the_same_bits_in_rounds_of_any_size(words):
     """With numbers of records and rows that no processor takes together: the last ones are rounded apart."""
     learners = {name: GENTLE[name] for name in ("gd linear", "egu-pm linear", "gd dense activation=relu")}
     described = experiment(**{"d": 20, "learners": learners, "dtype": "float32", "train_loss": True, **words})
-    whole = run(described)
+    in_one_round = run(described)
     for records in (1, 3, 7):
         in_rounds = run(described, gate=lambda records=records: records)
-        for curve, other in zip(whole.curves, in_rounds.curves, strict=True):
+        for curve, other in zip(in_one_round.curves, in_rounds.curves, strict=True):
             for measure in ("loss", "error", "train", "unseen"):
-                expected, found = curve.mean(measure), other.mean(measure)
+                expected, actual = curve.mean(measure), other.mean(measure)
                 assert (
-                    np.array_equal(found, expected, equal_nan=True) if expected is not None else found is None
+                    np.array_equal(actual, expected, equal_nan=True)
+                    if expected is not None
+                    else actual is None
                 )
 
 
@@ -219,14 +225,14 @@ def test_a_matrix_that_no_cache_holds_gives_the_same_losses_and_mistakes(replica
         name: GENTLE[name] for name in ("gd linear", "gd dense activation=relu", "egu-pm linear", "lls")
     }
     described = experiment("rademacher", targets, learners, d=8, replicas=replicas, seed=9, train_loss=True)
-    whole = run(described)
+    by_default = run(described)
     monkeypatch.setattr(instances, "CACHE", 0)
     for share in (4, 2, 1):
         monkeypatch.setattr(evaluators, "SHARE", share)
-        for curve, other in zip(whole.curves, run(described).curves, strict=True):
+        for curve, other in zip(by_default.curves, run(described).curves, strict=True):
             for measure in ("loss", "error", "train", "unseen"):
-                expected, found = curve.mean(measure), other.mean(measure)
-                np.testing.assert_allclose(found, expected, rtol=EXACT, atol=EXACT)
+                expected, actual = curve.mean(measure), other.mean(measure)
+                np.testing.assert_allclose(actual, expected, rtol=EXACT, atol=EXACT)
 
 
 def test_the_weights_of_a_curve_are_those_of_the_first_replica_and_target():

@@ -20,7 +20,7 @@ from engine.problems.examples import Labels
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import prepare, run
-from engine.spec.pictures import of_run
+from engine.spec.experiment import of_run
 from engine.symmetry.verdict import verdict
 from engine.theory import Direction, RunData, on_problem
 
@@ -713,7 +713,7 @@ def test_every_bound_has_a_case_of_each_sort():
 @cache
 def every_learner():
     """Every learner, and an experiment that has it."""
-    experiments = [experiment(learners=some) for some in in_turns(LEARNERS)]
+    experiments = [experiment(learners=group) for group in in_turns(LEARNERS)]
     return [(learner, described) for described in experiments for learner in described.learners]
 
 
@@ -740,24 +740,26 @@ def test_findings_are_sentences_and_rotation_invariant_bounds_follow_the_verdict
 
 @looped("kind", catalogue.members("theory"))
 def test_lines_name_their_direction_formula_and_source(kind):
-    made, structure = bound(kind), bound(kind).structure()
+    line, structure = bound(kind), bound(kind).structure()
     assert structure.direction in get_args(Direction)
-    assert made.formula
-    assert made.source
+    assert line.formula
+    assert line.source
     assert bool(structure.limit) == (structure.direction == "asymptotic")
 
 
 @looped("kind", catalogue.members("theory"))
 def test_no_formula_has_a_letter_that_the_legend_gives_to_a_curve(kind):
     formulas = [bound(kind).formula]
-    formulas += [bound(kind).formula_in(one) for one in every_problem() if on_problem(bound(kind), one).holds]
+    formulas += [
+        bound(kind).formula_in(setup) for setup in every_problem() if on_problem(bound(kind), setup).holds
+    ]
     for formula in formulas:
         assert not re.search(r"(?<!\w)[ABCDF](?!\w)", formula)
 
 
 def drawn(described, kind):
     trace, _ = prepare(plan_run(described))
-    return next(one for one in trace.lines if one.kind == kind)
+    return next(line for line in trace.lines if line.kind == kind)
 
 
 def as_python(formula):
@@ -787,33 +789,33 @@ def as_python(formula):
 def test_what_is_drawn_is_the_formula_that_is_said(kind, words):
     described = experiment(d=16, **words)
     line, (n, d) = drawn(described, kind), described.problem.matrix.shape()
-    said = [
+    expected = [
         eval(as_python(line.statement.formula), {"math": math, "k": k, "n": n, "d": d}) for k in range(n + 1)
     ]
-    np.testing.assert_allclose(line.values, np.maximum(said, 0), atol=1e-12)
+    np.testing.assert_allclose(line.values, np.maximum(expected, 0), atol=1e-12)
 
 
 def test_ri_drawn_counts_the_different_rows_of_every_replica_and_gd_is_on_it():
     described = experiment(protocol=DRAWN, learners={"GD": gd(1 / 32)}, d=16, replicas=3)
     trace = run(described)
-    one = next(line for line in trace.lines if line.kind == "ri-drawn")
+    line = next(line for line in trace.lines if line.kind == "ri-drawn")
     order = described.protocol.order(16, Streams(range(3)))
     for replica, rows in enumerate(order):
         expected = [1 - len(set(rows[:k])) / 16 for k in range(17)]
-        np.testing.assert_allclose(one.each[replica], expected, atol=1e-15)
-    np.testing.assert_allclose(trace.curves[0].values("loss").T, one.each, atol=1e-12)
+        np.testing.assert_allclose(line.each[replica], expected, atol=1e-15)
+    np.testing.assert_allclose(trace.curves[0].values("loss").T, line.each, atol=1e-12)
     (seen,) = (
         line for line in view(of_run(described), of_one(described, trace)).lines if line.kind == "ri-drawn"
     )
-    np.testing.assert_allclose(seen.y, one.each.mean(0), atol=1e-15)
+    np.testing.assert_allclose(seen.y, line.each.mean(0), atol=1e-15)
     in_their_order = RunData(lambda: data_of(described)).order
     assert in_their_order.tolist() == [list(range(16))] * 3
 
 
 def test_ri_signed_scales_with_the_constant_of_every_loss_of_signs():
     for loss, c in {"hinge": 1.0, "exponential": 1.0, "mistake": 0.0}.items():
-        one = drawn(experiment(d=12, loss=loss), "ri-signed")
-        np.testing.assert_allclose(one.values, c * (1 - one.x / 12), rtol=0, atol=1e-15)
+        line = drawn(experiment(d=12, loss=loss), "ri-signed")
+        np.testing.assert_allclose(line.values, c * (1 - line.x / 12), rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("words", [{"n": 5}, {"n": 13}])
@@ -822,26 +824,26 @@ def test_rank_bounds_are_distances_to_labels_of_that_rank(words):
     data = data_of(described)
     exact = rank_bound(data.labels.numpy().T)
     for kind, rank in (("svd-doubled", 1), ("svd-two-layer", None)):
-        one = drawn(described, kind)
-        at = (one.x + 1 if rank else 2 * one.x + 1).astype(int)
+        line = drawn(described, kind)
+        at = (line.x + 1 if rank else 2 * line.x + 1).astype(int)
         padded = np.pad(exact, (0, 2 * len(exact)))
-        np.testing.assert_allclose(one.values, padded[at], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(line.values, padded[at], rtol=0, atol=1e-12)
 
 
 def ranks(learner, target, d):
     """The rank of the weights of all targets after k = 0 … d examples."""
-    found = weights(experiment(target=target, learners={"it": learner}, d=d, seed=3))
-    return [np.linalg.matrix_rank(w, tol=1e-9 * abs(w).max() or 1e-9) for w in found]
+    target_weights = weights(experiment(target=target, learners={"it": learner}, d=d, seed=3))
+    return [np.linalg.matrix_rank(w, tol=1e-9 * abs(w).max() or 1e-9) for w in target_weights]
 
 
 @pytest.mark.parametrize("init", ["gaussian", "identity", "diagonal"])
 def test_the_weights_of_two_linear_layers_have_at_most_rank_2k_plus_1(init):
-    found = ranks(gd(0.02, kind="dense", widths=[20], init=init, scale=0.5), "doubled", 16)
+    target_ranks = ranks(gd(0.02, kind="dense", widths=[20], init=init, scale=0.5), "doubled", 16)
     k = np.arange(17)
-    assert (found <= np.minimum(16, 2 * k + 1)).all()
-    assert found[0] == 1
+    assert (target_ranks <= np.minimum(16, 2 * k + 1)).all()
+    assert target_ranks[0] == 1
     if init == "gaussian":
-        assert found[3:8] == [7, 9, 11, 13, 15], "k + 1, conjectured for the bound, is not the rank"
+        assert target_ranks[3:8] == [7, 9, 11, 13, 15], "k + 1, conjectured for the bound, is not the rank"
 
 
 def test_the_weights_of_a_neuron_from_a_random_start_have_rank_k_plus_1():
@@ -882,10 +884,10 @@ def test_solvers_that_are_linear_in_the_labels_are_bound_by_svd_whatever_their_k
     kernel = {"solver": {"kind": "kernel", "kernel": "xor-product"}}
     described = experiment("xor", "all", {"kernel": kernel, "VAW": {"solver": "vaw"}}, d=16)
     trace = run(described)
-    one = next(one for one in trace.lines if one.kind == "svd")
-    assert one.applies_to == ["kernel", "VAW"]
-    np.testing.assert_allclose(trace.curves[0].mean("loss"), one.values, rtol=0, atol=1e-9)
-    assert (trace.curves[1].mean("loss") >= one.values - 1e-12).all()
+    svd_line = next(line for line in trace.lines if line.kind == "svd")
+    assert svd_line.applies_to == ["kernel", "VAW"]
+    np.testing.assert_allclose(trace.curves[0].mean("loss"), svd_line.values, rtol=0, atol=1e-9)
+    assert (trace.curves[1].mean("loss") >= svd_line.values - 1e-12).all()
 
 
 @pytest.mark.parametrize(("matrix", "protocol"), [
@@ -898,7 +900,7 @@ def test_duplicates_of_orthogonal_rows_are_those_of_hadamard_rows_to_an_invarian
         learners = {"LLS": LLS, "EGU": EGU}
         words = {"target": "all", "learners": learners, "protocol": protocol, "d": 8, "replicas": 200}
         trace = run(experiment({"kind": kind, **matrix}, **words))
-        (line,) = (one for one in trace.lines if one.kind == "duplicates")
+        (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "duplicates")
         assert line.applies_to == ["LLS"]
         values = trace.curves[0].values("loss")
         error = np.maximum(values.std(1, ddof=1) / np.sqrt(200), 1e-9)
@@ -914,7 +916,7 @@ SHORT = {"kind": "sphere", "n": 12}
 def test_least_squares_is_on_the_bound_of_points_of_a_sphere():
     described = experiment(SHORT, learners={"LLS": LLS, "GD": gd(0.1)}, d=8, replicas=1000)
     trace = run(described)
-    (line,) = (one for one in trace.lines if one.kind == "ri-gaussian")
+    (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "ri-gaussian")
     assert line.applies_to == ["LLS", "GD"]
     for curve in trace.curves:
         values = curve.values("loss")
@@ -928,7 +930,7 @@ def test_ridge_regression_on_noisy_points_of_a_sphere_is_above_the_bound_with_no
     ridge = {"solver": {"kind": "ridge", "lam": 8 * 0.25}}
     settings = {"protocol": {"kind": "one-pass", "examples": 24}, "replicas": 200}
     trace = run(experiment({"kind": "sphere", "n": 200}, learners={"it": ridge}, d=8, noise=0.5, **settings))
-    (line,) = (one for one in trace.lines if one.kind == "noise")
+    (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "noise")
     (curve,) = trace.curves
     assert line.applies_to == ["it"]
     values = curve.values("loss")
@@ -952,8 +954,8 @@ def test_svd_is_the_distance_to_the_nearest_labels_of_rank_k(family, n):
 def test_rank_bounds_of_whole_numbers_are_those_of_a_singular_value_decomposition(largest, shape):
     Y = np.random.default_rng(0).integers(-largest, largest + 1, shape)
     expected = rank_bound(Y.T.astype(float))
-    found = Labels(Y[None].astype(np.float32)).rank_bound(np.arange(len(expected)))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * expected[0])
+    rank_bounds = Labels(Y[None].astype(np.float32)).rank_bound(np.arange(len(expected)))
+    np.testing.assert_allclose(rank_bounds, expected, rtol=0, atol=1e-13 * expected[0])
 
 
 @pytest.mark.parametrize("doubled", [False, True])
@@ -973,9 +975,9 @@ def test_one_target_that_is_not_orthogonal_is_noticed_among_many_that_are(double
 def test_svd_holds_for_these_very_labels():
     learners = {"GD": gd(0.02), "momentum": {"update": "momentum"}, "LLS": LLS}
     trace = run(experiment("gaussian", "all", learners, d=12, seed=1))
-    one = next(one for one in trace.lines if one.kind == "svd")
+    svd_line = next(line for line in trace.lines if line.kind == "svd")
     for curve in trace.curves:
-        assert (curve.mean("loss") >= one.values - 1e-12).all()
+        assert (curve.mean("loss") >= svd_line.values - 1e-12).all()
 
 
 @pytest.mark.parametrize("unit", ["start-sharpness", "start-jacobian"])
@@ -986,7 +988,7 @@ def test_the_multiplicative_bound_does_not_take_a_rate_in_other_units_for_the_ra
     }
     described = experiment(**UPPER, learners=learners, d=64, replicas=64)
     trace = run(described)
-    (line,) = (one for one in trace.lines if one.kind == "multiplicative")
+    (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "multiplicative")
     assert line.applies_to == ["half"]
     least = 2 * math.log(64) / 63
     half, units = (curve.values("loss")[-1] for curve in trace.curves)
@@ -995,18 +997,18 @@ def test_the_multiplicative_bound_does_not_take_a_rate_in_other_units_for_the_ra
 
 
 def test_a_bound_that_does_not_hold_has_no_curve_and_applies_to_nobody():
-    one = drawn(experiment("gaussian", d=8, **TWO), "ri-signed")
-    assert not one.on_problem.holds
-    assert one.applies_to == []
-    assert len(one.x) == len(one.values) == 0
-    assert {finding.reason for finding in one.on_learners.values()} == {one.on_problem.reason}
+    line = drawn(experiment("gaussian", d=8, **TWO), "ri-signed")
+    assert not line.on_problem.holds
+    assert line.applies_to == []
+    assert len(line.x) == len(line.values) == 0
+    assert {finding.reason for finding in line.on_learners.values()} == {line.on_problem.reason}
 
 
 def test_a_learner_that_is_not_invariant_is_not_bound_but_the_curve_is_there():
-    one = drawn(experiment(d=8, **TWO), "ri-signed")
-    assert one.applies_to == ["GD"]
-    assert len(one.x) == 9
-    assert np.interp([4, 4.5], one.x, one.values) == pytest.approx([0.5, 0.4375])
+    line = drawn(experiment(d=8, **TWO), "ri-signed")
+    assert line.applies_to == ["GD"]
+    assert len(line.x) == 9
+    assert np.interp([4, 4.5], line.x, line.values) == pytest.approx([0.5, 0.4375])
 
 
 @pytest.mark.parametrize(
@@ -1016,7 +1018,7 @@ def test_a_learner_that_is_not_invariant_is_not_bound_but_the_curve_is_there():
 def test_a_solver_that_knows_more_rows_than_k_counts_is_bound_by_nothing(batch, bound):
     protocol = {"kind": "steps", "steps": 3, **batch}
     trace = run(experiment(learners={"LLS": LLS, "GD": gd(0.01)}, d=16, protocol=protocol))
-    (line,) = (one for one in trace.lines_of("loss") if one.kind == "ri-signed")
+    (line,) = (trace_line for trace_line in trace.lines_of("loss") if trace_line.kind == "ri-signed")
     assert line.on_learners["GD"].holds
     assert line.on_learners["LLS"].holds == bound
     (least, _) = trace.curves
@@ -1034,6 +1036,6 @@ def test_tails_of_labels_are_those_of_their_singular_values(kind, shape):
     squares = np.square(np.linalg.svd(labels, compute_uv=False))
     ranks = np.arange(len(squares) + 1)
     expected = [squares[rank:].sum() / labels.size for rank in ranks]
-    found = Labels(labels[None]).rank_bound(ranks)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
-    assert (found >= 0).all()
+    tails = Labels(labels[None]).rank_bound(ranks)
+    np.testing.assert_allclose(tails, expected, rtol=0, atol=1e-13)
+    assert (tails >= 0).all()

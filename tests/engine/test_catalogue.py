@@ -47,9 +47,9 @@ def test_every_family_has_members_and_kinds_are_lower_case_words():
 
 def test_every_file_of_a_family_holds_a_member():
     for family, folder in catalogue.FOLDERS.items():
-        there = {module.name for module in pkgutil.iter_modules(import_module(folder).__path__)}
+        module_names = {module.name for module in pkgutil.iter_modules(import_module(folder).__path__)}
         members = {member.__module__.rpartition(".")[2] for member in catalogue.members(family).values()}
-        assert there == members
+        assert module_names == members
 
 
 @looped(("family", "kind", "member"), PARTS, ids=PART_IDS)
@@ -94,9 +94,9 @@ def test_every_default_is_valid(family, kind, member):
 @looped(("family", "kind", "member"), PARTS, ids=PART_IDS)
 def test_a_part_is_equal_to_what_it_writes(family, kind, member, tmp_path):
     for words in [{**ready(family, kind, "X.npy"), **variant} for variant in variants(member)]:
-        made = catalogue.make(family, **words)
-        assert made.kind == kind
-        assert catalogue.make(family, **msgspec.to_builtins(made)) == made
+        part = catalogue.make(family, **words)
+        assert part.kind == kind
+        assert catalogue.make(family, **msgspec.to_builtins(part)) == part
 
 
 NUMBERS = [
@@ -133,8 +133,10 @@ def test_parts_refuse_whole_numbers_that_no_run_gets_through(family, kind, field
 @pytest.mark.parametrize("target", catalogue.members("targets"))
 @pytest.mark.parametrize("matrix", catalogue.members("matrices"))
 def test_every_matrix_runs_with_every_target_or_says_why_not(matrix, target, files):
-    every = variants(catalogue.members("matrices")[matrix])
-    for words in every if crossing.all_combinations or target == "feature" else every[:1]:
+    variants_of_matrix = variants(catalogue.members("matrices")[matrix])
+    for words in (
+        variants_of_matrix if crossing.all_combinations or target == "feature" else variants_of_matrix[:1]
+    ):
         of_matrix = {**ready("matrices", matrix, files["matrices"]), **words}
         of_target = ready("targets", target, files["targets"])
         described = raw(of_matrix, of_target, {"GD": {"update": "gd"}, "LLS": LLS}, replicas=2, noise=0.1)
@@ -179,10 +181,10 @@ def test_targets_are_refused_only_by_families_that_they_do_not_fit(files):
     expected |= {(matrix, "linear-spline") for matrix in families - of_one_entry}
     expected |= {(matrix, "classes") for matrix in families - of_classes}
     expected |= {(matrix, target) for matrix in of_one_entry for target in ("feature", "sparse", "weights")}
-    made = {
+    matrices = {
         name: catalogue.make("matrices", **ready("matrices", name, files["matrices"])) for name in families
     }
-    of_signs = {name for name, matrix in made.items() if matrix.structure().feature_values == "signs"}
+    of_signs = {name for name, matrix in matrices.items() if matrix.structure().feature_values == "signs"}
     assert {"rademacher", "xor", "hadamard"} <= of_signs
     expected |= {(matrix, "parity") for matrix in families - of_signs}
     assert refused == expected

@@ -35,10 +35,10 @@ def test_the_recursion_is_gradient_descent(product):
     m, d, target = 8, 5, 1.0
     _, (kernel, *_), _ = descended(m, d, 0.0, 0, target, 1)
     errors, kernels, curvatures = descended(m, d, product / kernel, 30, target, 1)
-    found = catapult.recursion(errors[0], kernels[0], target, 1 / m, product / kernel, 30)
-    np.testing.assert_allclose(found.errors, errors, rtol=0, atol=1e-11 * abs(errors).max())
-    np.testing.assert_allclose(found.kernels, kernels, rtol=1e-11)
-    np.testing.assert_allclose(catapult.sharpness(found, target, 1 / m), curvatures, rtol=1e-10)
+    run_of_formula = catapult.recursion(errors[0], kernels[0], target, 1 / m, product / kernel, 30)
+    np.testing.assert_allclose(run_of_formula.errors, errors, rtol=0, atol=1e-11 * abs(errors).max())
+    np.testing.assert_allclose(run_of_formula.kernels, kernels, rtol=1e-11)
+    np.testing.assert_allclose(catapult.sharpness(run_of_formula, target, 1 / m), curvatures, rtol=1e-10)
 
 
 def test_several_nets_go_side_by_side():
@@ -52,16 +52,16 @@ def test_several_nets_go_side_by_side():
 
 @pytest.mark.parametrize(("product", "peak", "last"), [(2.5, 0.05337, 1.28234), (3.0, 0.1711, 0.2163)])
 def test_peak_and_landing_between_2_and_4_are_those_printed(product, peak, last):
-    found, rate = catapult.landing(product), product / 2
-    assert found.product == pytest.approx(last, abs=5e-4)
-    assert found.peak / (2 * rate**2) == pytest.approx(peak, abs=5e-4)
+    landed, rate = catapult.landing(product), product / 2
+    assert landed.product == pytest.approx(last, abs=5e-4)
+    assert landed.peak / (2 * rate**2) == pytest.approx(peak, abs=5e-4)
 
 
 def test_a_very_wide_net_lands_where_infinitely_wide_ones_do():
     m, kernel, product = 10**8, 2.0, 3.0
     errors = 1.0 * (product - 1) ** (np.arange(64) / 64)
-    found = catapult.recursion(errors, np.full(64, kernel), 0.0, 1 / m, product / kernel, 200)
-    landed = (product / kernel * found.kernels[-1]).mean()
+    run_of_formula = catapult.recursion(errors, np.full(64, kernel), 0.0, 1 / m, product / kernel, 200)
+    landed = (product / kernel * run_of_formula.kernels[-1]).mean()
     assert landed == pytest.approx(catapult.landing(product).product, abs=1e-4)
 
 
@@ -76,12 +76,12 @@ NET = {"kind": "dense", "widths": [8], "parametrisation": "ntk", "cw": 1}
 def described(learner=None, **words):
     """Two nets of two linear layers on one example, in units of the sharpness at their start."""
     learner = {"rate_unit": "start-sharpness", **(learner or {})}
-    whole = {"architecture": NET, "update": {"kind": "gd", "lr": 2.5}, **learner}
+    full_learner = {"architecture": NET, "update": {"kind": "gd", "lr": 2.5}, **learner}
     protocol = {"kind": "steps", "steps": 40, "records": 20}
     settings = {"target": "constant", "protocol": protocol, "replicas": 3, **words}
-    made = raw({"kind": "sphere", "n": 1, "d": 4}, learners={"GD": whole}, **settings)
-    made["learners"][0]["rate_unit"] = learner["rate_unit"]
-    return reading.parse(made)
+    words_of_experiment = raw({"kind": "sphere", "n": 1, "d": 4}, learners={"GD": full_learner}, **settings)
+    words_of_experiment["learners"][0]["rate_unit"] = learner["rate_unit"]
+    return reading.parse(words_of_experiment)
 
 
 SHARPNESS = {"kind": "value", "text": "It is", "curve": "GD", "at": 40, "below": 9}
@@ -104,17 +104,17 @@ def test_loss_and_sharpness_of_every_replica_are_those_of_the_lines(rate):
 def test_the_lines_end_where_a_replica_counts_as_diverged():
     trace = run(described({"update": {"kind": "gd", "lr": 5.0}}))
     (curve,) = trace.curves
-    (line,) = (one for one in trace.lines if one.kind == "catapult-loss")
+    (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "catapult-loss")
     for losses in line.of_curves["GD"].values:
-        there = np.isfinite(losses)
-        assert (losses[there] <= DIVERGED * losses[0]).all()
-        assert not there[-1]
+        has_value = np.isfinite(losses)
+        assert (losses[has_value] <= DIVERGED * losses[0]).all()
+        assert not has_value[-1]
     assert curve.diverged == 3
 
 
 def test_the_limit_speaks_of_the_end_alone():
     trace = run(described(**MEASURED))
-    (limit,) = (one for one in trace.lines if one.kind == "catapult-limit")
+    (limit,) = (trace_line for trace_line in trace.lines if trace_line.kind == "catapult-limit")
     values = limit.of_curves["GD"].values[0]
     assert np.isnan(values[:-1]).all()
     assert values[-1] == catapult.landing(2.5).product / 2.5

@@ -45,9 +45,9 @@ def changed(described, group, record=-1):
 def test_elements_are_orthogonal_random_and_move_every_coordinate_that_they_can(group):
     stream = Streams([3])("it")
     first, second = element(group, stream, D), element(group, stream, D)
-    for found in (first, second):
-        np.testing.assert_allclose(found @ found.T, np.eye(D), atol=1e-12)
-        moved = np.flatnonzero(np.abs(found - np.eye(D)).max(0) > 1e-6)
+    for matrix in (first, second):
+        np.testing.assert_allclose(matrix @ matrix.T, np.eye(D), atol=1e-12)
+        moved = np.flatnonzero(np.abs(matrix - np.eye(D)).max(0) > 1e-6)
         assert len(moved) == (D // 2 if group == SIGN_FLIPS else D)
     assert not np.allclose(first, second)
 
@@ -86,9 +86,9 @@ def test_the_measure_is_the_change_of_predictions_on_transformed_rows(group):
     for rows, labels in zip(data.instances.rows.numpy(), data.labels.numpy(), strict=True):
         before, after = egu(rows, labels, 0.1), egu(rows @ turn.T, labels, 0.1)
         expected.append(abs(after - before).max() / abs(before).max())
-    found = changed(described, group)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-14)
-    assert (found < UNCHANGED).all() == (group == "permutations")
+    changes = changed(described, group)
+    np.testing.assert_allclose(changes, expected, rtol=1e-9, atol=1e-14)
+    assert (changes < UNCHANGED).all() == (group == "permutations")
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -104,9 +104,9 @@ def test_nets_start_from_what_corresponds_to_their_start():
     protocol = {"kind": "steps", "steps": D}
     for learner, broken in ((net, False), (adaptive, True)):
         for group in GROUPS:
-            found = changed(with_change(learner, group, protocol=protocol, replicas=2), group)
-            assert (found > 1e-3).all() == (broken and group == "rotations"), group
-            assert (found < 1e-12).all() == (not broken or group != "rotations"), group
+            changes = changed(with_change(learner, group, protocol=protocol, replicas=2), group)
+            assert (changes > 1e-3).all() == (broken and group == "rotations"), group
+            assert (changes < 1e-12).all() == (not broken or group != "rotations"), group
 
 
 @pytest.mark.slow
@@ -149,8 +149,8 @@ def test_a_certificate_is_the_largest_change_under_two_elements_of_the_group(gro
     described = experiment("gaussian", learners={"EGU": EGU}, d=D, seed=4)
     (learner,) = described.learners
     stream = Streams([4])("rotation")
-    each = [change_under(described, learner, element(group, stream, D)) for _ in range(2)]
-    assert certificate(described, learner, group=group) == pytest.approx(max(each), rel=1e-9)
+    changes = [change_under(described, learner, element(group, stream, D)) for _ in range(2)]
+    assert certificate(described, learner, group=group) == pytest.approx(max(changes), rel=1e-9)
 
 
 def test_progress_goes_from_0_to_1_over_all_certificates():
@@ -171,10 +171,10 @@ def test_a_promise_about_a_smaller_group_that_is_broken_is_a_disagreement():
     assert not broken.agrees
     assert "structure promises that sign flips of the coordinates change nothing" in broken.conflict
     assert not broken.sound
-    kept = promised(PERMUTATIONS, {ROTATIONS: 0.5, PERMUTATIONS: 1e-15, SIGN_FLIPS: 0.2})
-    assert kept.agrees, "of sign flips nothing is promised"
-    assert kept.conflict == ""
-    assert kept.measurement == (
+    unbroken = promised(PERMUTATIONS, {ROTATIONS: 0.5, PERMUTATIONS: 1e-15, SIGN_FLIPS: 0.2})
+    assert unbroken.agrees, "of sign flips nothing is promised"
+    assert unbroken.conflict == ""
+    assert unbroken.measurement == (
         "predictions are changed by rotations: max |Δŷ| / max |ŷ| = 0.5; "
         "predictions are unchanged by permutations of the coordinates: max |Δŷ| / max |ŷ| = 1e-15; "
         "predictions are changed by sign flips of the coordinates: max |Δŷ| / max |ŷ| = 0.2"

@@ -30,25 +30,25 @@ def traced(loss, stderr=None, *, bound=LINE, holds=True, diverged_at=None):
     curve.append({"k": np.arange(len(loss), dtype=float)}, {"loss": pair})
     curve.divergences[:] = np.nan if diverged_at is None else diverged_at
     x = np.arange(D + 1, dtype=float)
-    one = TheoryLine(
+    line = TheoryLine(
         Statement("ri-signed", "lower", True, "", "", "loss"),
         Finding(holds, "made by hand"),
         {},
         x[: len(bound)],
         np.asarray(bound),
     )
-    return Trace([curve], [one], {"k": x}, "k", {}, "loss")
+    return Trace([curve], [line], {"k": x}, "k", {}, "loss")
 
 
 def outcome(trace, **claim):
     described = experiment(
         d=D, learners={"it": gd(0.1)}, claims=[{"text": "It is so", "curve": "it", **claim}]
     )
-    (found,) = judge(of_one(described, trace))
-    assert found.claim.text == "It is so"
-    assert found.detail
-    assert "\n" not in found.detail
-    return found
+    (judged,) = judge(of_one(described, trace))
+    assert judged.claim.text == "It is so"
+    assert judged.detail
+    assert "\n" not in judged.detail
+    return judged
 
 
 CASES = [
@@ -79,14 +79,14 @@ def test_a_claim_holds_on_one_side_and_fails_on_the_other(claim, true, false):
     for loss, expected in ((true, True), (false, False)):
         curve = LINE.copy()
         curve[4] = loss
-        found = outcome(traced(curve), **claim)
-        assert found.holds is expected, found.detail
+        judged = outcome(traced(curve), **claim)
+        assert judged.holds is expected, judged.detail
         worst = loss if "at" in claim else min(0, loss - 0.5) if "never_below" in claim else loss - 0.5
-        assert found.measured == pytest.approx(worst, abs=1e-15)
+        assert judged.measured == pytest.approx(worst, abs=1e-15)
 
 
 @pytest.mark.parametrize(
-    ("loss", "within", "said"),
+    ("loss", "within", "words"),
     [
         (7.7287893, 6e-07, "7.7287893 = 7.728789 ± 6e-07"),
         (7.7287893, 0.02, "7.72879 = 7.72879 ± 0.02"),
@@ -94,12 +94,12 @@ def test_a_claim_holds_on_one_side_and_fails_on_the_other(claim, true, false):
         (123456.7, 0.5, "123456.7 = 123456.75 ± 0.5"),
     ],
 )
-def test_numbers_are_told_as_finely_as_the_tolerance(loss, within, said):
+def test_numbers_are_told_as_finely_as_the_tolerance(loss, within, words):
     curve = LINE.copy()
     curve[4] = loss
     equals = {7.7287893: 7.728789, 255.016: 257.04}.get(loss, 123456.75)
-    found = outcome(traced(curve), kind="value", at=4, equals=equals, within=within)
-    assert found.detail.endswith(said)
+    judged = outcome(traced(curve), kind="value", at=4, equals=equals, within=within)
+    assert judged.detail.endswith(words)
 
 
 @pytest.mark.parametrize("form", TOLERANT)
@@ -126,9 +126,9 @@ def test_standard_errors_of_a_single_replica_allow_rounding_at_most(form):
 def test_a_claim_over_the_curve_looks_at_every_record(form, at):
     curve = LINE.copy()
     curve[at] -= 0.1
-    found = outcome(traced(curve), kind="line", within=0.05, **{form: "ri-signed"})
-    assert not found.holds
-    assert f"at k = {at}" in found.detail
+    judged = outcome(traced(curve), kind="line", within=0.05, **{form: "ri-signed"})
+    assert not judged.holds
+    assert f"at k = {at}" in judged.detail
 
 
 def test_places_without_a_value_are_no_part_of_a_claim_about_a_line():
@@ -147,24 +147,24 @@ def test_never_below_allows_being_above_and_follows_does_not():
 
 @pytest.mark.parametrize("form", ["follows", "never_below"])
 def test_a_bound_that_does_not_hold_on_the_problem_proves_nothing(form):
-    found = outcome(traced(LINE, bound=[], holds=False), kind="line", within=0.1, **{form: "ri-signed"})
-    assert not found.holds
-    assert "does not apply" in found.detail
+    judged = outcome(traced(LINE, bound=[], holds=False), kind="line", within=0.1, **{form: "ri-signed"})
+    assert not judged.holds
+    assert "does not apply" in judged.detail
 
 
 @pytest.mark.parametrize("form", ["follows", "never_below"])
 @pytest.mark.parametrize("length", [0, 1, 8])
 def test_a_curve_that_ends_early_proves_nothing(form, length):
-    found = outcome(traced(LINE[:length]), kind="line", within=0.1, **{form: "ri-signed"})
-    assert not found.holds
+    judged = outcome(traced(LINE[:length]), kind="line", within=0.1, **{form: "ri-signed"})
+    assert not judged.holds
 
 
 @pytest.mark.parametrize("form", [{"equals": 0.0, "within": 9.0}, {"below": 9.0}, {"above": -9.0}])
 def test_a_record_that_is_not_there_proves_nothing(form):
-    found = outcome(traced(LINE[:4]), kind="value", at=4, **form)
-    assert not found.holds
-    assert found.measured is None
-    assert "no loss recorded at k = 4" in found.detail
+    judged = outcome(traced(LINE[:4]), kind="value", at=4, **form)
+    assert not judged.holds
+    assert judged.measured is None
+    assert "no loss recorded at k = 4" in judged.detail
 
 
 def classified(error):
@@ -185,7 +185,7 @@ def spanned(rank):
 
 
 @pytest.mark.parametrize(
-    ("made", "claim", "true", "false"),
+    ("make_trace", "claim", "true", "false"),
     [
         (classified, {"measure": "error", "equals": 0.25, "within": 0.01}, 0.259, 0.261),
         (classified, {"measure": "error", "equals": 0.25, "within": 0.01}, 0.241, 0.239),
@@ -197,14 +197,14 @@ def spanned(rank):
         (spanned, {"measure": "rank", "above": 3}, 4, 3),
     ],
 )
-def test_a_claim_may_speak_of_the_error_and_of_the_rank(made, claim, true, false):
-    labels = {"target": "all", "spectrum": True} if made is spanned else {"labels": "sign"}
+def test_a_claim_may_speak_of_the_error_and_of_the_rank(make_trace, claim, true, false):
+    labels = {"target": "all", "spectrum": True} if make_trace is spanned else {"labels": "sign"}
     words = {"kind": "value", "text": "It is so", "curve": "it", "at": 4, **claim}
     described = experiment(d=D, learners={"it": gd(0.1)}, claims=[words], **labels)
     for value, expected in ((true, True), (false, False)):
-        (found,) = judge(of_one(described, made(value)))
-        assert found.holds is expected, found.detail
-        assert found.measured == pytest.approx(value)
+        (judged,) = judge(of_one(described, make_trace(value)))
+        assert judged.holds is expected, judged.detail
+        assert judged.measured == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
@@ -242,8 +242,8 @@ def pair(loss, other):
 def alike(trace):
     claim = {"kind": "same-as", "text": "It is so", "curve": "it", "other": "other", "within": 0.01}
     described = experiment(d=D, learners={"it": gd(0.1), "other": gd(0.2)}, claims=[claim])
-    (found,) = judge(of_one(described, trace))
-    return found
+    (judged,) = judge(of_one(described, trace))
+    return judged
 
 
 @pytest.mark.parametrize("at", [0, 4, 8])
@@ -253,17 +253,17 @@ def alike(trace):
 def test_two_curves_are_the_same_only_if_they_are_so_at_every_record(at, moved, expected):
     loss = LINE.copy()
     loss[at] += moved
-    found = alike(pair(loss, LINE))
-    assert found.holds is expected
-    assert found.measured == pytest.approx(moved)
-    assert f"at k = {at}" in found.detail
+    judged = alike(pair(loss, LINE))
+    assert judged.holds is expected
+    assert judged.measured == pytest.approx(moved)
+    assert f"at k = {at}" in judged.detail
 
 
 @pytest.mark.parametrize("lengths", [(0, 0), (1, 1), (8, 9), (9, 8)])
 def test_curves_that_end_early_are_not_known_to_be_the_same(lengths):
-    found = alike(pair(LINE[: lengths[0]], LINE[: lengths[1]]))
-    assert not found.holds
-    assert found.measured is None
+    judged = alike(pair(LINE[: lengths[0]], LINE[: lengths[1]]))
+    assert not judged.holds
+    assert judged.measured is None
 
 
 @pytest.mark.parametrize("other", ["it", "nobody"])
@@ -280,21 +280,21 @@ def test_a_curve_is_compared_with_that_of_another_learner(other):
 
 
 @pytest.mark.parametrize(
-    ("measure", "said"),
+    ("measure", "words"),
     [("loss", "loss"), ("norm", "norm of w"), ("regions", "cells of the plane"), ("error", "error")],
 )
-def test_the_detail_of_a_claim_says_what_is_measured_in_words(measure, said):
+def test_the_detail_of_a_claim_says_what_is_measured_in_words(measure, words):
     picture = Picture(measure=catalogue.make("measures", measure))
-    assert name_of(view_of(picture, "k", "y", False, False, 1e-11)) == said
+    assert name_of(view_of(picture, "k", "y", False, False, 1e-11)) == words
 
 
 def test_a_claim_of_divergence_holds_only_if_it_diverged():
-    found = outcome(traced(LINE[:4], diverged_at=4.0), kind="diverges")
-    assert found.holds
-    assert found.measured == 4
-    found = outcome(traced(LINE), kind="diverges")
-    assert not found.holds
-    assert found.measured is None
+    judged = outcome(traced(LINE[:4], diverged_at=4.0), kind="diverges")
+    assert judged.holds
+    assert judged.measured == 4
+    judged = outcome(traced(LINE), kind="diverges")
+    assert not judged.holds
+    assert judged.measured is None
 
 
 @pytest.mark.parametrize("field", ["equals", "within", "standard_errors", "below", "above"])
@@ -325,4 +325,4 @@ def test_claims_of_a_real_run_hold_and_their_opposites_fail():
     false[3]["curve"] = "GD"
     false[4]["curve"] = "EGU"
     described = experiment(d=16, learners=learners, claims=true + false)
-    assert [found.holds for found in judge(of_one(described, run(described)))] == [True] * 5 + [False] * 5
+    assert [judged.holds for judged in judge(of_one(described, run(described)))] == [True] * 5 + [False] * 5

@@ -22,24 +22,27 @@ SPREAD = np.array([-0.02, 0.01, 0.0, -0.01, 0.02])
 def curve(name, losses, capacity=RECORDS, divergences=None):
     """A curve with losses [R, S], or of one replica [S]."""
     losses = np.atleast_2d(np.asarray(losses, float))
-    made = Curve(name, capacity, len(losses), Verdict(True, "made by hand"))
-    made.append({"k": np.arange(float(losses.shape[1]))}, {"loss": losses.T})
+    curve_of_losses = Curve(name, capacity, len(losses), Verdict(True, "made by hand"))
+    curve_of_losses.append({"k": np.arange(float(losses.shape[1]))}, {"loss": losses.T})
     if divergences is not None:
-        made.divergences[:] = divergences
-    return made
+        curve_of_losses.divergences[:] = divergences
+    return curve_of_losses
 
 
 def judged(claim, lines=(), **losses):
     """The outcome of a claim about curves by their names."""
-    curves = [one if isinstance(one, Curve) else curve(name, one) for name, one in losses.items()]
-    learners = {made.name: gd(0.1) for made in curves}
+    curves = [
+        given_losses if isinstance(given_losses, Curve) else curve(name, given_losses)
+        for name, given_losses in losses.items()
+    ]
+    learners = {curve_of_learner.name: gd(0.1) for curve_of_learner in curves}
     described = experiment(
         d=RECORDS - 1, learners=learners, claims=[{"text": "It is so", "curve": "it", **claim}]
     )
-    (found,) = judge(of_one(described, Trace(curves, list(lines), {"k": K}, "k", {}, "loss")))
-    assert found.detail
-    assert "\n" not in found.detail
-    return found
+    (outcome,) = judge(of_one(described, Trace(curves, list(lines), {"k": K}, "k", {}, "loss")))
+    assert outcome.detail
+    assert "\n" not in outcome.detail
+    return outcome
 
 
 def line(values, **binds):
@@ -72,8 +75,11 @@ def test_no_claim_holds_beside_a_learner_that_was_halted_before_its_first_record
 def jackknife(statistic, *replicas):
     """The error of a statistic of one array [R, S] or of several, all without the same replica."""
     count = len(replicas[0])
-    each = [statistic(*(np.delete(one, left, 0) for one in replicas)) for left in range(count)]
-    return np.sqrt((count - 1) / count * np.square(np.array(each) - np.mean(each)).sum())
+    estimates = [
+        statistic(*(np.delete(replicas_of_array, number, 0) for replicas_of_array in replicas))
+        for number in range(count)
+    ]
+    return np.sqrt((count - 1) / count * np.square(np.array(estimates) - np.mean(estimates)).sum())
 
 
 def exponents(law):
@@ -99,27 +105,27 @@ def slope_of(values):
 )
 def test_a_slope_is_the_exponent_of_a_power_law(claim, expected):
     values = exponents(0.7)
-    found = judged({"kind": "slope", **claim}, it=values)
-    assert found.holds is expected, found.detail
-    assert found.measured == pytest.approx(slope_of(values), rel=1e-12)
-    assert found.stderr == pytest.approx(jackknife(slope_of, values), rel=1e-9)
-    assert 0.005 < found.stderr < 0.01
+    outcome = judged({"kind": "slope", **claim}, it=values)
+    assert outcome.holds is expected, outcome.detail
+    assert outcome.measured == pytest.approx(slope_of(values), rel=1e-12)
+    assert outcome.stderr == pytest.approx(jackknife(slope_of, values), rel=1e-9)
+    assert 0.005 < outcome.stderr < 0.01
 
 
 def test_a_slope_may_be_linear_and_needs_two_places():
-    found = judged({"kind": "slope", "linear": True, "equals": -0.5, "within": 1e-9}, it=9 - 0.5 * K)
-    assert found.holds
-    assert found.stderr is None
-    found = judged({"kind": "slope", "above": 0}, it=np.where(K == 3, 1.0, 0.0))
-    assert not found.holds
-    assert "needs two places, and 1 can be used" in found.detail
+    outcome = judged({"kind": "slope", "linear": True, "equals": -0.5, "within": 1e-9}, it=9 - 0.5 * K)
+    assert outcome.holds
+    assert outcome.stderr is None
+    outcome = judged({"kind": "slope", "above": 0}, it=np.where(K == 3, 1.0, 0.0))
+    assert not outcome.holds
+    assert "needs two places, and 1 can be used" in outcome.detail
 
 
 def test_a_slope_goes_through_positive_places_only():
     values = np.where(K < 5, K**2, 0.0)
-    found = judged({"kind": "slope", "equals": 2, "within": 1e-9}, it=values)
-    assert found.holds
-    assert "over 4 places" in found.detail
+    outcome = judged({"kind": "slope", "equals": 2, "within": 1e-9}, it=values)
+    assert outcome.holds
+    assert "over 4 places" in outcome.detail
 
 
 @pytest.mark.parametrize("to", ["other", "ri-signed"])
@@ -140,11 +146,11 @@ def test_a_slope_goes_through_positive_places_only():
 def test_a_ratio_is_judged_where_it_fits_least(claim, expected, at, to):
     below = 2 - K / 8
     values = below * (1 + 0.1 * K)
-    found = judged({"kind": "ratio", "to": to, **claim}, lines=[line(below)], it=values, other=below)
-    assert found.holds is expected, found.detail
+    outcome = judged({"kind": "ratio", "to": to, **claim}, lines=[line(below)], it=values, other=below)
+    assert outcome.holds is expected, outcome.detail
     if at is not None:
-        assert found.measured == pytest.approx(1 + 0.1 * at)
-        assert f"at k = {at} the ratio to {to}" in found.detail
+        assert outcome.measured == pytest.approx(1 + 0.1 * at)
+        assert f"at k = {at} the ratio to {to}" in outcome.detail
 
 
 @pytest.mark.parametrize("binds", [True, False])
@@ -160,24 +166,24 @@ def test_a_ratio_is_judged_where_it_fits_least(claim, expected, at, to):
     ids=lambda claim: " ".join(map(str, claim.values())),
 )
 def test_a_claim_beside_a_line_says_where_that_does_not_bind_its_curve(claim, binds):
-    found = judged(claim, lines=[line(2 - K / 4, it=binds)], it=1 - K / 40, other=2 - K / 4)
-    said = "(the ri-signed does not bind it)" in found.detail
-    assert said == (not binds and "ri-signed" in claim.values())
+    outcome = judged(claim, lines=[line(2 - K / 4, it=binds)], it=1 - K / 40, other=2 - K / 4)
+    is_told = "(the ri-signed does not bind it)" in outcome.detail
+    assert is_told == (not binds and "ri-signed" in claim.values())
 
 
 def test_the_error_of_a_ratio_leaves_out_the_same_replica_of_both():
     values, other = exponents(0.5)[:, 1:], exponents(0.2)[::-1, 1:]
-    values, other = (np.concatenate([np.ones((5, 1)), one], 1) for one in (values, other))
-    found = judged({"kind": "ratio", "to": "other", "at": 8, "above": 1}, it=values, other=other)
+    values, other = (np.concatenate([np.ones((5, 1)), array], 1) for array in (values, other))
+    outcome = judged({"kind": "ratio", "to": "other", "at": 8, "above": 1}, it=values, other=other)
     expected = jackknife(lambda v, o: v.mean(0)[8] / o.mean(0)[8], values, other)
-    assert found.measured == pytest.approx(values.mean(0)[8] / other.mean(0)[8], rel=1e-12)
-    assert found.stderr == pytest.approx(expected, rel=1e-9)
+    assert outcome.measured == pytest.approx(values.mean(0)[8] / other.mean(0)[8], rel=1e-12)
+    assert outcome.stderr == pytest.approx(expected, rel=1e-9)
 
 
 def test_nothing_is_a_multiple_of_nothing():
-    found = judged({"kind": "ratio", "to": "other", "below": 2}, it=K, other=0 * K)
-    assert not found.holds
-    assert "no place" in found.detail
+    outcome = judged({"kind": "ratio", "to": "other", "below": 2}, it=K, other=0 * K)
+    assert not outcome.holds
+    assert "no place" in outcome.detail
     assert judged({"kind": "ratio", "to": "other", "below": 2}, it=K, other=np.maximum(K - 3, 0) + K).holds
 
 
@@ -185,9 +191,9 @@ def test_order_is_at_every_place_or_at_one():
     higher = 2 - K / 8
     lower = higher - 0.1 * (K > 0)
     assert judged({"kind": "order", "below": "other"}, it=lower, other=higher).holds
-    found = judged({"kind": "order", "below": "other"}, it=np.where(K == 5, 3, lower), other=higher)
-    assert not found.holds
-    assert "at k = 5" in found.detail
+    outcome = judged({"kind": "order", "below": "other"}, it=np.where(K == 5, 3, lower), other=higher)
+    assert not outcome.holds
+    assert "at k = 5" in outcome.detail
     crossing = np.where(K < 4, higher + 1, lower)
     assert judged({"kind": "order", "below": "other", "at": 6}, it=crossing, other=higher).holds
     assert not judged({"kind": "order", "below": "other", "at": 2}, it=crossing, other=higher).holds
@@ -200,9 +206,9 @@ def test_order_may_ask_for_a_distance_in_standard_errors_of_the_gap(at):
     values, other = 1 + noise, 1.05 + 3 * noise
     claim = {"kind": "order", "below": "other"} | ({} if at is None else {"at": at})
     error = float(jackknife(lambda v, o: (v - o).mean(0)[8], values, other))
-    found = judged({**claim, "standard_errors": 0.99 * 0.05 / error}, it=values, other=other)
-    assert found.holds, found.detail
-    assert found.stderr == pytest.approx(error, rel=1e-9)
+    outcome = judged({**claim, "standard_errors": 0.99 * 0.05 / error}, it=values, other=other)
+    assert outcome.holds, outcome.detail
+    assert outcome.stderr == pytest.approx(error, rel=1e-9)
     assert not judged({**claim, "standard_errors": 1.01 * 0.05 / error}, it=values, other=other).holds
 
 
@@ -210,28 +216,28 @@ def test_order_may_ask_for_a_distance_in_standard_errors_of_the_gap(at):
 def test_a_crossing_is_where_the_gap_changes_its_sign(other):
     values, level = 1 - K / 8, np.full(RECORDS, 0.3)
     claim = {"kind": "crossing", "other": other, "equals": 5.6, "within": 1e-9}
-    found = judged(claim, lines=[line(level)], it=values, other=level)
-    assert found.holds, found.detail
-    assert found.measured == pytest.approx(5.6)
-    found = judged(claim, lines=[line(0 * K - 1)], it=values, other=0 * K - 1)
-    assert not found.holds
-    assert "does not cross" in found.detail
+    outcome = judged(claim, lines=[line(level)], it=values, other=level)
+    assert outcome.holds, outcome.detail
+    assert outcome.measured == pytest.approx(5.6)
+    outcome = judged(claim, lines=[line(0 * K - 1)], it=values, other=0 * K - 1)
+    assert not outcome.holds
+    assert "does not cross" in outcome.detail
 
 
 def test_a_start_that_two_curves_share_is_no_crossing():
     other = np.array([1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2])
     values = np.array([1, 0.95, 0.9, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1])
-    found = judged({"kind": "crossing", "other": "other", "between": [3, 5]}, it=values, other=other)
-    assert found.holds
-    assert found.measured == pytest.approx(4)
+    outcome = judged({"kind": "crossing", "other": "other", "between": [3, 5]}, it=values, other=other)
+    assert outcome.holds
+    assert outcome.measured == pytest.approx(4)
 
 
 def test_the_error_of_a_crossing_is_that_of_the_place():
     values = 1 - np.outer(1 + SPREAD, K / 8)
     level = np.full((5, RECORDS), 0.3)
-    found = judged({"kind": "crossing", "other": "other", "above": 5}, it=values, other=level)
+    outcome = judged({"kind": "crossing", "other": "other", "above": 5}, it=values, other=level)
     expected = jackknife(lambda v: 0.7 * 8 / (1 - v.mean(0)[8]), values)
-    assert found.stderr == pytest.approx(expected, rel=1e-6)
+    assert outcome.stderr == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.6, True), (0.61, False), (1, False), (None, False)])
@@ -239,29 +245,29 @@ def test_a_share_counts_replicas(share, expected):
     values = np.ones((5, RECORDS))
     values[:3, 4] = 0.05
     claim = {"kind": "share", "at": 4, "below": 0.1} | ({} if share is None else {"share": share})
-    found = judged(claim, it=values)
-    assert found.holds is expected
-    assert found.measured == 0.6
-    assert found.stderr == pytest.approx(jackknife(lambda v: (v[:, 4] < 0.1).mean(), values))
-    assert "3 of 5 replicas" in found.detail
+    outcome = judged(claim, it=values)
+    assert outcome.holds is expected
+    assert outcome.measured == 0.6
+    assert outcome.stderr == pytest.approx(jackknife(lambda v: (v[:, 4] < 0.1).mean(), values))
+    assert "3 of 5 replicas" in outcome.detail
 
 
 def test_a_replica_that_diverged_is_no_part_of_a_share():
     values = np.full((5, RECORDS), 0.05)
     values[1, 6:] = np.nan
-    made = curve("it", values, divergences=[np.nan, 6, np.nan, np.nan, np.nan])
-    assert judged({"kind": "share", "at": 8, "below": 0.1}, it=made).measured == 0.8
-    assert judged({"kind": "share", "at": 5, "below": 0.1}, it=made).measured == 1
+    partly_diverged = curve("it", values, divergences=[np.nan, 6, np.nan, np.nan, np.nan])
+    assert judged({"kind": "share", "at": 8, "below": 0.1}, it=partly_diverged).measured == 0.8
+    assert judged({"kind": "share", "at": 5, "below": 0.1}, it=partly_diverged).measured == 1
 
 
 def test_the_largest_gap_is_the_largest_ratio_of_neighbours():
     values = np.tile([9.0, 8, 7, 6, 1, 0.9, 0.8, 0.7, 0.5], (5, 1))
     values[4] = [9, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3]
     for share, expected in ((0.8, True), (1, False)):
-        found = judged({"kind": "largest-gap", "at": 3, "share": share}, it=values)
-        assert found.holds is expected
-        assert found.measured == 0.8
-        assert "mostly after k = 3" in found.detail
+        outcome = judged({"kind": "largest-gap", "at": 3, "share": share}, it=values)
+        assert outcome.holds is expected
+        assert outcome.measured == 0.8
+        assert "mostly after k = 3" in outcome.detail
     assert not judged({"kind": "largest-gap", "at": 4}, it=values[0]).holds
     exactly = np.array([3.0, 1, 0.5, 0, 0, 0, 0, 0, 0])
     assert judged({"kind": "largest-gap", "at": 2}, it=exactly).holds, "what ends in nothing"
@@ -302,7 +308,7 @@ TEXT = {"text": "It is so"}
 
 def swept(claims, losses, **words):
     """Results over d = 4, 8, 16 with losses [R] at the end of each, and claims about them."""
-    whole = sweep_of(
+    sweep = sweep_of(
         {
             "axes": [{"name": "size", "values": SIZES}],
             "problem": {"matrix": {"kind": "gaussian", "d": "size", "n": 8}, "target": "feature"},
@@ -314,28 +320,29 @@ def swept(claims, losses, **words):
             **words,
         }
     )
-    records = [np.outer(each, np.linspace(2, 1, RECORDS)) for each in losses]
+    records = [np.outer(ends, np.linspace(2, 1, RECORDS)) for ends in losses]
     traces = {
-        number: Trace([curve("it", one)], [], {"k": K}, "k", {}, "loss") for number, one in enumerate(records)
+        number: Trace([curve("it", losses_of_point)], [], {"k": K}, "k", {}, "loss")
+        for number, losses_of_point in enumerate(records)
     }
     for trace in traces.values():
-        for one in trace.curves:
-            one.ended = True
-    return Results(whole, traces, set(traces))
+        for curve_of_point in trace.curves:
+            curve_of_point.ended = True
+    return Results(sweep, traces, set(traces))
 
 
 def test_a_slope_along_an_axis_has_the_error_of_the_whole_reduction():
     losses = [np.exp((0.9 + SPREAD) * np.log(size)) for size in SIZES]
     results = swept([{**TEXT, "kind": "slope", "curve": "it", "between": [0.88, 0.92]}], losses)
-    (found,) = judge(results)
+    (outcome,) = judge(results)
 
     def slope(values):
         return np.polyfit(np.log(SIZES), np.log(values.mean(0)), 1)[0]
 
-    each = np.stack(losses, 1)
-    assert found.holds, found.detail
-    assert found.measured == pytest.approx(slope(each), rel=1e-12)
-    assert found.stderr == pytest.approx(jackknife(slope, each), rel=1e-9)
+    losses_by_size = np.stack(losses, 1)
+    assert outcome.holds, outcome.detail
+    assert outcome.measured == pytest.approx(slope(losses_by_size), rel=1e-12)
+    assert outcome.stderr == pytest.approx(jackknife(slope, losses_by_size), rel=1e-9)
     del results.traces[1]
     assert not judge(results)[0].holds, "a point is missing"
 
@@ -346,9 +353,9 @@ def test_a_claim_without_a_curve_speaks_of_every_one_with_the_numbers_that_it_ha
     losses = [np.full(2, size / 2) for size in SIZES]
     assert judge(swept([claim], losses, pictures=pictures))[0].holds
     losses[1] += 0.1
-    (found,) = judge(swept([claim], losses, pictures=pictures))
-    assert not found.holds
-    assert found.detail == "size = 8: 4.1 ≠ 4 ± 1e-09"
+    (outcome,) = judge(swept([claim], losses, pictures=pictures))
+    assert not outcome.holds
+    assert outcome.detail == "size = 8: 4.1 ≠ 4 ± 1e-09"
     named = {**claim, "curve": "it, size = 16"}
     assert judge(swept([named], losses, pictures=pictures))[0].holds
 
@@ -364,13 +371,13 @@ def test_a_claim_names_its_picture_and_may_have_another_measure():
         {**TEXT, "kind": "share", "curve": "it", "picture": "ends", "at": 8, "above": 19},
         {**TEXT, "kind": "value", "curve": "it", "measure": {"kind": "norm", "p": "1"}, "at": 8, "above": 0},
     ]
-    found = judge(swept(claims, [np.full(2, size / 2) for size in SIZES], pictures=pictures))
-    assert [outcome.holds for outcome in found] == [True, True, True, False]
-    assert found[3].detail == "the curve has no evaluation points"
+    outcomes = judge(swept(claims, [np.full(2, size / 2) for size in SIZES], pictures=pictures))
+    assert [outcome.holds for outcome in outcomes] == [True, True, True, False]
+    assert outcomes[3].detail == "the curve has no evaluation points"
 
 
 @pytest.mark.parametrize(
-    ("claim", "where", "said"),
+    ("claim", "where", "reason"),
     [
         (
             {"kind": "value", "curve": "it", "at": "size", "above": 0},
@@ -386,11 +393,11 @@ def test_a_claim_names_its_picture_and_may_have_another_measure():
         ({"kind": "line", "curve": "it", "never_below": "x"}, "claims[0].never_below", "no bound 'x'"),
     ],
 )
-def test_claims_about_a_plan_are_checked_once_for_all_of_it(claim, where, said):
+def test_claims_about_a_plan_are_checked_once_for_all_of_it(claim, where, reason):
     with pytest.raises(BadInput) as caught:
         swept([{**TEXT, **claim}], [np.ones(2)] * 3)
     assert caught.value.where == where
-    assert said in caught.value.what
+    assert reason in caught.value.what
 
 
 def test_a_line_is_that_of_the_curve_at_the_same_values_of_the_axes():
@@ -421,11 +428,11 @@ def paired(spread):
 def test_a_difference_has_the_error_of_paired_replicas():
     spread = 0.001 * np.arange(-2.0, 3.0)
     it, other = paired(spread)
-    found = judged(
+    outcome = judged(
         {"kind": "difference", "to": "other", "at": 4, "equals": -0.1, "within": 1e-12}, it=it, other=other
     )
-    assert found.holds
-    assert found.stderr == pytest.approx(spread.std(ddof=1) / np.sqrt(5))
+    assert outcome.holds
+    assert outcome.stderr == pytest.approx(spread.std(ddof=1) / np.sqrt(5))
     for expected, holds in ((-0.1025, True), (-0.104, False)):
         claim = {"kind": "difference", "to": "other", "equals": expected, "standard_errors": 4}
         assert judged(claim, it=it, other=other).holds is holds
@@ -436,15 +443,15 @@ def test_a_difference_to_a_line_is_that_place_by_place():
     curves[:, 3] += 0.2
     for bound, holds in ((0.21, True), (0.19, False)):
         claim = {"kind": "difference", "to": "ri-signed", "below": bound}
-        found = judged(claim, [line(1 - K / 10)], it=curves)
-        assert found.holds is holds
-        assert found.measured == pytest.approx(0.2)
-        assert "k = 3" in found.detail
+        outcome = judged(claim, [line(1 - K / 10)], it=curves)
+        assert outcome.holds is holds
+        assert outcome.measured == pytest.approx(0.2)
+        assert "k = 3" in outcome.detail
 
 
-def of_replicas(each):
+def of_replicas(per_replica):
     """A line that has values of its own for every replica."""
-    return dataclasses.replace(line(each.mean(0)), each=each)
+    return dataclasses.replace(line(per_replica.mean(0)), each=per_replica)
 
 
 @pytest.mark.parametrize("claim", [
@@ -453,18 +460,18 @@ def of_replicas(each):
 ])  # fmt: skip
 def test_a_line_with_values_for_every_replica_is_compared_replica_by_replica(claim):
     rng = np.random.default_rng(1)
-    each = rng.normal(1, 0.3, (5, RECORDS))
-    noise = 0.001 * rng.normal(0, 1, each.shape)
-    above = judged(claim, [of_replicas(each)], it=each + noise + 0.01)
+    per_replica = rng.normal(1, 0.3, (5, RECORDS))
+    noise = 0.001 * rng.normal(0, 1, per_replica.shape)
+    above = judged(claim, [of_replicas(per_replica)], it=per_replica + noise + 0.01)
     assert above.holds
     assert above.stderr < 0.002
-    below = judged(claim, [of_replicas(each)], it=each + noise - 0.01)
+    below = judged(claim, [of_replicas(per_replica)], it=per_replica + noise - 0.01)
     assert not below.holds, "by ten of its own errors, and none of those of the curve"
 
 
 def test_outcomes_call_curves_what_legends_call_them():
     learners = {"GD": 0.02, "fast": 0.05}
-    whole = [
+    claims = [
         {"kind": "order", "curve": "GD, turned = False", "below": "fast, turned = False"},
         {"kind": "same-as", "curve": "GD, turned = True", "other": "fast, turned = True", "within": 0},
         {"kind": "ratio", "curve": "GD, turned = True", "to": "fast, turned = True", "below": 0},
@@ -481,10 +488,10 @@ def test_outcomes_call_curves_what_legends_call_them():
             ],
             "run": {"device": "cpu"},
             "pictures": [{"x": "step", "measure": "loss", "curves": "turned"}],
-            "claims": [{"text": "It is so", **one} for one in whole],
+            "claims": [{"text": "It is so", **claim} for claim in claims],
         }
     )
-    details = [one.detail for one in judge(run_sweep(described))]
+    details = [outcome.detail for outcome in judge(run_sweep(described))]
     for detail, called in zip(
         details, ("fast, not turned", "fast, turned", "fast, turned", "GD, not turned"), strict=True
     ):

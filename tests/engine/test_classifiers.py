@@ -96,13 +96,13 @@ def test_logistic_solvers_minimise_their_objective_and_that_of_the_constraint(ki
 )
 @pytest.mark.slow
 def test_the_strength_is_chosen_on_the_last_of_the_examples(kind, fitted, strengths):
-    found = set()
+    chosen_strengths = set()
     for seed in range(8):
         X, y = examples(seed, 20, 6, noise=1.0)
         strength = hold_out(lambda X, y, C: fitted(X * y[:, None], C), X, y, strengths)
-        found.add(strength)
+        chosen_strengths.add(strength)
         np.testing.assert_allclose(solve(kind, X, y), solve(kind, X, y, C=strength), rtol=0, atol=1e-7)
-    assert len(found) > 2, "the draws tell strengths apart"
+    assert len(chosen_strengths) > 2, "the draws tell strengths apart"
     X, y = examples(0, 1, 3)
     np.testing.assert_array_equal(solve(kind, X, y), solve(kind, X, y, C=strengths[0]))
 
@@ -117,8 +117,8 @@ def test_strengths_are_those_within_the_range():
 
 @by_shape
 def test_max_margin_is_the_best_of_all_sets_of_support_vectors(X, y):
-    found, expected = widest(X[:12], y[:12]), widest_margin(X[:12], y[:12])
-    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+    actual, expected = widest(X[:12], y[:12]), widest_margin(X[:12], y[:12])
+    np.testing.assert_allclose(actual, expected, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize(("k", "d"), [(4, 30), (40, 30), (200, 20)])
@@ -135,8 +135,8 @@ def test_max_margin_has_margin_1_at_its_support_vectors_and_more_elsewhere(k, d)
 
 def test_max_margin_has_no_weights_once_nothing_separates_the_examples():
     described = experiment({"kind": "xor", "d": 8}, learners={"it": {"solver": "max-margin"}})
-    found = weights(described)[:, 0]
-    gone = np.isnan(found).all(1)
+    margin_weights = weights(described)[:, 0]
+    gone = np.isnan(margin_weights).all(1)
     assert gone[-1]
     assert not gone[1]
     assert (np.diff(gone.astype(int)) >= 0).all(), "once there are none there are none any more"
@@ -152,13 +152,13 @@ def test_max_margin_scales_with_the_instances(size):
 
 def test_hebb_is_the_mean_of_labels_times_instances():
     described = experiment("gaussian", "all", {"it": {"solver": "hebb"}}, d=5, noise=0.3, replicas=2)
-    found, (_, data) = weights(described), beginning(described)
-    assert (found[0] == 0).all()
+    hebb_weights, (_, data) = weights(described), beginning(described)
+    assert (hebb_weights[0] == 0).all()
     for k in range(1, 6):
         for member, labels in enumerate(data.labels.numpy()):
             rows = data.instances.rows[member // 5].numpy()
             expected = sum(labels[j] * rows[j] for j in range(k)) / k
-            np.testing.assert_allclose(found[k, member], expected, rtol=1e-12, atol=1e-15)
+            np.testing.assert_allclose(hebb_weights[k, member], expected, rtol=1e-12, atol=1e-15)
 
 
 @by_shape

@@ -10,12 +10,12 @@ from engine.core import catalogue
 from engine.pictures.picture import Picture
 from engine.pictures.view import View
 from engine.pictures.wording import LONGEST
-from engine.results.comparison import comparison
+from engine.results.headlines import comparison
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec import presets
-from engine.spec.pictures import of_run
+from engine.spec.experiment import of_run
 
 K = np.arange(129.0)
 CHANGE = "rate η of EGU 0.15 → 0.05"

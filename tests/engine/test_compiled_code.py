@@ -31,7 +31,7 @@ def code(tmp_path, monkeypatch):
     return CompiledCode("passes", (source,))
 
 
-def kept(code):
+def compiled_file(code):
     file = code.sources[0].with_name("kernels.nbi")
     file.write_bytes(b"")
     return file
@@ -39,7 +39,7 @@ def kept(code):
 
 def test_a_note_holds_as_long_as_the_files_are_there_and_the_sources_as_they_were(code):
     assert not code.is_there
-    file = kept(code)
+    file = compiled_file(code)
     code.note(file)
     assert code.is_there
     file.unlink()
@@ -51,7 +51,7 @@ def test_a_note_holds_as_long_as_the_files_are_there_and_the_sources_as_they_wer
 
 
 def test_a_note_is_of_a_processor_and_of_the_settings_of_the_compiler(code, monkeypatch):
-    code.note(kept(code))
+    code.note(compiled_file(code))
     with monkeypatch.context() as patch:
         patch.setenv("NUMBA_CACHE_DIR", "/elsewhere")
         assert not code.is_there
@@ -67,7 +67,7 @@ def test_of_what_was_not_kept_there_is_no_note(code):
 
 
 def test_a_damaged_note_says_nothing(code):
-    code.note(kept(code))
+    code.note(compiled_file(code))
     (note,) = code.sources[0].parent.rglob("*.json")
     for damaged in (b"", b"[]", b"{}", b"\xff", json.dumps({"of": 1, "files": 2}).encode()):
         note.write_bytes(damaged)
@@ -86,13 +86,13 @@ def test_where_the_package_cannot_be_written_to_the_note_is_in_the_cache_folder_
         write(path, content, option)
 
     monkeypatch.setattr(compiled_code.files, "write", refused)
-    code.note(kept(code))
+    code.note(compiled_file(code))
     assert code.is_there
     assert [file.name for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.json")] == ["passes.json"]
 
 
 def test_where_nothing_can_be_kept_nobody_waits(code, monkeypatch):
-    monkeypatch.setattr(compiled_code.os, "access", lambda *given: False)
+    monkeypatch.setattr(compiled_code.os, "access", lambda *arguments: False)
     assert code.is_there
 
 
@@ -102,7 +102,7 @@ def test_it_is_made_once_by_a_process_that_goes_on_by_itself(code, tmp_path, mon
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     for _ in range(2):
         code.make("making", str(tmp_path / "made"))
-    code.note(kept(code))
+    code.note(compiled_file(code))
     assert not code.is_there, "its process has not ended"
     code.wait()
     assert code.is_there
@@ -152,12 +152,14 @@ def test_until_it_is_compiled_a_slower_backend_serves(described, fast, slow, mon
 def test_the_sample_of_a_backend_compiles_what_its_learner_needs(described, monkeypatch):
     """It is run here as the other process would, and notes exactly this code."""
     noted = []
-    monkeypatch.setattr(CompiledCode, "note", lambda code, *kept: noted.append(code))
-    made = []
+    monkeypatch.setattr(CompiledCode, "note", lambda code, *arguments: noted.append(code))
+    requests = []
     monkeypatch.setattr(CompiledCode, "is_there", False)
-    monkeypatch.setattr(CompiledCode, "make", lambda code, module, words: made.append((code, module, words)))
+    monkeypatch.setattr(
+        CompiledCode, "make", lambda code, module, words: requests.append((code, module, words))
+    )
     compiling.compile_meanwhile(planned(described.learners[0], described))
-    ((code, module, words),) = made
+    ((code, module, words),) = requests
     assert module == small_run.__name__
     monkeypatch.setattr(CompiledCode, "is_there", True)
     small_run.main(words)
@@ -186,13 +188,13 @@ def test_records_after_it_is_ready_are_those_of_the_other_each_one_once(before, 
     def is_ready():
         return calls > before
 
-    taken = compiling.Handover(Counting(1.0), is_ready, lambda: Counting(2.0))
+    handover = compiling.Handover(Counting(1.0), is_ready, lambda: Counting(2.0))
     blocks, offset, weights = [], 0, {}
     for number in [*rounds, 8]:
         calls += 1
-        block = taken.advance(number, 1.0)
+        block = handover.advance(number, 1.0)
         assert len(block.clocks["k"]) == len(block.loss)
-        weights |= {offset + record: each for record, each in block.weights.items()}
+        weights |= {offset + record: weight for record, weight in block.weights.items()}
         assert block.arrays["rank"].keys() == block.weights.keys()
         offset += len(block.loss)
         blocks.append(block)
@@ -201,7 +203,7 @@ def test_records_after_it_is_ready_are_those_of_the_other_each_one_once(before, 
     assert np.array_equal(np.concatenate([block.clocks["k"] for block in blocks]), numbers)
     first = sum([*rounds, 8][:before])
     assert np.array_equal(makers, np.where(numbers < first, 1.0, 2.0))
-    assert {record: each[1, 0] for record, each in weights.items()} == {
+    assert {record: weight[1, 0] for record, weight in weights.items()} == {
         record: float(record) for record in range(0, len(numbers), 2)
     }
 
@@ -212,9 +214,9 @@ def test_a_run_that_is_handed_over_is_the_same_up_to_rounding_and_says_so(monkey
     words = {"problem": {"matrix": {"kind": "hadamard", "d": 64}, "target": {"kind": "all"}}}
     described = large(**words, run={"replicas": 2, "dtype": "float64"})
     compiled = backends()["compiled"]
-    monkeypatch.setattr(type(compiled), "pays", lambda *given: True)
-    whole = run(described)
-    assert [curve.backend for curve in whole.curves] == 2 * ["compiled"]
+    monkeypatch.setattr(type(compiled), "pays", lambda *arguments: True)
+    compiled_run = run(described)
+    assert [curve.backend for curve in compiled_run.curves] == 2 * ["compiled"]
     rounds = 0
     monkeypatch.setattr(CompiledCode, "is_there", property(lambda code: rounds > 20))
     monkeypatch.setattr(CompiledCode, "make", lambda code, *words: None)
@@ -226,11 +228,11 @@ def test_a_run_that_is_handed_over_is_the_same_up_to_rounding_and_says_so(monkey
 
     parts = run(described, gate)
     assert [curve.backend for curve in parts.curves] == 2 * ["dense then compiled"]
-    for one, other in zip(parts.curves, whole.curves, strict=True):
-        assert one.ended
-        np.testing.assert_allclose(one.values("loss"), other.values("loss"), rtol=1e-9, atol=1e-12)
-        assert np.array_equal(one.weights_x, other.weights_x)
-        np.testing.assert_allclose(one.weights, other.weights, rtol=1e-9, atol=1e-12)
+    for curve, other in zip(parts.curves, compiled_run.curves, strict=True):
+        assert curve.ended
+        np.testing.assert_allclose(curve.values("loss"), other.values("loss"), rtol=1e-9, atol=1e-12)
+        assert np.array_equal(curve.weights_x, other.weights_x)
+        np.testing.assert_allclose(curve.weights, other.weights, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.slow

@@ -37,9 +37,9 @@ MAP = {"kind": "divides", "text": "It is so", "picture": "map", "curve": "relu",
 
 def document(claims=(), **picture):
     """The document with claims, and with words of its first picture changed."""
-    made = copy.deepcopy(DOCUMENT)
-    made["pictures"][0].update(picture)
-    return {**made, "claims": [{**MAP, **claim} for claim in claims]}
+    changed_document = copy.deepcopy(DOCUMENT)
+    changed_document["pictures"][0].update(picture)
+    return {**changed_document, "claims": [{**MAP, **claim} for claim in claims]}
 
 
 def swept(**words):
@@ -60,11 +60,11 @@ def normal_mean(function, variance):
 
 def naive_chi(cw, cb, transfer, slope):
     """χ⊥ of all layers of an infinitely wide net, for instances with entries of mean square 1."""
-    variance, found = cb + cw, []
+    variance, recursion = cb + cw, []
     for _ in range(DEPTH):
-        found.append(cw * normal_mean(lambda z: slope(z) ** 2, variance))
+        recursion.append(cw * normal_mean(lambda z: slope(z) ** 2, variance))
         variance = cb + cw * normal_mean(lambda z: transfer(z) ** 2, variance)
-    return np.array(found)
+    return np.array(recursion)
 
 
 NAIVE = {
@@ -95,15 +95,18 @@ def test_the_susceptibility_of_nets_is_that_of_the_line(results):
 
 def test_factors_of_the_measure_are_none_of_the_line():
     plain, twice = (swept(**words) for words in ({}, {"times": "2*layer", "read": "last"}))
-    heats = [heat_of(view(one.sweep.experiment.pictures[0], one), "relu") for one in (plain, twice)]
+    heats = [
+        heat_of(view(sweep_results.sweep.experiment.pictures[0], sweep_results), "relu")
+        for sweep_results in (plain, twice)
+    ]
     np.testing.assert_allclose(heats[1].z, heats[0].z * 2 * heats[0].x, rtol=1e-12)
     np.testing.assert_array_equal(heats[1].contour("chi-perp").values, heats[0].contour("chi-perp").values)
 
 
 def test_places_that_are_not_computed_yet_have_no_line(results):
-    taken = results.snapshot()
-    del taken.traces[1]
-    heat = heat_of(view(results.sweep.experiment.pictures[0], taken), "relu")
+    snapshot = results.snapshot()
+    del snapshot.traces[1]
+    heat = heat_of(view(results.sweep.experiment.pictures[0], snapshot), "relu")
     assert heat.y.tolist() == [1, 2, 3]
     assert heat.contour("chi-perp").values[:, 0].tolist() == pytest.approx([0.5, 1, 1.5])
 
@@ -112,21 +115,21 @@ def test_lines_that_no_picture_has_are_not_computed():
     without = swept(contours=[])
     trace = without.traces[0]
     assert "chi-perp" in {line.kind for line in trace.lines}, "the second picture measures what it is about"
-    made = document(contours=[])
-    made["pictures"].pop()
-    assert "chi-perp" not in {line.kind for line in run_sweep(sweep_of(made)).traces[0].lines}
+    changed_document = document(contours=[])
+    changed_document["pictures"].pop()
+    assert "chi-perp" not in {line.kind for line in run_sweep(sweep_of(changed_document)).traces[0].lines}
 
 
 def test_json_has_the_values_and_the_level(results):
-    found = json.loads(encode(DOCUMENT, results, []))["pictures"][0]["heat_maps"][0]["contours"]
-    assert [(one["name"], one["line"], one["direction"], one["level"]) for one in found] == [
-        ("recursion of χ⊥ = 1", "chi-perp", "asymptotic", 1)
-    ]
-    np.testing.assert_allclose(found[0]["values"], np.repeat(np.array(CW)[:, None] / 2, DEPTH, 1))
+    contours = json.loads(encode(DOCUMENT, results, []))["pictures"][0]["heat_maps"][0]["contours"]
+    assert [
+        (contour["name"], contour["line"], contour["direction"], contour["level"]) for contour in contours
+    ] == [("recursion of χ⊥ = 1", "chi-perp", "asymptotic", 1)]
+    np.testing.assert_allclose(contours[0]["values"], np.repeat(np.array(CW)[:, None] / 2, DEPTH, 1))
 
 
 @pytest.mark.parametrize(
-    ("claim", "holds", "said"),
+    ("claim", "holds", "words"),
     [
         ({"at_value": 2}, True, "at 15 of 15 places; 100 % are needed"),
         ({"at_value": 100, "share": 0.6}, True, "at 10 of 15 places"),
@@ -135,14 +138,14 @@ def test_json_has_the_values_and_the_level(results):
         ({"at_value": 2, "curve": None}, False, "tanh: "),
     ],
 )
-def test_a_line_divides_a_map_at_a_value_or_does_not(claim, holds, said):
+def test_a_line_divides_a_map_at_a_value_or_does_not(claim, holds, words):
     (outcome,) = judge(swept(claims=[claim]))
     assert outcome.holds is holds, outcome.detail
-    assert said in outcome.detail
+    assert words in outcome.detail
 
 
 @pytest.mark.parametrize(
-    ("claim", "holds", "said"),
+    ("claim", "holds", "words"),
     [
         ({"between": [0, 1e9]}, True, "in [0, 1e+09]"),
         ({"above": 0}, True, "> 0"),
@@ -151,11 +154,11 @@ def test_a_line_divides_a_map_at_a_value_or_does_not(claim, holds, said):
         ({"below": 2, "curve": None}, False, "relu: "),
     ],
 )
-def test_what_a_map_is_everywhere(results, claim, holds, said):
+def test_what_a_map_is_everywhere(results, claim, holds, words):
     asked = {"kind": "everywhere", "text": "It is so", "picture": "map", "curve": "relu", **claim}
     (outcome,) = judge(run_sweep(sweep_of({**DOCUMENT, "claims": [asked]})))
     assert outcome.holds is holds, outcome.detail
-    assert said in outcome.detail
+    assert words in outcome.detail
     z = heat_of(view(results.sweep.experiment.pictures[0], results), "relu").z
     if "below" in claim:
         assert outcome.measured == z.max()
@@ -171,14 +174,14 @@ def test_a_line_that_has_its_level_nowhere_divides_nothing():
 
 def test_a_line_that_does_not_hold_is_not_on_the_map():
     other = {"contours": [{"line": "two-over-eta", "level": 1}]}
-    found = swept(claims=[{"at_value": 2, "contour": "two-over-eta"}], **other)
-    assert view(found.sweep.experiment.pictures[0], found).heats[0].contours == ()
-    (outcome,) = judge(found)
+    drawn = swept(claims=[{"at_value": 2, "contour": "two-over-eta"}], **other)
+    assert view(drawn.sweep.experiment.pictures[0], drawn).heats[0].contours == ()
+    (outcome,) = judge(drawn)
     assert (outcome.holds, outcome.detail) == (False, "two-over-eta has no values on the map")
 
 
 @pytest.mark.parametrize(
-    ("picture", "claim", "where", "said"),
+    ("picture", "claim", "where", "reason"),
     [
         ({"contours": [{"line": "chi", "level": 1}]}, {}, "pictures[0].contours[0].line", "no line 'chi'"),
         ({"y": None, "curves": "cw"}, {}, "pictures[0].contours", "drawn on heat maps"),
@@ -195,13 +198,17 @@ def test_a_line_that_does_not_hold_is_not_on_the_map():
         ({}, {"kind": "value", "at": 1, "below": 1}, "claims[0].picture", "value is about curves"),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_place(picture, claim, where, said):
-    made = document(claims=[{"at_value": 2, **claim}], **picture)
+def test_what_cannot_be_is_refused_with_its_place(picture, claim, where, reason):
+    changed_document = document(claims=[{"at_value": 2, **claim}], **picture)
     if claim.get("kind") == "value":
-        made["claims"] = [
-            {key: value for key, value in made["claims"][0].items() if key not in ("contour", "at_value")}
+        changed_document["claims"] = [
+            {
+                key: value
+                for key, value in changed_document["claims"][0].items()
+                if key not in ("contour", "at_value")
+            }
         ]
     with pytest.raises(BadInput) as caught:
-        sweep_of(made)
+        sweep_of(changed_document)
     assert caught.value.where == where
-    assert said in caught.value.what
+    assert reason in caught.value.what

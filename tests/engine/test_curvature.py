@@ -29,29 +29,29 @@ OF_ANY = PICTURES[:2]
 
 
 def described(architecture, lr=0.05, pictures=PICTURES, **words):
-    whole = {"protocol": STEPS, "replicas": 2, "d": D, **words}
-    matrix = whole.pop("matrix", {"kind": "gaussian", "n": 6})
+    settings = {"protocol": STEPS, "replicas": 2, "d": D, **words}
+    matrix = settings.pop("matrix", {"kind": "gaussian", "n": 6})
     learner = {"architecture": architecture, "update": {"kind": "gd", "lr": lr}}
-    made = experiment(matrix, learners={"it": learner}, **whole)
-    return with_pictures(made, pictures)
+    plain = experiment(matrix, learners={"it": learner}, **settings)
+    return with_pictures(plain, pictures)
 
 
-def with_pictures(made, measures):
+def with_pictures(setup, measures):
 
     from engine.spec import reading
 
-    words = msgspec.to_builtins(made)
+    words = msgspec.to_builtins(setup)
     along = {"layer-variance": "layer"}
     words["pictures"] = [
-        {"measure": measure, "x": along.get(measure["kind"], made.protocol.clock)} for measure in measures
+        {"measure": measure, "x": along.get(measure["kind"], setup.protocol.clock)} for measure in measures
     ]
     return reading.parse(words)
 
 
-def by_hand(made, lrs):
+def by_hand(setup, lrs):
     """Parameters of every replica and rate along the steps, with torch alone, and the data."""
-    hypothesis, data = beginning(made)
-    found = {}
+    hypothesis, data = beginning(setup)
+    courses = {}
     with torch.enable_grad():
         for replica in range(data.replicas):
             x, y = data.instances.rows[replica, :5], data.labels[replica, :5]
@@ -59,12 +59,12 @@ def by_hand(made, lrs):
                 w = [hypothesis.params[name][replica] for name in hypothesis.params]
                 course = [w]
                 for _ in range(3):
-                    leaves = [one.clone().requires_grad_() for one in w]
+                    leaves = [layer.clone().requires_grad_() for layer in w]
                     grads = torch.autograd.grad(mean_loss(leaves, x, y), leaves)
-                    w = [one - lr * grad for one, grad in zip(w, grads, strict=True)]
+                    w = [layer - lr * grad for layer, grad in zip(w, grads, strict=True)]
                     course.append(w)
-                found[replica, lr] = course, x, y
-    return found, data
+                courses[replica, lr] = course, x, y
+    return courses, data
 
 
 def mean_loss(layers, x, y):
@@ -80,13 +80,16 @@ def test_sharpness_and_gradient_are_those_of_torch_along_the_steps(exact, monkey
     if not exact:
         monkeypatch.setattr(eigenvalues, "EXACT", 0)
         monkeypatch.setattr(eigenvalues, "TOLERANCE", 1e-10)
-    made = described(NET, lr=[0.05, 0.1])
-    found, _ = by_hand(made, (0.05, 0.1))
-    for curve in run(made).curves:
+    setup = described(NET, lr=[0.05, 0.1])
+    courses, _ = by_hand(setup, (0.05, 0.1))
+    for curve in run(setup).curves:
         for replica in range(2):
-            course, x, y = found[replica, curve.rate]
+            course, x, y = courses[replica, curve.rate]
             for record, layers in ((0, course[0]), (3, course[3])):
-                flat, shapes = torch.cat([one.flatten() for one in layers]), [one.shape for one in layers]
+                flat, shapes = (
+                    torch.cat([layer.flatten() for layer in layers]),
+                    [layer.shape for layer in layers],
+                )
 
                 def of_flat(vector, shapes=shapes, x=x, y=y):
                     parts = torch.split(vector, [math.prod(shape) for shape in shapes])
@@ -100,16 +103,18 @@ def test_sharpness_and_gradient_are_those_of_torch_along_the_steps(exact, monkey
 
 
 def test_lanczos_is_as_exact_as_it_says():
-    made = described({**NET, "widths": [12, 9]})
-    hypothesis, data = beginning(made)
+    setup = described({**NET, "widths": [12, 9]})
+    hypothesis, data = beginning(setup)
     shares = torch.full((1, 6), 1 / 6, dtype=torch.float64)
     loss = catalogue.make("losses", "square")
     arguments = hypothesis.architecture, hypothesis.tensors, data.instances, data.labels, shares, loss
     curvature = Curvature(*arguments)
     assert curvature.size > eigenvalues.EXACT
     tops = torch.linalg.eigvalsh(curvature.matrices())[:, -1]
-    found = [eigenvalues._of_operator(operator, eigenvalues.TOLERANCE) for operator in curvature.operators()]
-    np.testing.assert_allclose(found, tops, rtol=eigenvalues.TOLERANCE**2)
+    largest = [
+        eigenvalues._of_operator(operator, eigenvalues.TOLERANCE) for operator in curvature.operators()
+    ]
+    np.testing.assert_allclose(largest, tops, rtol=eigenvalues.TOLERANCE**2)
 
 
 SMALL = {
@@ -123,10 +128,10 @@ SMALL = {
 @pytest.mark.parametrize("path", ["dense", "structured"])
 @pytest.mark.parametrize("kind", SMALL)
 def test_products_with_a_hessian_are_changes_of_the_gradient(kind, path):
-    made = experiment(
+    setup = experiment(
         "hadamard", learners={"it": {"architecture": SMALL[kind], "update": "gd"}}, d=4, replicas=2
     )
-    hypothesis, data = beginning(made)
+    hypothesis, data = beginning(setup)
     if path == "dense":
         data = data.dense()
     loss, step = catalogue.make("losses", "square"), 1e-6
@@ -140,8 +145,8 @@ def test_products_with_a_hessian_are_changes_of_the_gradient(kind, path):
     def at(tensors):
         return Curvature(hypothesis.architecture, tensors, data.instances, data.labels, shares, loss)
 
-    here = at(start)
-    vectors = torch.randn(2, here.size, generator=generator, dtype=torch.float64)
+    at_start = at(start)
+    vectors = torch.randn(2, at_start.size, generator=generator, dtype=torch.float64)
     lengths = [start[name][0].numel() for name in hypothesis.architecture.layers]
     parts = dict(zip(hypothesis.architecture.layers, torch.split(vectors, lengths, 1), strict=True))
 
@@ -151,11 +156,13 @@ def test_products_with_a_hessian_are_changes_of_the_gradient(kind, path):
 
     difference = (moved(step) - moved(-step)) / (2 * step)
     scale = difference.abs().max()
-    np.testing.assert_allclose(here.products(vectors), difference, atol=1e-6 * scale)
-    if here.size <= 64:
-        by_matrix = (here.matrices() @ vectors[:, :, None])[:, :, 0]
-        np.testing.assert_allclose(here.products(vectors), by_matrix, atol=1e-12 * scale)
-    for operator, vector, image in zip(here.operators(), vectors, here.products(vectors), strict=True):
+    np.testing.assert_allclose(at_start.products(vectors), difference, atol=1e-6 * scale)
+    if at_start.size <= 64:
+        by_matrix = (at_start.matrices() @ vectors[:, :, None])[:, :, 0]
+        np.testing.assert_allclose(at_start.products(vectors), by_matrix, atol=1e-12 * scale)
+    for operator, vector, image in zip(
+        at_start.operators(), vectors, at_start.products(vectors), strict=True
+    ):
         np.testing.assert_allclose(operator @ vector.numpy(), image, atol=1e-12 * scale)
 
 
@@ -165,17 +172,17 @@ def test_every_loss_has_a_sharpness(loss):
         {"kind": "dense", "widths": [3], "outputs": "m"} if catalogue.make("losses", loss).joint else "linear"
     )
     words = {"pictures": OF_ANY, "loss": loss, "replicas": 1, "protocol": "at-init"}
-    made = described(net, **problem_for(loss), **words)
-    assert np.isfinite(run(made).curves[0].values("sharpness")).all()
+    setup = described(net, **problem_for(loss), **words)
+    assert np.isfinite(run(setup).curves[0].values("sharpness")).all()
 
 
 def test_the_sharpness_of_a_linear_neuron_is_twice_the_largest_eigenvalue_of_the_second_moment():
-    made = described("linear", pictures=OF_ANY)
-    _, data = beginning(made)
+    setup = described("linear", pictures=OF_ANY)
+    _, data = beginning(setup)
     for replica in range(2):
         x = data.instances.rows[replica, :5].numpy()
         top = 2 * np.linalg.eigvalsh(x.T @ x / 5)[-1]
-        np.testing.assert_allclose(run(made).curves[0].values("sharpness")[:, replica], top, rtol=1e-9)
+        np.testing.assert_allclose(run(setup).curves[0].values("sharpness")[:, replica], top, rtol=1e-9)
 
 
 def test_before_the_first_example_there_is_no_training_loss():
@@ -188,8 +195,8 @@ def test_before_the_first_example_there_is_no_training_loss():
 @pytest.mark.slow
 def test_a_learner_that_diverges_has_no_sharpness_from_there_on():
     net = {**NET, "widths": [12, 9], "activation": "identity"}
-    made = described(net, lr=5.0, protocol={**STEPS, "steps": 30, "records": 30})
-    curve = run(made).curves[0]
+    setup = described(net, lr=5.0, protocol={**STEPS, "steps": 30, "records": 30})
+    curve = run(setup).curves[0]
     assert curve.diverged == 2
     assert np.array_equal(np.isnan(curve.values("sharpness")), np.isnan(curve.values("loss")))
 
@@ -202,15 +209,15 @@ def test_expensive_measures_are_made_at_every_record_of_steps():
 
 
 def test_the_sharpness_is_the_same_on_every_backend():
-    made = {
+    setups = {
         path: described(NET, matrix="hadamard", d=16, protocol={**STEPS, "train": 16}, path=path)
         for path in ("structured", "dense")
     }
-    fast, naive = (run(each).curves[0] for each in made.values())
+    fast, naive = (run(setup).curves[0] for setup in setups.values())
     assert (fast.backend, naive.backend) == ("structured", "dense")
     for name in ("sharpness", "gradient-norm"):
         np.testing.assert_allclose(fast.values(name), naive.values(name), rtol=1e-9)
-    layers, same = (one.array("layer-variance").values for one in (fast, naive))
+    layers, same = (curve.array("layer-variance").values for curve in (fast, naive))
     np.testing.assert_allclose(layers, same, rtol=1e-9)
 
 
@@ -218,10 +225,10 @@ def test_fast_passes_give_way_to_measures_of_parameters():
     for words in ({"path": "structured"}, {"update": "egu"}):
         update = words.pop("update", "gd")
         learner = {"it": {"architecture": "linear", "update": update}}
-        made = with_pictures(
+        setup = with_pictures(
             experiment("hadamard", learners=learner, d=64, **words), [{"kind": "gradient-norm"}]
         )
-        assert np.isfinite(run(made).curves[0].values("gradient-norm")[1:]).all()
+        assert np.isfinite(run(setup).curves[0].values("gradient-norm")[1:]).all()
     compiled = experiment("hadamard", learners=learner, d=64, path="compiled")
     measured = with_pictures(compiled, [{"kind": "gradient-norm"}])
     with pytest.raises(BadInput, match="it does not measure gradient-norm"):
@@ -231,10 +238,10 @@ def test_fast_passes_give_way_to_measures_of_parameters():
 @pytest.mark.parametrize("activation", ["tanh", "relu", "identity"])
 def test_layer_variance_is_that_of_loops_over_layers_rows_and_units(activation):
     net = {"kind": "dense", "widths": [5, 3], "activation": activation, "scale": 1.5}
-    made = described(net, protocol="at-init", pictures=[{"kind": "layer-variance"}])
-    hypothesis, data = beginning(made)
-    found = run(made).curves[0].array("layer-variance")
-    assert found.values.shape == (1, 2, 2)
+    setup = described(net, protocol="at-init", pictures=[{"kind": "layer-variance"}])
+    hypothesis, data = beginning(setup)
+    variances = run(setup).curves[0].array("layer-variance")
+    assert variances.values.shape == (1, 2, 2)
     σ = {"tanh": math.tanh, "relu": lambda z: max(z, 0.0), "identity": lambda z: z}[activation]
     for replica in range(2):
         rows = data.instances.rows[replica].tolist()
@@ -243,36 +250,39 @@ def test_layer_variance_is_that_of_loops_over_layers_rows_and_units(activation):
             for x in rows:
                 signal = x
                 for layer in [
-                    hypothesis.params[f"W{each}"][replica].tolist() for each in range(1, number + 2)
+                    hypothesis.params[f"W{number_of_layer}"][replica].tolist()
+                    for number_of_layer in range(1, number + 2)
                 ]:
                     z = [sum(w * s for w, s in zip(unit, signal, strict=True)) for unit in layer]
-                    signal = [σ(each) for each in z]
-                total += sum(each**2 for each in signal) / len(signal)
-            assert found.values[0, replica, number] == pytest.approx(1.5**2 * total / len(rows), rel=1e-12)
-    (index,) = named()["layer-variance"].index(made.learners[0], made.problem)
+                    signal = [σ(pre_activation) for pre_activation in z]
+                total += sum(entry**2 for entry in signal) / len(signal)
+            assert variances.values[0, replica, number] == pytest.approx(
+                1.5**2 * total / len(rows), rel=1e-12
+            )
+    (index,) = named()["layer-variance"].index(setup.learners[0], setup.problem)
     assert (index.name, index.values.tolist()) == ("layer", [1.0, 2.0])
 
 
 @pytest.mark.slow
 def test_layer_variance_of_wide_linear_layers_is_that_of_the_next_layer_on_average():
     net = {"kind": "dense", "widths": [40, 40], "scale": 1.2}
-    made = described(
+    setup = described(
         net, protocol="at-init", pictures=[{"kind": "layer-variance"}], replicas=400, dtype="float32"
     )
-    found = run(made).curves[0].array("layer-variance").values[0]
-    _, data = beginning(made)
+    variances = run(setup).curves[0].array("layer-variance").values[0]
+    _, data = beginning(setup)
     lengths = data.instances.rows.square().sum(2).mean(1).double().numpy()  # of each replica
     for number in range(2):
-        ratios = found[:, number] / (1.44 ** (number + 2) * lengths / D)
+        ratios = variances[:, number] / (1.44 ** (number + 2) * lengths / D)
         assert abs(ratios.mean() - 1) < 4.5 * ratios.std() / math.sqrt(len(ratios))
 
 
 def test_measures_of_parameters_are_not_made_of_solvers_and_nets_of_other_kinds():
     learners = {"LLS": LLS, "neuron": gd(0.01), "net": gd(0.01, **NET)}
-    made = with_pictures(
+    setup = with_pictures(
         experiment("gaussian", learners=learners, d=D, protocol=STEPS | {"train": 4}), PICTURES
     )
-    names = [{measure.name for measure in measures_of(learner, made)} for learner in made.learners]
+    names = [{measure.name for measure in measures_of(learner, setup)} for learner in setup.learners]
     of_parameters = {"sharpness", "gradient-norm"}
     assert names[0] == {"loss"}
     assert names[1] == {"loss"} | of_parameters
@@ -289,8 +299,8 @@ def test_measures_of_parameters_are_not_made_of_solvers_and_nets_of_other_kinds(
 
 
 def test_a_picture_is_enough_for_a_measure_to_be_recorded():
-    made = described("linear", pictures=[{"kind": "loss", "rows": "train"}])
-    assert {"loss", "train"} == {measure.name for measure in measures_of(made.learners[0], made)}
+    setup = described("linear", pictures=[{"kind": "loss", "rows": "train"}])
+    assert {"loss", "train"} == {measure.name for measure in measures_of(setup.learners[0], setup)}
 
 
 class Moved(Measure, frozen=True, tag="moved"):
@@ -308,12 +318,12 @@ def test_a_measure_may_ask_for_the_start(monkeypatch):
     requested = planning_measures._requested
     more = {"moved": Moved()}
     monkeypatch.setattr(planning_measures, "_requested", lambda *words: requested(*words) | more)
-    made = described(NET, pictures=[])
-    found, _ = by_hand(made, (0.05,))
-    values = run(made, gate=lambda: 2).curves[0].values("moved")
+    setup = described(NET, pictures=[])
+    courses, _ = by_hand(setup, (0.05,))
+    values = run(setup, gate=lambda: 2).curves[0].values("moved")
     for replica in range(2):
-        course, *_ = found[replica, 0.05]
-        gaps = [[(one - start).norm() for one, start in zip(w, course[0], strict=True)] for w in course]
+        course, *_ = courses[replica, 0.05]
+        gaps = [[(layer - start).norm() for layer, start in zip(w, course[0], strict=True)] for w in course]
         np.testing.assert_allclose(values[:, replica], np.linalg.norm(gaps, axis=1), rtol=1e-9)
 
 
@@ -336,7 +346,7 @@ def test_rates_in_units_of_the_start_are_divided_by_the_sharpness_of_every_repli
     )
     words["learners"][0]["rate_unit"] = "start-sharpness"
     described = reading.parse(words)
-    found = run(described).curves[0].values("loss")
+    losses_of_run = run(described).curves[0].values("loss")
     _, data = beginning(described)
     for replica in range(2):
         X, y = data.instances.rows[replica].numpy(), data.labels[replica].numpy()
@@ -345,14 +355,14 @@ def test_rates_in_units_of_the_start_are_divided_by_the_sharpness_of_every_repli
         for _ in range(3):
             losses.append(np.mean((X @ w - y) ** 2))
             w = w - rate * 2 * X.T @ (X @ w - y) / len(X)
-        np.testing.assert_allclose(found[:, replica], losses, rtol=1e-9)
+        np.testing.assert_allclose(losses_of_run[:, replica], losses, rtol=1e-9)
 
 
 def test_relative_sharpness_is_that_over_its_own_start():
     net = gd(0.05, kind="dense", widths=[4], activation="tanh")
     protocol = {"kind": "steps", "steps": 4}
     words = raw(learners={"net": net}, protocol=protocol, replicas=3, dtype="float64", **PROBLEM)
-    words["pictures"] = [{"x": "step", "measure": each} for each in ("sharpness", "relative-sharpness")]
+    words["pictures"] = [{"x": "step", "measure": measure} for measure in ("sharpness", "relative-sharpness")]
     curve = run(reading.parse(words)).curves[0]
     sharpness, relative = curve.values("sharpness"), curve.values("relative-sharpness")
     np.testing.assert_allclose(relative, sharpness / sharpness[0], rtol=1e-6)
@@ -361,28 +371,32 @@ def test_relative_sharpness_is_that_over_its_own_start():
 
 def test_the_hessian_of_a_neuron_by_logistic_loss_is_that_of_its_rows():
     words = {"loss": "logistic", "replicas": 2, "target": "all"}
-    made = experiment("rademacher", learners={"it": {"architecture": "linear", "update": "gd"}}, d=4, **words)
-    hypothesis, data = beginning(made)
+    setup = experiment(
+        "rademacher", learners={"it": {"architecture": "linear", "update": "gd"}}, d=4, **words
+    )
+    hypothesis, data = beginning(setup)
     generator = torch.Generator().manual_seed(1)
     w = torch.randn(8, 4, generator=generator, dtype=torch.float64)
     shares = torch.rand(1, data.instances.n, generator=generator, dtype=torch.float64)
     loss = catalogue.make("losses", "logistic")
-    found = Curvature(hypothesis.architecture, {"w": w}, data.instances, data.labels, shares, loss).matrices()
+    hessians = Curvature(
+        hypothesis.architecture, {"w": w}, data.instances, data.labels, shares, loss
+    ).matrices()
     for net in range(8):
         x = data.instances.rows[net // 4].numpy()
         p = 1 / (1 + np.exp(-x @ w[net].numpy()))
         weights = shares[0].numpy() * p * (1 - p)
-        np.testing.assert_allclose(found[net], x.T @ (weights[:, None] * x), rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(hessians[net], x.T @ (weights[:, None] * x), rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("words", [{"lines": []}, {"lines": ["two-over-eta"]}, {}])
 def test_what_a_picture_is_relative_to_has_values_whether_it_is_drawn_or_not(words):
-    made = described(NET, lr=0.1, replicas=1)
-    document = msgspec.to_builtins(made)
+    setup = described(NET, lr=0.1, replicas=1)
+    document = msgspec.to_builtins(setup)
     document["pictures"] = [{"x": "step", "measure": "sharpness", "relative": "two-over-eta", **words}]
-    made = reading.parse(document)
-    results = of_one(made, run(made))
-    (found,) = view(made.pictures[0], results).curves
+    setup = reading.parse(document)
+    results = of_one(setup, run(setup))
+    (curve,) = view(setup.pictures[0], results).curves
     sharpness = results.traces[0].curves[0].mean("sharpness")
-    np.testing.assert_allclose(found.y, sharpness / 20, rtol=1e-12)
-    assert np.isfinite(found.y).all()
+    np.testing.assert_allclose(curve.y, sharpness / 20, rtol=1e-12)
+    assert np.isfinite(curve.y).all()

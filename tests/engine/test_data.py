@@ -74,8 +74,8 @@ def test_feature_targets_are_the_columns_of_the_matrix(family):
     rows, labels = rows_of({"kind": family, "d": 8}, "all", replicas=2)
     assert np.array_equal(labels, rows.swapaxes(1, 2))
     for index in range(8):
-        _, one = rows_of({"kind": family, "d": 8}, {"kind": "feature", "index": index}, replicas=2)
-        assert np.array_equal(one[:, 0], rows[:, :, index])
+        _, feature_labels = rows_of({"kind": family, "d": 8}, {"kind": "feature", "index": index}, replicas=2)
+        assert np.array_equal(feature_labels[:, 0], rows[:, :, index])
 
 
 def off(sample, mean):
@@ -236,11 +236,13 @@ def test_a_stream_draws_permutations_and_fair_signs():
 
 def test_signs_and_orders_are_the_numbers_that_numpy_draws_in_one_call():
     n, name = 3 * PIECE + 7, "signs"
-    whole = [np.random.default_rng([seed, zlib.crc32(name.encode())]) for seed in (3, 4)]
+    generators = [np.random.default_rng([seed, zlib.crc32(name.encode())]) for seed in (3, 4)]
     drawn = Stream([3, 4], name)
-    assert np.array_equal(drawn.signs(n), [2 * one.integers(0, 2, n) - 1 for one in whole])
-    assert np.array_equal(drawn.permutation(n), [one.permutation(n) for one in whole])
-    assert np.array_equal(drawn.signs(5, 2), [2 * one.integers(0, 2, (5, 2)) - 1 for one in whole])
+    assert np.array_equal(drawn.signs(n), [2 * generator.integers(0, 2, n) - 1 for generator in generators])
+    assert np.array_equal(drawn.permutation(n), [generator.permutation(n) for generator in generators])
+    assert np.array_equal(
+        drawn.signs(5, 2), [2 * generator.integers(0, 2, (5, 2)) - 1 for generator in generators]
+    )
 
 
 def test_an_order_with_signs_is_drawn_in_little_more_memory_than_it_takes():
@@ -371,8 +373,8 @@ def test_the_sparse_matrix_is_gaussian_with_fewer_rows_than_features():
     sparse = experiment("sparse", "sparse").problem.matrix
     assert sparse.shape() == (100, 1000)
     same = rows_of({"kind": "gaussian", "d": 30, "n": 5}, "all", seed=4)
-    for one, other in zip(rows_of({"kind": "sparse", "d": 30, "n": 5}, "all", seed=4), same, strict=True):
-        assert np.array_equal(one, other)
+    for array, other in zip(rows_of({"kind": "sparse", "d": 30, "n": 5}, "all", seed=4), same, strict=True):
+        assert np.array_equal(array, other)
 
 
 @pytest.mark.parametrize("t", [0.0, 0.7])
@@ -428,8 +430,8 @@ def test_values_are_what_matrices_and_targets_say_of_them(kind, target, repeat):
     described = experiment({**ready("matrices", kind, "", 8), "repeat": repeat}, target, replicas=4)
     data = data_of(described)
     among = {"signs": {-1.0, 1.0}, "bits": {0.0, 1.0}}
-    said = described.problem.label_values
-    assert said == "any" or set(data.labels.unique().tolist()) <= among[said]
+    label_values = described.problem.label_values
+    assert label_values == "any" or set(data.labels.unique().tolist()) <= among[label_values]
     if described.problem.matrix.structure().entries_are_signs:
         assert set(data.instances.rows.unique().tolist()) <= {-1.0, 1.0}
 

@@ -22,12 +22,14 @@ FAMILIES = [
 ]
 
 
-def made(words):
+def matrix_of(words):
     return catalogue.make("matrices", **words)
 
 
 DECLARING = [
-    words for words in FAMILIES if made(words).structure().isotropic or made(words).second_moment is not None
+    words
+    for words in FAMILIES
+    if matrix_of(words).structure().isotropic or matrix_of(words).second_moment is not None
 ]
 
 
@@ -64,7 +66,7 @@ def correlations(rows):
 
 @pytest.mark.parametrize("words", DECLARING, ids=name_of)
 def test_a_family_has_the_moments_that_it_declares(words):
-    matrix = made(words)
+    matrix = matrix_of(words)
     drawn = drawn_rows(matrix, Streams(range(REPLICAS))).astype(float)  # rotation makes all directions alike
     assert off(moments(drawn), declared(matrix.second_moment, drawn.shape[2])) <= ERRORS
     if matrix.structure().isotropic:
@@ -74,10 +76,10 @@ def test_a_family_has_the_moments_that_it_declares(words):
 
 
 @pytest.mark.parametrize(
-    "words", [words for words in FAMILIES if made(words).structure().has_no_direction], ids=name_of
+    "words", [words for words in FAMILIES if matrix_of(words).structure().has_no_direction], ids=name_of
 )
 def test_rows_without_a_direction_are_independent_and_alike_along_axes_and_diagonals(words):
-    rows, moment = instances(words), made(words).second_moment
+    rows, moment = instances(words), matrix_of(words).second_moment
     along_axis, along_diagonal = np.moveaxis(fourth_moments(rows), 1, 0)
     assert off((along_axis - along_diagonal)[:, None], 0) <= ERRORS
     assert off(correlations(rows), moment**2) <= ERRORS
@@ -85,10 +87,10 @@ def test_rows_without_a_direction_are_independent_and_alike_along_axes_and_diago
 
 
 def test_the_families_without_a_direction_are_these():
-    kinds = {words["kind"] for words in FAMILIES if made(words).structure().has_no_direction}
+    kinds = {words["kind"] for words in FAMILIES if matrix_of(words).structure().has_no_direction}
     assert kinds >= {"gaussian", "sparse", "threshold", "sphere"}
     assert not kinds & {"rademacher", "hadamard", "orthogonal"}
-    assert not made({"kind": "sphere", "repeat": 1}).structure().has_no_direction
+    assert not matrix_of({"kind": "sphere", "repeat": 1}).structure().has_no_direction
 
 
 def test_what_has_a_preferred_direction_or_depends_on_other_rows_is_told_apart():
@@ -100,7 +102,7 @@ def test_what_has_a_preferred_direction_or_depends_on_other_rows_is_told_apart()
 def test_the_families_that_declare_something_are_these_at_least():
     declaring = {words["kind"] for words in DECLARING}
     assert set(asked("matrices")) - declaring <= {"digits", "file"}, "what is drawn has a law"
-    assert {words["kind"] for words in DECLARING if made(words).structure().isotropic} >= {
+    assert {words["kind"] for words in DECLARING if matrix_of(words).structure().isotropic} >= {
         "gaussian",
         "sparse",
         "threshold",

@@ -55,10 +55,10 @@ def instances(matrix, replicas=REPLICAS):
     return np.asarray(matrix.instances(drawn_rows(matrix, streams), streams), float)
 
 
-def assert_mean(sample, expected, what):
+def assert_mean(sample, expected, subject):
     """The mean over replicas, the first dimension, is as expected up to ERRORS standard errors."""
     error = np.maximum(sample.std(0) / np.sqrt(len(sample)), 1e-6)
-    assert (abs(sample.mean(0) - expected) / error).max() < ERRORS, what
+    assert (abs(sample.mean(0) - expected) / error).max() < ERRORS, subject
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
@@ -117,12 +117,12 @@ def test_features_start_alike_where_that_is_declared():
     declared = set()
     for kind, member in catalogue.members("architectures").items():
         for words in variants(member):
-            made = msgspec.convert(words, member)
-            if made.structure().starts_alike:
+            architecture = msgspec.convert(words, member)
+            if architecture.structure().starts_alike:
                 declared.add(kind)
-                start = made.start(Streams(range(3))("init"), D)
-                for name in made.layers:
-                    assert made.layout(D).shapes[name] == (D,), made
+                start = architecture.start(Streams(range(3))("init"), D)
+                for name in architecture.layers:
+                    assert architecture.layout(D).shapes[name] == (D,), architecture
                     np.testing.assert_array_equal(start[name], start[name][:1, :1].repeat(D, 1).repeat(3, 0))
     assert declared >= {"linear", "neuron", "spindly", "two-weight"}
 
@@ -206,10 +206,10 @@ def holds(kind, described):
 @pytest.mark.parametrize("matrix", [Correlated(d=D), Stretched(d=D)])
 def test_a_family_that_draws_otherwise_is_not_certified_isotropic(matrix):
     assert not matrix.structure().isotropic
-    found = holds("ri-gaussian", with_matrix(matrix))
-    assert not found.holds
-    what = "requires Gaussian instances, or points of a sphere"
-    assert found.reason == f"{what}, and the matrix is {matrix.kind}"
+    finding = holds("ri-gaussian", with_matrix(matrix))
+    assert not finding.holds
+    requirement = "requires Gaussian instances, or points of a sphere"
+    assert finding.reason == f"{requirement}, and the matrix is {matrix.kind}"
     assert not holds("noise", with_matrix(matrix, noise=0.1)).holds
 
 
@@ -229,8 +229,8 @@ def test_a_family_with_other_defaults_or_its_own_word_keeps_what_is_declared():
 @pytest.mark.parametrize(("kind", "noise"), [("ri-gaussian", 0.0), ("noise", 0.1)])
 def test_rows_of_another_size_are_not_bound_as_if_they_had_entries_of_mean_square_1(kind, noise):
     assert holds(kind, with_matrix(Negated(d=D), noise=noise)).holds
-    found = holds(kind, with_matrix(Halves(d=D), noise=noise))
-    assert found == (False, "requires entries of mean square 1, which halves does not declare")
+    finding = holds(kind, with_matrix(Halves(d=D), noise=noise))
+    assert finding == (False, "requires entries of mean square 1, which halves does not declare")
 
 
 def test_a_family_derived_from_hadamard_with_other_rows_is_no_hadamard_matrix():
@@ -354,12 +354,12 @@ class Frozen(Dense, frozen=True, tag="frozen"):
 
 @pytest.mark.parametrize("member", [Squaring, Signs, Longer, Fitted, Shifted])
 def test_replacing_anything_that_a_net_is_made_of_takes_back_what_is_declared_of_it(member):
-    made = member()
-    judged = made.invariance(D)
+    net = member()
+    judged = net.invariance(D)
     assert judged.group == TRIVIAL
-    assert made.kind in judged.reason
-    structure = made.structure()
-    assert (structure.signals, structure.hidden_layers, made.structure_at(D).linear_layers) == (None,) * 3
+    assert net.kind in judged.reason
+    structure = net.structure()
+    assert (structure.signals, structure.hidden_layers, net.structure_at(D).linear_layers) == (None,) * 3
     assert not structure.trains_weights
     assert not structure.starts_at_zero
 
@@ -382,9 +382,9 @@ class Once(Linear, frozen=True, tag="once"):
 def test_a_net_that_predicts_otherwise_has_the_gradient_of_what_it_predicts_and_no_weights():
     data = data_of(experiment("gaussian", "feature", d=D))
     params = {"w": torch.full((1, D), 3.0, dtype=torch.float64)}
-    found = Once().gradient(params, data.instances, torch.ones_like)["w"]
+    gradient = Once().gradient(params, data.instances, torch.ones_like)["w"]
     expected = 6.0 * data.instances.rows.sum(1)
-    torch.testing.assert_close(found, expected.to(found.dtype))
+    torch.testing.assert_close(gradient, expected.to(gradient.dtype))
     assert Once().weights(params) is None
 
 

@@ -71,14 +71,14 @@ def test_too_much_memory_is_refused_before_anything_is_drawn(monkeypatch):
         run(experiment("gaussian", d=65536, replicas=10))
     error = caught.value
     assert error.where == "problem.matrix.d"
-    for said in (
+    for part in (
         "65536",
         "10 replicas",
         "GiB",
         "cpu has 3.0 GiB free",
         "take problem.matrix.d = ",
     ):
-        assert said in error.what
+        assert part in error.what
     assert "\n" not in str(error)
 
 
@@ -196,10 +196,10 @@ def test_the_drawn_data_fit_into_what_is_said_to_be_needed(family, target):
     assert held <= needed(described)
 
 
-@pytest.mark.parametrize("most", [1 << 30, 1 << 18])
+@pytest.mark.parametrize("byte_limit", [1 << 30, 1 << 18])
 @pytest.mark.slow
-def test_the_values_of_every_replica_fit_into_what_is_said_to_be_needed(most, monkeypatch):
-    monkeypatch.setattr(series, "MOST_REPLICA_BYTES", most)
+def test_the_values_of_every_replica_fit_into_what_is_said_to_be_needed(byte_limit, monkeypatch):
+    monkeypatch.setattr(series, "MOST_REPLICA_BYTES", byte_limit)
 
     def held(described):
         (curve,) = run(described).curves
@@ -234,8 +234,8 @@ def test_every_rate_needs_as_much_as_a_learner_of_its_own(lr):
         return needed(experiment(learners=learners, d=64, target="all"))
 
     data = needed(experiment(d=64, target="all", learners={"GD": gd(0.01)}))
-    one, several = need(lr=0.01), need(lr=lr)
-    assert count * (one - data) <= several <= count * one
+    single, several = need(lr=0.01), need(lr=lr)
+    assert count * (single - data) <= several <= count * single
 
 
 def test_many_rates_are_refused_at_their_place_with_their_number(monkeypatch):
@@ -335,7 +335,7 @@ def test_a_kernel_is_counted_by_the_examples_that_it_is_told():
 def test_fresh_models_for_every_k_count():
     net = {"net": gd(0.01, kind="dense", widths=[1024])}
     few, many = (
-        needed(experiment(d=64, learners=net, protocol={"kind": "erm", "every": every})) for every in (64, 1)
+        needed(experiment(d=64, learners=net, protocol={"kind": "erm", "every": step})) for step in (64, 1)
     )
     assert many > 10 * few
 
@@ -499,9 +499,11 @@ before, stream = resident(), Stream(range(4000), "matrix")
 stream.uniform(1)
 print((resident() - before) / 4000)
 """
-    each = float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout)
+    bytes_per_replica = float(
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
+    )
     few, many = (needed(experiment(d=4, replicas=replicas)) for replicas in (1, 1 + (1 << 20)))
-    assert (many - few) / (1 << 20) > each
+    assert (many - few) / (1 << 20) > bytes_per_replica
 
 
 @pytest.mark.slow

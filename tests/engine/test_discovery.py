@@ -8,11 +8,11 @@ GROUPS = [case.values for case in crossed_groups(EVERY, problem=PROBLEMS).args[1
 
 
 def test_groups_have_every_crossing_once():
-    found = [(name, problem) for learners, problem in GROUPS for name in learners]
-    assert sorted(found) == sorted(crossings(name=traits(EVERY), problem=PROBLEMS))
+    grouped = [(name, problem) for learners, problem in GROUPS for name in learners]
+    assert sorted(grouped) == sorted(crossings(name=traits(EVERY), problem=PROBLEMS))
 
 
 def test_learners_of_a_group_have_one_loss_and_one_architecture_or_solver():
     for learners, _ in GROUPS:
-        parts = {(one.get("architecture") or one["solver"])["kind"] for one in learners.values()}
-        assert len(parts) == len({loss_of(one) for one in learners.values()}) == 1
+        parts = {(learner.get("architecture") or learner["solver"])["kind"] for learner in learners.values()}
+        assert len(parts) == len({loss_of(learner) for learner in learners.values()}) == 1

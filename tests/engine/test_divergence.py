@@ -15,7 +15,7 @@ from engine.results.results import of_one
 from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.results.views import view
 from engine.runtime.run import Diverged, Finished, LearnerRun, Loaded, run
-from engine.spec.pictures import of_run
+from engine.spec.experiment import of_run
 from engine.training.recorder import Block
 
 NET = {"kind": "dense", "widths": [8], "activation": "relu"}
@@ -87,9 +87,9 @@ def test_every_replica_diverges_where_it_would_alone_and_the_others_go_on(partly
     assert curve.ended
     for replica in range(20):
         alone = run(experiment("gaussian", **{**EDGE, "seed": 1 + replica})).curves[0]
-        own = curve.values("loss")[:, replica]
-        np.testing.assert_allclose(own[: alone.length], alone.mean("loss"), rtol=1e-9)
-        assert np.isnan(own[alone.length :]).all()
+        replica_losses = curve.values("loss")[:, replica]
+        np.testing.assert_allclose(replica_losses[: alone.length], alone.mean("loss"), rtol=1e-9)
+        assert np.isnan(replica_losses[alone.length :]).all()
         at = curve.divergences[replica]
         assert at == alone.diverged_at or (np.isnan(at) and alone.diverged_at is None)
 
@@ -98,13 +98,13 @@ def test_means_are_over_the_replicas_that_are_left(partly):
     _, _, curve = partly
     values = curve.values("loss")
     np.testing.assert_allclose(curve.mean("loss"), np.nanmean(values, 1), rtol=1e-12)
-    left = (~np.isnan(values)).sum(1)
-    assert left[0] == 20 > left[-1] > 1
+    remaining = (~np.isnan(values)).sum(1)
+    assert remaining[0] == 20 > remaining[-1] > 1
     np.testing.assert_allclose(
-        curve.stderr_of("loss"), np.nanstd(values, 1, ddof=1) / np.sqrt(left), rtol=1e-12
+        curve.stderr_of("loss"), np.nanstd(values, 1, ddof=1) / np.sqrt(remaining), rtol=1e-12
     )
     assert np.isfinite(curve.mean("loss")).all()
-    assert curve.sound == int((left == 20).argmin()) == curve.diverged_at
+    assert curve.sound == int((remaining == 20).argmin()) == curve.diverged_at
     assert curve.mean_along("loss") == np.inf, "no rate is the best that diverges in a replica"
 
 
@@ -189,15 +189,15 @@ def test_a_learner_of_which_a_replica_diverged_is_held_by_no_claim_on_its_mean(p
 
 def test_a_bound_is_judged_by_the_records_before_the_first_divergence(partly):
     described, _, curve = partly
-    kept = curve.sound
+    sound_records = curve.sound
     x = curve.x
-    line = np.where(x < kept, 0.0, 1e30)  # a bound that only the records after it break
+    line = np.where(x < sound_records, 0.0, 1e30)  # a bound that only the records after it break
     finding = Finding(True, "made by hand")
     bound = TheoryLine(Statement("line", "lower", False, "", "", "loss"), finding, {"it": finding}, x, line)
     seen = view(of_run(described), of_one(described, Trace([curve], [bound], {"k": x}, "k", {}, "loss")))
-    found = respect(seen.curve("it"), seen.line("line", "it"), seen.quantity.rounding)
-    assert found.holds is True
-    assert "until it diverged at" in found.detail
+    respected = respect(seen.curve("it"), seen.line("line", "it"), seen.quantity.rounding)
+    assert respected.holds is True
+    assert "until it diverged at" in respected.detail
 
 
 def test_learning_slowly_or_rising_a_little_is_no_divergence():

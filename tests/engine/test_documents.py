@@ -25,20 +25,20 @@ def document(axes, **words):
 
 def test_every_combination_of_values_is_a_point_the_last_axis_first():
     axes = [{"name": "size", "values": [8, 16]}, {"name": "eta", "from": 0.1, "to": 0.001, "log": True}]
-    found = sweep_of(
+    sweep = sweep_of(
         document(
             axes,
             problem={"matrix": {"kind": "gaussian", "d": "size", "n": "2d"}, "target": "feature"},
             learners=[{"name": "GD", **gd("eta/d")}],
         )
     )
-    assert [len(axis.grid) for axis in found.axes] == [2, 3]
-    assert [point.place for point in found.points] == [(i, j) for i in range(2) for j in range(3)]
+    assert [len(axis.grid) for axis in sweep.axes] == [2, 3]
+    assert [point.place for point in sweep.points] == [(i, j) for i in range(2) for j in range(3)]
     expected = [(d, 2 * d, eta / d) for d in (8, 16) for eta in (0.1, 0.01, 0.001)]
-    for point, (d, n, rate) in zip(found.points, expected, strict=True):
+    for point, (d, n, rate) in zip(sweep.points, expected, strict=True):
         assert point.experiment.problem.matrix.shape() == (n, d)
         assert point.experiment.learners[0].update.lr == pytest.approx(rate, rel=1e-12)
-    assert found.points[4].label == "size = 16, eta = 0.01"
+    assert sweep.points[4].label == "size = 16, eta = 0.01"
 
 
 def test_a_table_binds_several_names_and_set_puts_words():
@@ -46,18 +46,18 @@ def test_a_table_binds_several_names_and_set_puts_words():
         {"name": "both", "values": [{"a": 1, "b": 2}, {"a": 3, "b": 4}]},
         {"name": "rule", "set": "learners[0].update.kind", "values": ["gd", "egu"]},
     ]
-    found = sweep_of(document(axes, learners=[{"name": "GD", **gd("a/(10b)")}]))
-    assert [point.experiment.learners[0].update.kind for point in found.points] == ["gd", "egu"] * 2
-    rates = [point.experiment.learners[0].update.lr for point in found.points]
+    sweep = sweep_of(document(axes, learners=[{"name": "GD", **gd("a/(10b)")}]))
+    assert [point.experiment.learners[0].update.kind for point in sweep.points] == ["gd", "egu"] * 2
+    rates = [point.experiment.learners[0].update.lr for point in sweep.points]
     np.testing.assert_allclose(rates, [0.05, 0.05, 0.075, 0.075])
 
 
 def test_learners_are_where_their_condition_holds():
     learners = [{"name": "GD", **gd(0.1)}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
     axes = [{"name": "size", "values": [4, 8, 16]}]
-    found = sweep_of(document(axes, learners=learners))
-    assert [len(point.experiment.learners) for point in found.points] == [2, 2, 1]
-    assert found.learners == ("GD", "LLS")
+    sweep = sweep_of(document(axes, learners=learners))
+    assert [len(point.experiment.learners) for point in sweep.points] == [2, 2, 1]
+    assert sweep.learners == ("GD", "LLS")
     (only_small,) = sweep_of(document([{"name": "size", "values": [8, 16]}], learners=learners[1:])).points
     assert only_small.names == {"size": 8}
     picture = {"x": "size", "measure": "layer-variance", "at": {"layer": 1}}
@@ -69,18 +69,21 @@ def test_learners_are_where_their_condition_holds():
 
 def test_conditions_are_joined_by_and_which_binds_more_and_or():
     sizes = [{"name": "size", "values": [2, 4, 8, 16]}]
-    for where, there in (("size < 4 or size > 4 and size < 16", [2, 8]), ("size = 16 or size = 2", [2, 16])):
+    for where, sizes_with_gd in (
+        ("size < 4 or size > 4 and size < 16", [2, 8]),
+        ("size = 16 or size = 2", [2, 16]),
+    ):
         learners = [{"name": "GD", **gd(0.1), "where": where}]
         points = sweep_of(document(sizes, learners=learners)).points
-        assert [point.names["size"] for point in points] == there
+        assert [point.names["size"] for point in points] == sizes_with_gd
 
 
 def test_conditions_of_learners_may_name_the_sizes_of_the_problem():
     learners = [{"name": "GD", **gd(0.1)}, {"name": "LLS", "solver": "lls", "where": "n < d/2 and m = 1"}]
     matrix = {"kind": "gaussian", "d": 8, "n": "size"}
     problem = {"matrix": matrix, "target": "feature"}
-    found = sweep_of(document([{"name": "size", "values": [2, 4]}], problem=problem, learners=learners))
-    assert [len(point.experiment.learners) for point in found.points] == [2, 1]
+    sweep = sweep_of(document([{"name": "size", "values": [2, 4]}], problem=problem, learners=learners))
+    assert [len(point.experiment.learners) for point in sweep.points] == [2, 1]
     (alone,) = sweep_of(document([], learners=[*learners[:1], {**learners[1], "where": "d > 8"}])).points
     assert [learner.name for learner in alone.experiment.learners] == ["GD"]
     with pytest.raises(BadInput, match=r"'e' is unknown; it compares axes, d, n or m, as in d <= 128"):
@@ -91,10 +94,10 @@ def test_claims_are_about_the_whole_and_have_numbers_along_a_curve():
     axes = [{"name": "size", "values": [4, 8]}, {"name": "eta", "values": [0.1, 0.2]}]
     pictures = [{"x": "k", "measure": "loss", "curves": ["learner", "size"], "at": {"eta": 0.1}}]
     claim = {"kind": "value", "text": "It is so", "curve": "GD", "at": "size/2", "above": 0}
-    found = sweep_of(document(axes, pictures=pictures, claims=[claim]))
-    assert len(found.claims) == 1
-    picture = found.experiment.pictures[0]
-    assert [found.claims_along(picture, (place,))[0].at for place in (0, 1)] == [2, 4]
+    sweep = sweep_of(document(axes, pictures=pictures, claims=[claim]))
+    assert len(sweep.claims) == 1
+    picture = sweep.experiment.pictures[0]
+    assert [sweep.claims_along(picture, (place,))[0].at for place in (0, 1)] == [2, 4]
     along = [{"x": "size", "measure": "loss", "at": {"eta": 0.1}}]
     claim |= {"at": 4, "above": "size"}
     with pytest.raises(BadInput, match="not the same along a curve"):
@@ -113,14 +116,14 @@ def test_measures_of_claims_are_recorded_at_every_point():
 
     claim = {"kind": "value", "text": "It", "curve": "GD", "at": 4, "above": 0, "measure": "error"}
     problem = {"matrix": {"kind": "gaussian", "d": 8, "n": 4}, "target": "feature", "labels": "sign"}
-    found = sweep_of(document([{"name": "eta", "values": [1, 2]}], problem=problem, claims=[claim]))
-    for point in found.points:
+    sweep = sweep_of(document([{"name": "eta", "values": [1, 2]}], problem=problem, claims=[claim]))
+    for point in sweep.points:
         (learner,) = point.experiment.learners
         assert "error" in [measure.name for measure in measures_of(learner, point.experiment)]
 
 
 @pytest.mark.parametrize(
-    ("axes", "where", "said"),
+    ("axes", "where", "reason"),
     [
         ([{"name": "d", "values": [1]}], "axes[0].name", "means something else"),
         ([{"name": "k", "values": [1]}], "axes[0].name", "means something else"),
@@ -130,11 +133,11 @@ def test_measures_of_claims_are_recorded_at_every_point():
          "axes", "too many"),
     ],
 )  # fmt: skip
-def test_axes_that_make_no_sense_are_refused(axes, where, said):
+def test_axes_that_make_no_sense_are_refused(axes, where, reason):
     with pytest.raises(BadInput) as caught:
         sweep_of(document(axes))
     assert caught.value.where == where
-    assert said in caught.value.what
+    assert reason in caught.value.what
 
 
 def test_what_is_wrong_at_a_point_says_which():
@@ -148,10 +151,10 @@ def test_what_is_wrong_at_a_point_says_which():
 
 def test_an_experiment_without_axes_is_a_plan_of_one_point():
     described = parse({key: value for key, value in document([]).items() if key != "axes"})
-    found = only(described)
-    assert found.experiment is described
-    assert found.axes == ()
-    assert found.claims_along(Picture(measure=described_loss()), ()) == described.claims
+    sweep = only(described)
+    assert sweep.experiment is described
+    assert sweep.axes == ()
+    assert sweep.claims_along(Picture(measure=described_loss()), ()) == described.claims
 
 
 def described_loss():

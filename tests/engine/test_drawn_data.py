@@ -49,10 +49,10 @@ def drawn(monkeypatch):
 
 
 def test_points_whose_data_are_the_same_share_them_and_measure_what_they_would_alone(drawn):
-    whole = sweep_of(document())
-    results = run_sweep(whole)
+    sweep = sweep_of(document())
+    results = run_sweep(sweep)
     assert drawn == [8, 16]
-    for number, point in enumerate(whole.points):
+    for number, point in enumerate(sweep.points):
         (mine,), (alone,) = results.traces[number].curves, run(point.experiment).curves
         np.testing.assert_array_equal(mine.values("loss"), alone.values("loss"))
 
@@ -96,16 +96,16 @@ def test_no_data_are_drawn_for_what_is_kept(drawn, tmp_path):
     assert not drawn
 
 
-@pytest.mark.parametrize(("rotate", "most"), [(False, 20), (True, 20), (True, 120)])
-def test_drawing_ends_between_replicas_once_it_is_stopped(rotate, most):
+@pytest.mark.parametrize(("rotate", "questions"), [(False, 20), (True, 20), (True, 120)])
+def test_drawing_ends_between_replicas_once_it_is_stopped(rotate, questions):
     matrix = {"kind": "gaussian", "d": 8, "n": 8, "rotate": rotate}
     words = {"problem": {"matrix": matrix, "target": "feature"}, "run": {"replicas": 50, "device": "cpu"}}
     (point,) = sweep_of(document(axes=[], learners=[{"name": "GD", **gd(0.1)}], **words)).points
     asked = []
-    stopped = stopped_by(lambda: asked.append(0) or len(asked) > most)
+    stopped = stopped_by(lambda: asked.append(0) or len(asked) > questions)
     with stopped, pytest.raises(Stopped):
         DrawnData().of(point.experiment, "cpu")
-    assert len(asked) == most + 1
+    assert len(asked) == questions + 1
 
 
 def test_a_sweep_that_is_stopped_while_it_draws_has_no_trace_there_and_ends():
@@ -134,8 +134,8 @@ def test_a_worker_that_is_stopped_while_it_draws_says_so(monkeypatch):
 def test_numbers_drawn_in_pieces_are_those_drawn_at_once(monkeypatch):
     monkeypatch.setattr(streams, "LONG_PIECE", 4)
     for name in ("normal", "uniform"):
-        found = getattr(Streams([1, 2])("it"), name)(7, 5)
-        for seed, mine in zip((1, 2), found, strict=True):
+        numbers = getattr(Streams([1, 2])("it"), name)(7, 5)
+        for seed, mine in zip((1, 2), numbers, strict=True):
             (generator,) = Streams([seed])("it")._generators
-            whole = generator.standard_normal((7, 5)) if name == "normal" else generator.random((7, 5))
-            np.testing.assert_array_equal(mine, whole)
+            at_once = generator.standard_normal((7, 5)) if name == "normal" else generator.random((7, 5))
+            np.testing.assert_array_equal(mine, at_once)

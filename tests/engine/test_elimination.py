@@ -22,9 +22,9 @@ def described(n=12, d=BITS, replicas=6, **solver):
 
 def fitting(rows, labels):
     """All sets S, as vectors of bits, whose products are the labels of the rows, by trying each."""
-    every = np.array(list(product([0, 1], repeat=rows.shape[1])))
-    products = np.where(every[:, None] == 1, rows, 1).prod(2)  # [2^d, k]
-    return every[(products == labels).all(1)]
+    all_sets = np.array(list(product([0, 1], repeat=rows.shape[1])))
+    products = np.where(all_sets[:, None] == 1, rows, 1).prod(2)  # [2^d, k]
+    return all_sets[(products == labels).all(1)]
 
 
 def test_it_predicts_by_a_set_that_fits_all_examples_and_by_the_only_one_where_there_is_one():
@@ -32,11 +32,11 @@ def test_it_predicts_by_a_set_that_fits_all_examples_and_by_the_only_one_where_t
     rows, labels = data.instances.rows.numpy(), data.labels.numpy()
     for k in range(1, 13):
         fit.learn(data.instances.at(slice(k - 1, k)), data.labels[:, k - 1 : k])
-        found = fit.predict(data.instances).numpy()
-        for x, y, predicted in zip(rows, labels, found, strict=True):
+        predictions = fit.predict(data.instances).numpy()
+        for x, y, predicted in zip(rows, labels, predictions, strict=True):
             sets = fitting(x[:k], y[:k])
-            allowed = [np.where(one == 1, x, 1).prod(1) for one in sets]
-            assert any((predicted == one).all() for one in allowed)
+            allowed = [np.where(bits == 1, x, 1).prod(1) for bits in sets]
+            assert any((predicted == labels_of_set).all() for labels_of_set in allowed)
             np.testing.assert_array_equal(predicted[:k], y[:k])
 
 
@@ -46,11 +46,11 @@ def test_it_may_abstain_where_sets_that_fit_disagree_and_nowhere_else():
     silent = []
     for k in range(1, 13):
         fit.learn(data.instances.at(slice(k - 1, k)), data.labels[:, k - 1 : k])
-        found = fit.predict(data.instances).numpy()
-        for x, y, predicted in zip(rows, labels, found, strict=True):
-            each = np.stack([np.where(one == 1, x, 1).prod(1) for one in fitting(x[:k], y[:k])])
-            agree = abs(each.mean(0)) == 1
-            np.testing.assert_array_equal(predicted, np.where(agree, each[0], 0))
+        predictions = fit.predict(data.instances).numpy()
+        for x, y, predicted in zip(rows, labels, predictions, strict=True):
+            fitting_labels = np.stack([np.where(bits == 1, x, 1).prod(1) for bits in fitting(x[:k], y[:k])])
+            agree = abs(fitting_labels.mean(0)) == 1
+            np.testing.assert_array_equal(predicted, np.where(agree, fitting_labels[0], 0))
             silent.append((~agree).mean())
     assert max(silent) > 0
     assert min(silent) == 0
@@ -93,9 +93,9 @@ def test_coins_do_not_depend_on_how_examples_come_and_differ_between_replicas(of
     together.learn(data.instances, data.labels)
     for k in range(24):
         one_by_one.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
-    found = together.predict(data.instances)
-    assert torch.equal(found, one_by_one.predict(data.instances))
-    errors = (found != data.labels).double().mean(1)
+    predictions = together.predict(data.instances)
+    assert torch.equal(predictions, one_by_one.predict(data.instances))
+    errors = (predictions != data.labels).double().mean(1)
     assert errors.std() > 0
     assert errors.max() > 0.2
 
@@ -111,8 +111,8 @@ def test_what_is_unknown_is_the_share_of_vectors_that_are_no_sums_of_all_matrice
 
 
 def test_the_page_s_exact_accuracies_are_reproduced():
-    found = 1 - unknown(16, np.array([14, 16, 17, 19, 22])) / 2
-    np.testing.assert_allclose(found, [0.610322, 0.805162, 0.889680, 0.969712, 0.996109], atol=5e-7)
+    accuracies = 1 - unknown(16, np.array([14, 16, 17, 19, 22])) / 2
+    np.testing.assert_allclose(accuracies, [0.610322, 0.805162, 0.889680, 0.969712, 0.996109], atol=5e-7)
 
 
 def test_elimination_is_on_the_line_and_means_are_far_above_it():
@@ -120,12 +120,12 @@ def test_elimination_is_on_the_line_and_means_are_far_above_it():
         "copies": {"solver": "elimination"},
         "means": {"solver": {"kind": "elimination", "batch": 2}},
     }
-    whole = raw(
+    words = raw(
         {"kind": "rademacher", "n": 72}, "parity", learners, d=6,
         protocol={"kind": "steps", "steps": 1, "train": 8}, replicas=200,
     )  # fmt: skip
-    trace = run(reading.parse({**whole, "pictures": [{"measure": {"kind": "error", "rows": "test"}}]}))
-    (line,) = (one for one in trace.lines if one.kind == "parity-unknown")
+    trace = run(reading.parse({**words, "pictures": [{"measure": {"kind": "error", "rows": "test"}}]}))
+    (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "parity-unknown")
     copies, means = (curve.values("test-error")[-1] for curve in trace.curves)
     assert set(line.applies_to) == {"copies", "means"}
     stderr = copies.std(ddof=1) / np.sqrt(len(copies))

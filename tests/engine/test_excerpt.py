@@ -24,19 +24,19 @@ from engine.spec import presets
 )
 def test_an_excerpt_has_the_entries_that_a_run_draws(preset: str, settings: list[str]):
     problem = presets.load(preset, ["claims=[]", "run.seed=5", *settings]).problem
-    whole = draw(problem, Streams([5]), "float64", "cpu").instances.rows[0].numpy()
+    all_rows = draw(problem, Streams([5]), "float64", "cpu").instances.rows[0].numpy()
     rows, features = slice(2, 9), slice(3, 11)
-    found = excerpt(problem.matrix, 5, rows, features)
-    np.testing.assert_allclose(found, whole[rows, features], atol=1e-6)
+    entries = excerpt(problem.matrix, 5, rows, features)
+    np.testing.assert_allclose(entries, all_rows[rows, features], atol=1e-6)
 
 
 def test_of_a_million_features_only_the_entries_asked_for_are_made():
     matrix = presets.load("hadamard-million").problem.matrix
     assert matrix.shape()[1] == 1 << 20
     assert can_excerpt(matrix)
-    some = excerpt(matrix, 0, slice(500_000, 500_004), slice(1_000_000, 1_000_006))
-    assert some.shape == (4, 6)
-    assert set(np.unique(some)) <= {-1.0, 1.0}
+    entries = excerpt(matrix, 0, slice(500_000, 500_004), slice(1_000_000, 1_000_006))
+    assert entries.shape == (4, 6)
+    assert set(np.unique(entries)) <= {-1.0, 1.0}
 
 
 def test_a_large_matrix_without_structure_is_not_drawn_for_a_picture():
@@ -61,11 +61,11 @@ def test_rows_seen_are_those_that_the_protocol_shows(protocol: str, k: int, seen
         "hadamard-128",
         ["problem.matrix.d=16", "claims=[]", f"protocol={protocol}", "learners.GD.update.lr=0.01"],
     )
-    found = experiment.protocol.rows_seen(16, k, Streams([0]))
-    assert found.shape == (16,)
+    is_seen = experiment.protocol.rows_seen(16, k, Streams([0]))
+    assert is_seen.shape == (16,)
     assert not experiment.protocol.rows_seen(16, 0, Streams([0])).any()
     if seen is not None:
-        assert np.count_nonzero(found) == seen
+        assert np.count_nonzero(is_seen) == seen
     else:
         draws = Streams([0])("draws" if "one-pass" in protocol else "batches")
         drawn = (
@@ -73,4 +73,4 @@ def test_rows_seen_are_those_that_the_protocol_shows(protocol: str, k: int, seen
             if "one-pass" in protocol
             else np.concatenate([draws.integers(16, 4) for _ in range(3)], 1)
         )
-        assert set(np.flatnonzero(found)) == set(drawn[0, :k])
+        assert set(np.flatnonzero(is_seen)) == set(drawn[0, :k])

@@ -33,15 +33,15 @@ def grown(random_, depth):
     if kind == "name":
         name = random_.choice(list(NAMES))
         return name, Fraction(NAMES[name]), 3
-    left, value, rank = grown(random_, depth - 1)
+    left_text, value, rank = grown(random_, depth - 1)
     if kind == "(":
-        return f"({left})", value, 3
+        return f"({left_text})", value, 3
     if kind == "neg":
-        return random_.choice(["-", "−"]) + (left if rank >= 2 else f"({left})"), -value, 0
+        return random_.choice(["-", "−"]) + (left_text if rank >= 2 else f"({left_text})"), -value, 0
     if kind == "^":
         power = random_.choice([0, 1, 2, 3])
         sign = random_.choice(["^", "**", " ^ "])
-        return (left if rank == 3 else f"({left})") + f"{sign}{power}", value**power, 2
+        return (left_text if rank == 3 else f"({left_text})") + f"{sign}{power}", value**power, 2
     right, other, right_rank = grown(random_, depth - 1)
     if kind == "2d":
         number = random_.choice(["2", "3", "0.5"])
@@ -49,13 +49,13 @@ def grown(random_, depth):
     if kind == "/" and other == 0:
         kind = "*"
     least = {"+": (0, 0.5), "-": (0.5, 1), "*": (1, 1), "/": (1, 2)}[kind]
-    left, right = (
+    left_text, right = (
         text if has >= needs else f"({text})"
-        for text, has, needs in zip((left, right), (rank, right_rank), least, strict=True)
+        for text, has, needs in zip((left_text, right), (rank, right_rank), least, strict=True)
     )
     sign = random_.choice({"*": ["*", "·", " × "], "-": ["-", " − "]}.get(kind, [kind, f" {kind} "]))
     exact = {"+": value + other, "-": value - other, "*": value * other}.get(kind)
-    return left + sign + right, value / other if exact is None else exact, 1 if kind in "*/" else 0
+    return left_text + sign + right, value / other if exact is None else exact, 1 if kind in "*/" else 0
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def grown(random_, depth):
 )
 def test_an_expression_of_x_has_a_value_at_every_x_and_leaves_these_as_they_are(text, of):
     x = np.linspace(-2, 2, 9).reshape(3, 3)
-    kept = x.copy()
+    before = x.copy()
     np.testing.assert_allclose(tabulated(text, x), of(x), rtol=1e-14)
-    assert np.array_equal(x, kept)
+    assert np.array_equal(x, before)
 
 
 @pytest.mark.parametrize("text", ["sin(d)", "cos(1)", "exp(1)", "abs(d)", "x"])
@@ -131,9 +131,9 @@ def test_counts_of_random_decimals_are_those_of_whole_numbers():
     ],
 )
 def test_a_value_is_a_fraction_just_where_all_operations_are_rational(text, value):
-    found = value_of(text, NAMES)
-    assert isinstance(found, float) if value is None else found == value
-    assert isinstance(found, Fraction) == (value is not None)
+    exact_value = value_of(text, NAMES)
+    assert isinstance(exact_value, float) if value is None else exact_value == value
+    assert isinstance(exact_value, Fraction) == (value is not None)
 
 
 def test_numbers_of_too_many_digits_are_refused_or_rounded_at_once():
@@ -192,7 +192,7 @@ def test_an_expression_means_what_a_paper_means(text, value):
 
 
 @looped(
-    ("text", "said"),
+    ("text", "reason"),
     [
         ("", "not complete"),
         ("1/", "not complete"),
@@ -225,10 +225,10 @@ def test_an_expression_means_what_a_paper_means(text, value):
         ("-" * (DEEPEST + 1) + "1", "nested"),
     ],
 )
-def test_what_has_no_value_is_refused_with_the_reason(text, said):
+def test_what_has_no_value_is_refused_with_the_reason(text, reason):
     with pytest.raises(BadExpression) as caught:
         evaluate(text, NAMES)
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -270,12 +270,12 @@ def test_every_number_of_an_experiment_may_be_an_expression():
     described = changed(
         "problem.noise=1/m", "problem.target.index=d-1", "run.seed=3n", "problem.matrix.repeat=2*1"
     )
-    found = reading.parse(described)
-    assert found.problem.matrix.shape() == (64, 16)
-    assert (found.problem.target.index, found.problem.noise, found.run.seed) == (15, 1.0, 192)
-    assert found.learners[0].update.lr == 1 / 32
-    assert found.learners[1].architecture.widths == (8, 4)
-    claim = found.claims[0]
+    experiment = reading.parse(described)
+    assert experiment.problem.matrix.shape() == (64, 16)
+    assert (experiment.problem.target.index, experiment.problem.noise, experiment.run.seed) == (15, 1.0, 192)
+    assert experiment.learners[0].update.lr == 1 / 32
+    assert experiment.learners[1].architecture.widths == (8, 4)
+    claim = experiment.claims[0]
     assert (claim.at, claim.equals, claim.within) == (32, 0.5, 0.01)
 
 
@@ -287,14 +287,18 @@ def test_names_count_entries_instances_and_targets():
 
 def test_more_names_may_be_given():
     described = changed("problem.matrix.d=size", "learners.GD.update.lr=eta/d")
-    found = reading.parse(described, {"size": 32, "eta": 0.5})
-    assert (found.problem.matrix.d, found.learners[0].update.lr) == (32, 1 / 64)
+    experiment = reading.parse(described, {"size": 32, "eta": 0.5})
+    assert (experiment.problem.matrix.d, experiment.learners[0].update.lr) == (32, 1 / 64)
 
 
 def test_words_are_no_expressions():
     described = changed("title=d", "claims=[]", "learners.GD.update.lr=best", "learners.GD.name=n/2")
-    found = reading.parse(described)
-    assert (found.title, found.learners[0].name, found.learners[0].update.lr) == ("d", "n/2", "best")
+    experiment = reading.parse(described)
+    assert (experiment.title, experiment.learners[0].name, experiment.learners[0].update.lr) == (
+        "d",
+        "n/2",
+        "best",
+    )
 
 
 def test_a_part_may_be_said_by_its_kind_alone_and_be_given_fields_later():
@@ -302,12 +306,12 @@ def test_a_part_may_be_said_by_its_kind_alone_and_be_given_fields_later():
     assert reading.parse(described).learners[2].solver == catalogue.make("solvers", "ridge")
     reading.apply(described, "problem.target.index=5")
     reading.apply(described, "learners.LLS.solver.lam=d")
-    found = reading.parse(described)
-    assert (found.problem.target.index, found.learners[2].solver.lam) == (5, 16.0)
+    experiment = reading.parse(described)
+    assert (experiment.problem.target.index, experiment.learners[2].solver.lam) == (5, 16.0)
 
 
 @looped(
-    ("override", "place", "said"),
+    ("override", "place", "reason"),
     [
         ("learners[0].update.lr=1/x", "learners[0].update.lr", "'1/x' does not fit: 'x' is unknown"),
         ("learners[0].update.lr=1/x", "learners[0].update.lr", "an expression of d, n, m, or best"),
@@ -327,11 +331,11 @@ def test_a_part_may_be_said_by_its_kind_alone_and_be_given_fields_later():
         ("problem.noise=" + "(" * 300, "problem.noise", "does not fit: an expression has at most"),
     ],
 )  # fmt: skip
-def test_a_bad_expression_is_refused_with_place_cause_and_remedy(override, place, said):
+def test_a_bad_expression_is_refused_with_place_cause_and_remedy(override, place, reason):
     with pytest.raises(BadInput) as caught:
         reading.parse(changed(override))
     assert caught.value.where == place
-    assert said in caught.value.what
+    assert reason in caught.value.what
     assert "\n" not in str(caught.value)
 
 
@@ -349,9 +353,9 @@ def test_a_matrix_that_makes_no_sense_is_refused_before_expressions_are():
 
 def test_overrides_need_no_quotes():
     described = changed("learners.GD.update.lr=[1/(4d), 1/d, 0.5]", "learners.net.architecture.widths=[d]")
-    found = reading.parse(described)
-    assert found.learners[0].update.lr == (1 / 64, 1 / 16, 0.5)
-    assert found.learners[1].architecture.widths == (16,)
+    experiment = reading.parse(described)
+    assert experiment.learners[0].update.lr == (1 / 64, 1 / 16, 0.5)
+    assert experiment.learners[1].architecture.widths == (16,)
     for override in ('learners.GD.update.lr="1/(4d)"', "learners.GD.update.lr=1/(4d)"):
         assert reading.parse(changed(override)).learners[0].update.lr == 1 / 64
 
@@ -396,9 +400,9 @@ def test_a_preset_means_the_same_with_another_d(name, d):
 @pytest.mark.parametrize("d", [16, 64, 256, 1024])
 def test_no_number_of_a_preset_keeps_it_from_another_d(d):
     for name in ("hadamard-128", "hadamard-1024", "hadamard-4096-all-targets", "threshold-64", "rank-64"):
-        found = presets.load(name, [f"problem.matrix.d={d}"])
-        assert found.problem.matrix.d == d
-        assert found.claims
+        experiment = presets.load(name, [f"problem.matrix.d={d}"])
+        assert experiment.problem.matrix.d == d
+        assert experiment.claims
 
 
 def test_a_matrix_may_name_its_own_d():
@@ -441,11 +445,11 @@ def test_arrays_have_the_values_of_their_entries_and_none_where_these_have_none(
     x = np.concatenate([[0, 1, -1, 1e300, np.nan, 4], 10 * draws.normal(size=40)])
     y = np.concatenate([[1, 0, 0.5, -3, 1, 0], draws.normal(size=40)])
     for text in OF_TWO:
-        found = evaluate_each(text, {"x": x, "y": y, "n": 3.0})
-        for one, *numbers in zip(found.tolist(), x.tolist(), y.tolist(), strict=True):
+        computed = evaluate_each(text, {"x": x, "y": y, "n": 3.0})
+        for number, *numbers in zip(computed.tolist(), x.tolist(), y.tolist(), strict=True):
             try:
                 expected = evaluate(text, {"x": numbers[0], "y": numbers[1], "n": 3.0})
             except (BadExpression, ValueError):
                 expected = math.nan
-            assert one == pytest.approx(expected, rel=1e-14, nan_ok=True), (text, numbers)
+            assert number == pytest.approx(expected, rel=1e-14, nan_ok=True), (text, numbers)
     assert evaluate_each("x*y", {"x": x[:, None], "y": y}).shape == (46, 46)

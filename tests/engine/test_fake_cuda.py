@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from building import experiment, losses
-from crossing import each
+from crossing import covering_names
 from discovery import GENTLE, traits
 from fake_cuda import fake_cuda
 
@@ -21,19 +21,19 @@ pytestmark = pytest.mark.slow
 
 def test_the_card_refuses_what_a_card_refuses():
     with fake_cuda():
-        there = torch.ones(3, device="meta")
-        assert (there + 1).cpu().tolist() == [2, 2, 2]
-        assert (there * torch.tensor(2.0)).sum().item() == 6
-        assert there[torch.tensor([0, 1])].device == there.device
+        on_card = torch.ones(3, device="meta")
+        assert (on_card + 1).cpu().tolist() == [2, 2, 2]
+        assert (on_card * torch.tensor(2.0)).sum().item() == 6
+        assert on_card[torch.tensor([0, 1])].device == on_card.device
         with pytest.raises(RuntimeError, match="on the card and one of"):
-            there + torch.ones(3)
+            on_card + torch.ones(3)
         with pytest.raises(RuntimeError, match="numpy"):
-            there.numpy()
+            on_card.numpy()
         assert torch.zeros(2, 2, device="meta").conj().mT.device.type == "meta"
 
 
 @pytest.mark.parametrize("problem", ["hadamard", "gaussian"])
-@pytest.mark.parametrize("name", each(traits(GENTLE)))
+@pytest.mark.parametrize("name", covering_names(traits(GENTLE)))
 def test_every_learner_computes_on_a_card_what_it_does_on_the_processor(name, problem):
     words = {"learners": {name: GENTLE[name]}, "d": 8, "replicas": 2, "dtype": "float64", "seed": 1}
     on_cpu = losses(experiment(problem, "all", device="cpu", **words))[name]

@@ -87,13 +87,13 @@ def test_every_compiled_pass_is_that_of_the_matrix(name, words):
 @pytest.mark.parametrize("name", ["egu-pm linear", "gd spindly"])
 def test_a_loop_is_compiled_once_for_all_numbers_of_rates_targets_and_replicas(name):
     update = COMPILES[name]["update"]
-    found = set()
+    loop_types = set()
     for rates, target, replicas in itertools.product((0.01, [0.003, 0.02]), TARGETS.values(), (1, 2)):
         learner = {**COMPILES[name], "update": {**update, "lr": rates}}
         words = {"learners": {name: learner}, "target": target, "d": 16, "replicas": replicas}
         _, learner_runs = prepare(plan_run(experiment(path="compiled", **words)))
-        found |= {typeof(learner_run.training_run.hypothesis._members) for learner_run in learner_runs}
-    assert len(found) == 1
+        loop_types |= {typeof(learner_run.training_run.hypothesis._members) for learner_run in learner_runs}
+    assert len(loop_types) == 1
 
 
 def test_threads_and_pauses_change_nothing_of_a_compiled_pass(monkeypatch):
@@ -141,11 +141,11 @@ def test_the_more_weights_there_are_the_fewer_examples_are_learnt_ahead(name, mo
     monkeypatch.setattr(compiled_pass.CompiledPass, "learn_ahead", counted)
     monkeypatch.setattr(evaluators, "MOST_CELLS", 0)  # no counts of mistakes in between
     expected = run(described).curves[0]
-    most = max(counts)
+    largest_count = max(counts)
     counts.clear()
     monkeypatch.setattr(compiled_pass, name, 1)
     curve = run(described).curves[0]
-    assert max(counts) == 1 < most
+    assert max(counts) == 1 < largest_count
     np.testing.assert_allclose(curve.mean("loss"), expected.mean("loss"), rtol=0, atol=1e-12)
 
 
@@ -179,8 +179,8 @@ def test_a_pass_one_by_one_is_that_of_the_matrix(rule, matrix, loss):
     words = {"matrix": matrix, "learners": {rule: learner}, "d": 16, "replicas": 2, "loss": loss}
     for target in ("feature", "all") if matrix == "hadamard" else ("feature",):
         for protocol in ({}, {"replacement": True}, {"examples": 5}, {"average": True}):
-            given = words | {"protocol": {"kind": "one-pass", **protocol}, "target": target}
-            for curve, twin in twins("one-by-one", **given):
+            settings = words | {"protocol": {"kind": "one-pass", **protocol}, "target": target}
+            for curve, twin in twins("one-by-one", **settings):
                 assert_twins(curve, twin)
 
 
@@ -238,7 +238,7 @@ def test_a_pass_that_cannot_be_compiled_is_refused_with_the_reason(words, reason
 
 
 @pytest.mark.parametrize(
-    ("d", "target", "examples", "taken"),
+    ("d", "target", "examples", "backend"),
     [
         (1024, "all", 153, "compiled"),
         (1024, "all", 152, "structured"),
@@ -248,10 +248,10 @@ def test_a_pass_that_cannot_be_compiled_is_refused_with_the_reason(words, reason
         (1024, "feature", None, "structured"),
     ],
 )
-def test_passes_are_compiled_where_that_saves_more_than_it_takes_to_load(d, target, examples, taken):
+def test_passes_are_compiled_where_that_saves_more_than_it_takes_to_load(d, target, examples, backend):
     protocol = {"kind": "one-pass", "examples": examples}
     described = experiment(learners={"E": COMPILES["egu linear"]}, d=d, target=target, protocol=protocol)
-    assert planned(described.learners[0], described).backend.name == taken
+    assert planned(described.learners[0], described).backend.name == backend
 
 
 def test_where_the_package_cannot_be_written_to_loops_are_kept_in_the_cache_folder_of_the_user(

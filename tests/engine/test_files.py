@@ -230,22 +230,22 @@ def with_bytes(content, at, *, of):
 
 
 @pytest.mark.parametrize(
-    ("suffix", "spoilt", "said"),
+    ("suffix", "spoilt", "reason"),
     [
-        (".npz", lambda whole: with_bytes(whole, 6, of=1), "is encrypted"),
-        (".npz", lambda whole: with_bytes(whole, 8, of=99), "compression method"),
-        (".npz", lambda whole: whole[:60] + b"~~~~" + whole[64:], "CRC"),
-        (".npy", lambda whole: whole.replace(b"(3, 2)", b"(3, 2 "), "header makes no sense"),
-        (".npy", lambda whole: whole.replace(b"'shape'", b"[1,2,3]"), "header makes no sense"),
-        (".parquet", lambda whole: whole[:-8] + b"~~~~PAR1", "footer"),
+        (".npz", lambda content: with_bytes(content, 6, of=1), "is encrypted"),
+        (".npz", lambda content: with_bytes(content, 8, of=99), "compression method"),
+        (".npz", lambda content: content[:60] + b"~~~~" + content[64:], "CRC"),
+        (".npy", lambda content: content.replace(b"(3, 2)", b"(3, 2 "), "header makes no sense"),
+        (".npy", lambda content: content.replace(b"'shape'", b"[1,2,3]"), "header makes no sense"),
+        (".parquet", lambda content: content[:-8] + b"~~~~PAR1", "footer"),
     ],
 )
-def test_what_readers_raise_of_damaged_files_is_one_line(suffix, spoilt, said, tmp_path):
+def test_what_readers_raise_of_damaged_files_is_one_line(suffix, spoilt, reason, tmp_path):
     path = tmp_path / f"it{suffix}"
     write(path, X[:3, :2])
     path.write_bytes(spoilt(path.read_bytes()))
     with pytest.raises(
-        BadInput, match=rf"it{re.escape(suffix)} cannot be read as a table of numbers.*{said}"
+        BadInput, match=rf"it{re.escape(suffix)} cannot be read as a table of numbers.*{reason}"
     ):
         read_table(str(path), "here")
 
@@ -269,7 +269,7 @@ BAD = ["absent.npy", "folder.npy", "inf.npy", "nan.csv", "cube.npy", "scalar.npy
 @pytest.mark.parametrize("name", BAD)
 @pytest.mark.parametrize("place", ["matrix", "target"])
 def test_a_bad_file_is_named_with_what_is_wrong_in_one_line(name, place, tmp_path):
-    said = bad_files(tmp_path)[name]
+    reason = bad_files(tmp_path)[name]
     good = write(tmp_path / "good.npy", X)
     paths = {"matrix": good, "target": good, place: str(tmp_path / name)}
     with pytest.raises(BadInput) as caught:
@@ -277,7 +277,7 @@ def test_a_bad_file_is_named_with_what_is_wrong_in_one_line(name, place, tmp_pat
     error = caught.value
     assert error.where == f"problem.{place}.{'array' if name == 'two.npz' else 'path'}"
     assert name in error.what
-    assert said in error.what
+    assert reason in error.what
     assert "\n" not in str(error)
     assert not re.search("pickle|usecols|keyword|dtype", error.what), "advice is for programmers"
 
@@ -328,11 +328,11 @@ NO_NUMBERS = {
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz"])
-@pytest.mark.parametrize("what", NO_NUMBERS)
-def test_arrays_that_hold_no_numbers_are_refused_and_not_converted(what, suffix, tmp_path):
-    values, said = NO_NUMBERS[what]
+@pytest.mark.parametrize("name", NO_NUMBERS)
+def test_arrays_that_hold_no_numbers_are_refused_and_not_converted(name, suffix, tmp_path):
+    values, reason = NO_NUMBERS[name]
     path = write(tmp_path / f"it{suffix}", values)
-    with pytest.raises(BadInput, match=f"it{suffix} cannot be read as a table of numbers: {said}"):
+    with pytest.raises(BadInput, match=f"it{suffix} cannot be read as a table of numbers: {reason}"):
         read_table(path, "here")
 
 

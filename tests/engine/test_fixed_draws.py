@@ -61,8 +61,8 @@ def test_the_least_norms_of_the_page_are_found_to_all_printed_digits():
         "matrix": {"kind": "gaussian", "n": 10, "d": 30},
         "target": {"kind": "weights", "w": [1, 0.5, 0.8]},
     }
-    found = least({"solver": "basis-pursuit"}, {"kind": "norm", "p": "1"}, **square)
-    assert found == pytest.approx(2.14896, abs=5e-6)
+    least_norm = least({"solver": "basis-pursuit"}, {"kind": "norm", "p": "1"}, **square)
+    assert least_norm == pytest.approx(2.14896, abs=5e-6)
     separable = {"matrix": {"kind": "gaussian", "n": 8, "d": 16}, "target": "coin"}
     margin = least({"solver": "max-margin"}, {"kind": "margin", "q": "2"}, **separable)
     assert 1 / margin == pytest.approx(0.882322, abs=5e-7)
@@ -115,14 +115,14 @@ def test_a_seed_of_the_start_is_that_of_numpy_for_every_replica(kind):
 
 def test_one_start_is_not_rotation_invariant_and_the_certificate_says_so():
     architecture = {"kind": "dense", "widths": [6], "activation": "identity"}
-    drawn, given = (
+    drawn, seeded_setup = (
         experiment({"kind": "gaussian", "n": 6, "d": 4}, learners={"it": seeded(architecture, seed)})
         for seed in (None, [7])
     )
     assert verdict(drawn.learners[0], drawn).invariant is True
     assert certificate(drawn, drawn.learners[0]) < 1e-9
-    assert verdict(given.learners[0], given).invariant is False
-    assert certificate(given, given.learners[0]) > 1e-3
+    assert verdict(seeded_setup.learners[0], seeded_setup).invariant is False
+    assert certificate(seeded_setup, seeded_setup.learners[0]) > 1e-3
 
 
 def test_a_solver_has_no_seed_of_a_start():

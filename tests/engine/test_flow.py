@@ -19,7 +19,7 @@ from engine.results.trace import Curve
 from engine.results.views import view
 from engine.runtime.run import BEYOND, prepare, run
 from engine.spec import reading
-from engine.spec.pictures import picture_of
+from engine.spec.experiment import picture_of
 from engine.symmetry.certificate import certificate
 from engine.training.descent import speeds_of
 from engine.training.recorder import Recorder
@@ -125,26 +125,26 @@ def test_diagonal_nets_take_the_printed_times_on_the_printed_draw():
         speeds = dict.fromkeys(names, speed)
         field = GradientField(architecture, EUCLIDEAN, speeds, params, {}, instances, labels, loss)
 
-        def left(place):
+        def remaining_loss(place):
             predictions = architecture.predict(field.weights(place[None]), instances)
             return float(loss.average(predictions, labels))
 
         trajectory, least = (
             Trajectory(field, 4.0, Accuracy("dop853", 1e-7, 1e-9, 5000)),
-            left(field.start) / 1000,
+            remaining_loss(field.start) / 1000,
         )
         before = 0.0
-        while left(trajectory.at(trajectory.time)) > least:
+        while remaining_loss(trajectory.at(trajectory.time)) > least:
             before = trajectory.time
             trajectory.step()
-        return brentq(lambda time: left(trajectory.at(time)) - least, before, trajectory.time)
+        return brentq(lambda time: remaining_loss(trajectory.at(time)) - least, before, trajectory.time)
 
     linear = time_of(catalogue.make("architectures", "linear"), 0.0, 1.0)
     for depth, printed in KERNEL_OF_START.items():
         net = catalogue.make("architectures", "spindly", depth=depth, signed=True)
         for alpha, expected in printed.items():
-            found = time_of(net, alpha, 1 / (2 * depth**2 * alpha ** (2 * depth - 2))) / linear
-            assert abs(found - expected) < 0.6 * 10.0 ** -(4 if expected > 0.999 else 3)
+            time_ratio = time_of(net, alpha, 1 / (2 * depth**2 * alpha ** (2 * depth - 2))) / linear
+            assert abs(time_ratio - expected) < 0.6 * 10.0 ** -(4 if expected > 0.999 else 3)
 
 
 def mirrored():
@@ -213,17 +213,17 @@ def test_rates_play_no_part_but_those_of_layers_do():
 def test_it_does_not_matter_how_a_run_is_divided_or_what_runs_beside(learner):
     words = {"target": "all", "d": 2, "replicas": 2, "seed": 5}
     short = flow(time=0.5, records=3, rtol=1e-5)
-    whole, described = measured(short, learner, **words)
+    undivided, described = measured(short, learner, **words)
     for at_once in (1, 3, 17):
         divided = run(described, gate=lambda at_once=at_once: at_once).curves[0]
-        assert np.array_equal(divided.values("loss"), whole.values("loss"))
+        assert np.array_equal(divided.values("loss"), undivided.values("loss"))
     for replica in range(2):
-        each = [
+        losses = [
             measured(short, learner, **{**words, "target": {"kind": "feature", "index": index},
                      "replicas": 1, "seed": 5 + replica})[0].mean("loss")
             for index in range(2)
         ]  # fmt: skip
-        np.testing.assert_allclose(whole.values("loss")[:, replica], np.mean(each, 0), rtol=1e-9)
+        np.testing.assert_allclose(undivided.values("loss")[:, replica], np.mean(losses, 0), rtol=1e-9)
 
 
 def test_a_step_of_the_method_is_a_piece_of_work():
@@ -271,14 +271,14 @@ def test_implicit_methods_take_few_evaluations_of_a_stiff_flow():
         def jacobian(self, place):
             return -A
 
-    made = {}
+    evaluations = {}
     for method in ("dop853", "bdf", "radau"):
         trajectory = Trajectory(Stiff(), 50.0, Accuracy(method, 1e-5, 1e-8, 10**6))
         while not trajectory.reaches(50.0):
             trajectory.step()
         np.testing.assert_allclose(trajectory.at(50.0), expm(-A * 50) @ np.ones(D), atol=1e-4)
-        made[method] = trajectory.evaluations
-    assert 4 * max(made["bdf"], made["radau"]) < made["dop853"]
+        evaluations[method] = trajectory.evaluations
+    assert 4 * max(evaluations["bdf"], evaluations["radau"]) < evaluations["dop853"]
 
 
 @pytest.mark.parametrize("method", ["dop853", "rk45", "bdf", "radau"])
@@ -313,13 +313,13 @@ def test_the_derivative_of_the_field_equals_central_differences():
         descent.architecture, update.mirror, speeds_of(described.learners[0], 4), net, {},
         data.instances, data.labels, loss,
     )  # fmt: skip
-    found, size = field.jacobian(field.start), 1e-6
+    jacobian, size = field.jacobian(field.start), 1e-6
     for number in range(len(field.start)):
         step = np.zeros_like(field.start)
         step[number] = size
         slope = (field.velocity(field.start + step) - field.velocity(field.start - step)) / (2 * size)
-        np.testing.assert_allclose(found[:, number], slope, rtol=1e-5, atol=1e-7)
-    assert not np.allclose(found, found.T), "layers have rates of their own"
+        np.testing.assert_allclose(jacobian[:, number], slope, rtol=1e-5, atol=1e-7)
+    assert not np.allclose(jacobian, jacobian.T), "layers have rates of their own"
 
 
 def test_a_learner_whose_field_is_not_finite_diverges_and_others_go_on():
@@ -341,13 +341,13 @@ def test_it_is_computed_in_double_precision_whatever_the_run_asks_for():
 
 
 def test_it_ends_when_a_clock_or_a_measure_has_passed_a_value():
-    whole, _ = measured(flow(), gd(1.0))
+    to_the_end, _ = measured(flow(), gd(1.0))
     by_time, _ = measured(flow(until={"clock": "time", "above": 0.01}), gd(1.0))
     assert by_time.complete
     assert by_time.x[-1] > 0.01 >= by_time.x[-2]
-    limit = float(whole.mean("loss")[4])
+    limit = float(to_the_end.mean("loss")[4])
     by_loss, _ = measured(flow(until={"measure": "loss", "below": limit}), gd(1.0))
-    assert by_loss.mean("loss").tolist() == whole.mean("loss")[:6].tolist()
+    assert by_loss.mean("loss").tolist() == to_the_end.mean("loss")[:6].tolist()
 
 
 def test_a_solver_is_fitted_to_the_training_rows_at_once():
@@ -434,7 +434,7 @@ def test_the_flow_of_classes_that_cross_entropy_couples_is_that_of_softmax_regre
     _, (learner_run,) = prepare(plan_run(described))
     with torch.no_grad():
         learner_run.training_run.advance(10**6)
-    found = learner_run.training_run.hypothesis.weights().numpy().reshape(2, 3, 4)
+    flow_weights = learner_run.training_run.hypothesis.weights().numpy().reshape(2, 3, 4)
     for replica in range(2):
         x, y = data.instances.rows[replica].numpy(), data.labels.view(2, 3, 9)[replica].numpy().T
 
@@ -442,7 +442,7 @@ def test_the_flow_of_classes_that_cross_entropy_couples_is_that_of_softmax_regre
             return -(x.T @ softmax_slopes(x @ w.reshape(4, 3), y)).ravel() / len(x)
 
         exact = solve_ivp(velocity, (0, 20), np.zeros(12), rtol=1e-11, atol=1e-13).y[:, -1]
-        np.testing.assert_allclose(found[replica], exact.reshape(4, 3).T, atol=2e-5)
+        np.testing.assert_allclose(flow_weights[replica], exact.reshape(4, 3).T, atol=2e-5)
 
 
 @pytest.mark.parametrize("name", COUPLED)
@@ -484,8 +484,8 @@ def exact_missing_entry(start, times):
         return [-2 * (by_p * p + by_q * q), -(by_p * q + by_q * (p + r)), -2 * by_p]
 
     begin = [start**2, 0.0, 4 * np.log(start)]
-    found = solve_ivp(velocity, (0, times[-1]), begin, "Radau", times, rtol=1e-10, atol=1e-13)
-    return corner(*found.y)
+    solution = solve_ivp(velocity, (0, times[-1]), begin, "Radau", times, rtol=1e-10, atol=1e-13)
+    return corner(*solution.y)
 
 
 def diverging_norms(time, **words):
@@ -519,9 +519,9 @@ def test_a_flow_ends_where_it_leaves_the_exact_flow(method):
     assert curve.inaccurate.all()
     assert 100 < curve.diverged_at < 20_000
     assert drawn.ends.fate == "lost accuracy"
-    there = (drawn.x > 0) & np.isfinite(drawn.y)
-    assert there.sum() > 20
-    np.testing.assert_allclose(drawn.y[there], exact_missing_entry(0.3, drawn.x[there]), rtol=0.002)
+    is_drawn = (drawn.x > 0) & np.isfinite(drawn.y)
+    assert is_drawn.sum() > 20
+    np.testing.assert_allclose(drawn.y[is_drawn], exact_missing_entry(0.3, drawn.x[is_drawn]), rtol=0.002)
 
 
 def test_a_flow_that_stays_accurate_goes_on_to_its_end():
@@ -546,10 +546,10 @@ def test_a_kept_curve_that_lost_accuracy_is_no_curve_that_diverged():
 
 
 def test_little_is_computed_beyond_an_early_end(monkeypatch):
-    taken, take = [], Recorder.take
-    monkeypatch.setattr(Recorder, "take", lambda self, *of: (taken.append(of[0]["time"]), take(self, *of)))
+    times, take = [], Recorder.take
+    monkeypatch.setattr(Recorder, "take", lambda self, *of: (times.append(of[0]["time"]), take(self, *of)))
     words = {"time": 4, "records": 1000, "grid": "linear"}
     curve, _ = measured(flow(until={"measure": "loss", "below": 1.0}, **words), gd(1.0))
     assert curve.complete
     assert curve.length < 500
-    assert len(taken) <= curve.length + BEYOND
+    assert len(times) <= curve.length + BEYOND

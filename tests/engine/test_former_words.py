@@ -146,8 +146,8 @@ def test_the_name_of_a_learner_is_no_former_name_of_a_line():
     raw = document(NEW.replace('"GD"', '"rotations"').replace("learners.GD", "learners.rotations"))
     raw["pictures"][0]["relative"] = "rotations"
     with noted() as words:
-        found = documents.sweep_of(raw)
-    assert found.experiment.pictures[0].relative == "rotations"
+        sweep = documents.sweep_of(raw)
+    assert sweep.experiment.pictures[0].relative == "rotations"
     assert words == {}
 
 
@@ -199,8 +199,8 @@ def test_words_of_the_first_edition_are_noted(part):
 
 def test_the_gap_behind_a_singular_value_is_one_of_all_gaps():
     picture = {"x": "sigma", "measure": {"kind": "jacobian-gap", "after": 8}, "at": {"K": 2}}
-    (found,) = upgraded({"pictures": [picture]})["pictures"]
-    assert found == {
+    (picture_of_today,) = upgraded({"pictures": [picture]})["pictures"]
+    assert picture_of_today == {
         "x": "sigma",
         "measure": {"kind": "jacobian-gap", "most": 9},
         "at": {"K": 2, "j": 8},

@@ -32,11 +32,11 @@ NEEDED = {
 
 def examples_needed(line, error):
     """The α beyond which `line` is below an error in (0, ½); of `least_squares` the one past the peak."""
-    most = 1.0
-    while line(most) > error:
-        most *= 2
+    upper = 1.0
+    while line(upper) > error:
+        upper *= 2
     least = 1 + 1e-9 if line is least_squares else 1e-6
-    return brentq(lambda alpha: line(alpha) - error, least, most, rtol=1e-12)
+    return brentq(lambda alpha: line(alpha) - error, least, upper, rtol=1e-12)
 
 
 @pytest.mark.parametrize("alpha", ERRORS)

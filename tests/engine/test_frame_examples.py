@@ -14,7 +14,7 @@ from engine.results.results import Results
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec.documents import sweep_of
-from engine.spec.pictures import pictures_of
+from engine.spec.experiment import pictures_of
 from engine.spec.reading import apply
 
 PRINTED = """
@@ -117,19 +117,19 @@ SMALL = {
 
 def printed():
     """The presets as they are printed, by name."""
-    found = {}
+    texts_by_name = {}
     for part in PRINTED.strip().split("# ")[1:]:
         head, _, text = part.partition("\n")
-        found[head.split()[0].rstrip(":")] = text
-    return found
+        texts_by_name[head.split()[0].rstrip(":")] = text
+    return texts_by_name
 
 
 def document(name):
     """A preset in the words of the program, at a small size."""
     text = printed()[name]
-    for said, here, _ in OTHERWISE.get(name, ()):
-        assert said in text
-        text = text.replace(said, here)
+    for printed_words, words, _ in OTHERWISE.get(name, ()):
+        assert printed_words in text
+        text = text.replace(printed_words, words)
     raw = tomllib.loads(text) | {"run": {"replicas": 2, "dtype": "float64"}}
     for change in SMALL.get(name, ()):
         apply(raw, change)
@@ -151,29 +151,29 @@ def test_there_are_ten():
 
 @pytest.mark.parametrize("name", printed())
 def test_each_gives_its_pictures(name):
-    for found in views(name):
-        assert found.curves or found.heats
-        for curve in found.curves:
+    for example_view in views(name):
+        assert example_view.curves or example_view.heats
+        for curve in example_view.curves:
             assert np.isfinite(curve.y).any(), curve.name
-        for heat in found.heats:
+        for heat in example_view.heats:
             assert np.isfinite(heat.z).all()
 
 
 def test_marks_stand_where_the_largest_gap_is_claimed():
-    (found,) = views("gmm-spectrum")
-    assert [mark.x for mark in found.axes.marks] == [(8.0,), (27.0,)]
-    assert [mark.name for mark in found.axes.marks] == ["x = 8, K = 2, C = 2", "x = 27, K = 3, C = 3"]
+    (spectrum_view,) = views("gmm-spectrum")
+    assert [mark.x for mark in spectrum_view.axes.marks] == [(8.0,), (27.0,)]
+    assert [mark.name for mark in spectrum_view.axes.marks] == ["x = 8, K = 2, C = 2", "x = 27, K = 3, C = 3"]
 
 
 def test_a_function_has_its_examples_and_the_band_of_its_process():
-    (found,) = views("kernel-gp")
-    assert [line.kind for line in found.lines] == ["gp-band", "gp-band"]
-    assert len(found.points[0]) == 12
+    (gp_view,) = views("kernel-gp")
+    assert [line.kind for line in gp_view.lines] == ["gp-band", "gp-band"]
+    assert len(gp_view.points[0]) == 12
 
 
 def test_degrees_are_bars_of_words():
-    (found,) = views("junk-flow")
-    assert tuple(found.axes.names.values()) == ("1", "2", "3", "any")
+    (flow_view,) = views("junk-flow")
+    assert tuple(flow_view.axes.names.values()) == ("1", "2", "3", "any")
 
 
 @pytest.mark.slow
@@ -190,9 +190,9 @@ def test_what_is_said_otherwise_is_refused_as_it_is_printed(name):
     """Else it is no longer to be said otherwise."""
     text = printed()[name]
     for number in range(len(OTHERWISE[name])):
-        others = [change for place, change in enumerate(OTHERWISE[name]) if place != number]
+        other_changes = [change for place, change in enumerate(OTHERWISE[name]) if place != number]
         changed = text
-        for other, here, _ in others:
-            changed = changed.replace(other, here)
+        for other, words, _ in other_changes:
+            changed = changed.replace(other, words)
         with pytest.raises(BadInput):
             sweep_of(tomllib.loads(changed))

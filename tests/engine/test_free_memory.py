@@ -72,7 +72,7 @@ CONTAINER = {
 
 
 @pytest.mark.parametrize(
-    ("files", "left"),
+    ("files", "free_bytes"),
     [
         (SECOND, [1500, 900]),
         (FIRST, [1300]),
@@ -83,9 +83,9 @@ CONTAINER = {
     ],
     ids=["second version", "first version", "container", "no limit", "no number", "no groups"],
 )
-def test_groups_leave_what_their_limits_and_those_of_their_parents_do(files, left, tmp_path):
+def test_groups_leave_what_their_limits_and_those_of_their_parents_do(files, free_bytes, tmp_path):
     write(tmp_path, files)
-    assert list(left_to_groups(tmp_path)) == left
+    assert list(left_to_groups(tmp_path)) == free_bytes
 
 
 def test_the_least_of_what_is_left_is_free(monkeypatch):

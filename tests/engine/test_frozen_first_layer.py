@@ -111,8 +111,10 @@ def moves_of_second_layer(rule, of_first):
 @pytest.mark.parametrize("rule", rules())
 def test_other_layers_move_nothing_of_a_layer_where_a_rule_declares_so(rule):
     plain = moves_of_second_layer(rule, lambda g: g)
-    others = (lambda g: 3 * g, lambda g: g.flip(1), lambda g: g.square())
-    measured = all(torch.equal(moves_of_second_layer(rule, other), plain) for other in others)
+    changes_of_other_layers = (lambda g: 3 * g, lambda g: g.flip(1), lambda g: g.square())
+    measured = all(
+        torch.equal(moves_of_second_layer(rule, other), plain) for other in changes_of_other_layers
+    )
     assert measured or not rule.structure().layerwise
     compares = getattr(rule, "steepest", False) or rule.kind in (
         "agd",

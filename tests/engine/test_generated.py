@@ -52,7 +52,7 @@ def outcome(raw):
 
 def refusals(outcomes):
     """Those that are no experiments; each has one line."""
-    refused = [one for one in outcomes if not isinstance(one, Experiment)]
+    refused = [outcome for outcome in outcomes if not isinstance(outcome, Experiment)]
     assert all(len(lines) == 1 for lines in refused)
     return len(refused)
 
@@ -116,4 +116,4 @@ def test_experiments_of_an_experimental_part_are_read_or_refused_and_small_ones_
 def named_in(raw, kind):
     """Whether a kind stands somewhere in what a preset file could hold."""
     within = raw.values() if isinstance(raw, dict) else raw if isinstance(raw, list) else ()
-    return raw == kind or any(named_in(one, kind) for one in within)
+    return raw == kind or any(named_in(part, kind) for part in within)

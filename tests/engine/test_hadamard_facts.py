@@ -44,8 +44,8 @@ def test_gd_at_twice_or_half_the_rate_leaves_the_line():
 
 def test_the_weights_of_all_targets_have_rank_k():
     for learner in (gd(1 / 32), LLS):
-        found = weights(experiment(target="all", learners={"it": learner}, d=16, seed=3))
-        assert [np.linalg.matrix_rank(w, tol=1e-9) for w in found] == list(range(17))
+        target_weights = weights(experiment(target="all", learners={"it": learner}, d=16, seed=3))
+        assert [np.linalg.matrix_rank(w, tol=1e-9) for w in target_weights] == list(range(17))
 
 
 @pytest.mark.parametrize("seed", range(4))

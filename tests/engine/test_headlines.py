@@ -21,7 +21,7 @@ from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec import presets
-from engine.spec.pictures import of_run
+from engine.spec.experiment import of_run
 
 K = np.arange(129.0)
 
@@ -34,8 +34,8 @@ def curve(name: str, y: np.ndarray) -> CurveView:
 
 def losses(**curves: np.ndarray) -> View:
     picture = Picture(measure=catalogue.make("measures", "loss"))
-    made = [curve(name, y) for name, y in curves.items()]
-    return replace(view_of(picture, "examples k", "loss", False, False, 1e-11, curves=made), clock="k")
+    view_curves = [curve(name, y) for name, y in curves.items()]
+    return replace(view_of(picture, "examples k", "loss", False, False, 1e-11, curves=view_curves), clock="k")
 
 
 NUMBER = r"-?\d[\d.]*(?:e[-+]?\d+)?"
@@ -69,19 +69,19 @@ def finding(kind: str, seen: View, **fields: object) -> str:
 
 def test_the_headline_of_hadamard_128_says_who_is_below_a_tenth_and_when():
     experiment = presets.load("hadamard-128", ["run.device=cpu"])
-    results = of_one(experiment, run(experiment))
-    seen, outcomes = view(of_run(experiment), results), judge(results)
+    preset_results = of_one(experiment, run(experiment))
+    seen, outcomes = view(of_run(experiment), preset_results), judge(preset_results)
     assert headline(seen, experiment, outcomes) == (
         "EGU, EGU± and spindly stay below a tenth after 30 examples, GD and least squares only after 116"
     )
     for name, x in (("EGU±", 30), ("GD", 116)):
         y = seen.curve(name).y
         assert (y[x:] < 0.1).all()
-    assert max(y[29] for y in (seen.curve(one).y for one in ("EGU", "EGU±", "spindly"))) >= 0.1
-    assert min(y[115] for y in (seen.curve(one).y for one in ("GD", "least squares"))) >= 0.1
-    fails = [one._replace(holds=False) for one in outcomes]
+    assert max(y[29] for y in (seen.curve(name).y for name in ("EGU", "EGU±", "spindly"))) >= 0.1
+    assert min(y[115] for y in (seen.curve(name).y for name in ("GD", "least squares"))) >= 0.1
+    fails = [outcome._replace(holds=False) for outcome in outcomes]
     assert headline(seen, experiment, fails).startswith("Its claim fails: EGU, EGU± and spindly")
-    unjudged = [Outcome(one.claim, None, None, "the set-up was changed") for one in outcomes]
+    unjudged = [Outcome(outcome.claim, None, None, "the set-up was changed") for outcome in outcomes]
     assert headline(seen, experiment, unjudged).startswith("Not judged, as the set-up was changed: After 128")
 
 
@@ -131,9 +131,9 @@ def test_the_headline_of_hadamard_128_says_who_is_below_a_tenth_and_when():
     ],
 )
 def test_a_finding_has_the_measured_values(kind: str, fields: dict[str, object], sentence: str):
-    said = finding(kind, losses(GD=SLOW, EGU=FAST), **fields)
-    assert said == sentence
-    assert len(said) <= LONGEST
+    words = finding(kind, losses(GD=SLOW, EGU=FAST), **fields)
+    assert words == sentence
+    assert len(words) <= LONGEST
 
 
 def crowded() -> View:
@@ -201,13 +201,13 @@ def test_the_counter_of_numbers_counts_pairs_once_and_no_names():
 
 
 def test_values_that_are_written_alike_are_said_once():
-    said = finding("value", losses(GD=SLOW, A=SLOW, B=SLOW), curve="GD", at=64, above=0.1)
-    assert said == "After 64 examples, loss is 0.5 for GD, A and B"
+    words = finding("value", losses(GD=SLOW, A=SLOW, B=SLOW), curve="GD", at=64, above=0.1)
+    assert words == "After 64 examples, loss is 0.5 for GD, A and B"
 
 
 def test_of_many_values_the_first_is_said_and_the_range_of_the_others():
-    said = finding("value", losses(GD=SLOW, A=SLOW / 2, B=SLOW / 4), curve="GD", at=64, above=0.1)
-    assert said == "After 64 examples, loss is 0.5 for GD and 0.125 to 0.25 for the others"
+    words = finding("value", losses(GD=SLOW, A=SLOW / 2, B=SLOW / 4), curve="GD", at=64, above=0.1)
+    assert words == "After 64 examples, loss is 0.5 for GD and 0.125 to 0.25 for the others"
 
 
 def test_many_curves_that_stay_above_are_the_others():
@@ -223,8 +223,8 @@ def test_a_curve_that_breaks_its_line_says_so():
         "after 15 examples spindly is at 0.0357, the line at 0.883"
     )
     only = replace(crowded(), curves=[curve("EGU", FAST)])
-    said = finding("line", only, curve="EGU", never_below="ri-signed")
-    assert said == "EGU falls below 1 − k/d; after 24 examples EGU is at 0.0695, the line at 0.812"
+    words = finding("line", only, curve="EGU", never_below="ri-signed")
+    assert words == "EGU falls below 1 − k/d; after 24 examples EGU is at 0.0695, the line at 0.812"
 
 
 def test_curves_with_lines_of_their_own_name_what_these_lines_are():
@@ -250,8 +250,8 @@ def test_curves_with_lines_of_their_own_name_what_these_lines_are():
 
 def test_a_loss_that_rises_again_does_not_stay_below():
     again = np.where(K == 100, 0.3, FAST)
-    said = finding("value", losses(GD=SLOW, EGU=again), curve="EGU", at=32, below=0.1)
-    assert said == "After 32 examples, loss is 0.0286 for EGU and 0.75 for GD"
+    words = finding("value", losses(GD=SLOW, EGU=again), curve="EGU", at=32, below=0.1)
+    assert words == "After 32 examples, loss is 0.0286 for EGU and 0.75 for GD"
 
 
 def test_a_picture_without_claims_ends_with_the_least_and_the_greatest_value():

@@ -178,11 +178,11 @@ FAULTS = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_wrong_file_of_images_is_named_with_its_field(tmp_path, name):
-    contents, field, said = FAULTS[name]
+    contents, field, reason = FAULTS[name]
     with pytest.raises(BadInput) as caught:
         experiment({"kind": "digits", **write(tmp_path, **contents)}, "classes")
     assert caught.value.where == f"problem.matrix.{field}"
-    assert said in caught.value.what
+    assert reason in caught.value.what
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 300
 
@@ -221,7 +221,7 @@ def test_images_of_files_say_how_many_where_their_labels_are_and_what_is_left_ou
 
 
 @pytest.mark.parametrize(
-    ("words", "where", "said"),
+    ("words", "where", "reason"),
     [
         ({"images": "missing"}, "images", "there is no file"),
         ({"labels": "labels"}, "labels", "none is named"),
@@ -230,13 +230,13 @@ def test_images_of_files_say_how_many_where_their_labels_are_and_what_is_left_ou
     ],
     ids=str,
 )
-def test_what_a_file_has_not_is_refused(tmp_path, words, where, said):
+def test_what_a_file_has_not_is_refused(tmp_path, words, where, reason):
     write(tmp_path, colours=CIFAR, few=CIFAR[: 3 * 3073], labels=LABELS)
     paths = {name: str(tmp_path / words[name]) for name in ("images", "labels") if name in words}
     with pytest.raises(BadInput) as caught:
         experiment({"kind": "digits", **words, **paths}, "classes")
     assert caught.value.where == f"problem.matrix.{where}"
-    assert said in caught.value.what
+    assert reason in caught.value.what
 
 
 def test_presets_of_digits_take_files_by_set_and_preset_files_name_them_beside_themselves(tmp_path):
@@ -244,9 +244,9 @@ def test_presets_of_digits_take_files_by_set_and_preset_files_name_them_beside_t
     changes = [f"problem.matrix.{name}={path}" for name, path in files.items()]
     loaded = presets.load("digits-agd", [*changes, "protocol.train=30", "protocol.batch=10", "claims=[]"])
     assert loaded.problem.matrix.shape() == (COUNT, 12)
-    own = tmp_path / "own.toml"
-    own.write_text(
+    preset = tmp_path / "own.toml"
+    preset.write_text(
         '[problem]\nmatrix = { kind = "digits", images = "images", labels = "labels" }\ntarget = "classes"\n'
         '[protocol]\nkind = "steps"\n[[learners]]\nname = "GD"\narchitecture = "linear"\nupdate = "gd"\n'
     )
-    assert presets.load(str(own)).problem.matrix.images == files["images"]
+    assert presets.load(str(preset)).problem.matrix.images == files["images"]

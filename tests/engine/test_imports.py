@@ -37,7 +37,7 @@ COMPILED = {
 }
 """What needs numba, and is imported when a run takes that backend."""
 
-MODULES = sorted({found.name for found in pkgutil.walk_packages(engine.__path__, "engine.")} - COMPILED)
+MODULES = sorted({module.name for module in pkgutil.walk_packages(engine.__path__, "engine.")} - COMPILED)
 
 
 def python(program):
@@ -123,8 +123,8 @@ def test_no_part_knows_of_a_backend():
     files = [file for folder in folders for file in folder.rglob("*.py")]
     assert len(files) > 100
     for file in files:
-        known = [name for name in imported(file, {}) if name.startswith(("engine.backends", "numba"))]
-        assert not known, file
+        forbidden = [name for name in imported(file, {}) if name.startswith(("engine.backends", "numba"))]
+        assert not forbidden, file
 
 
 @pytest.fixture(scope="module")
@@ -146,8 +146,8 @@ def rooms(imports, package):
     for name, used in imports.items():
         if name.startswith(f"{package}."):
             room = name.split(".")[1]
-            others = {one.split(".")[1] for one in used if one.startswith(f"{package}.")}
-            graph[room] |= others - {room}
+            imported_rooms = {module.split(".")[1] for module in used if module.startswith(f"{package}.")}
+            graph[room] |= imported_rooms - {room}
     return graph
 
 

@@ -20,9 +20,9 @@ TRAINED = 9
 def described(measures, kind="dense", steps=30, rate=0.9, matrix=CLUSTERS, **net):
     learner = {"architecture": {**NET, "kind": kind, **net}, "update": {"kind": "gd", "lr": rate}}
     protocol = {"kind": "steps", "steps": steps, "train": TRAINED, "records": 3}
-    whole = raw(matrix, "classes", {"net": learner}, protocol=protocol, replicas=2)
-    whole["learners"][0] |= {"rate_unit": UNIT, "layer_rates": {"W2": 0.0}}
-    return reading.parse({**whole, "pictures": [{"x": "step", "measure": each} for each in measures]})
+    words = raw(matrix, "classes", {"net": learner}, protocol=protocol, replicas=2)
+    words["learners"][0] |= {"rate_unit": UNIT, "layer_rates": {"W2": 0.0}}
+    return reading.parse({**words, "pictures": [{"x": "step", "measure": measure} for measure in measures]})
 
 
 def jacobian(hypothesis, data, replica, count=TRAINED):
@@ -30,7 +30,7 @@ def jacobian(hypothesis, data, replica, count=TRAINED):
     first = hypothesis.tensors["W1"][replica]
 
     def predictions(weights):
-        tensors = {**{name: each[replica : replica + 1] for name, each in hypothesis.tensors.items()}}
+        tensors = {**{name: tensor[replica : replica + 1] for name, tensor in hypothesis.tensors.items()}}
         tensors["W1"] = weights[None]
         rows = data.instances.of_replica(replica).at(slice(0, count))
         return hypothesis.architecture.predict(tensors, rows).flatten()
@@ -43,9 +43,12 @@ def of_replica(values, replica, outputs=3):
     return values.view(2, outputs, -1)[replica, :, :TRAINED].flatten().numpy()
 
 
-def measured(whole):
-    (curve,) = run(whole).curves
-    return {measure.name: curve.values(measure.name) for measure in (one.measure for one in whole.pictures)}
+def measured(setup):
+    (curve,) = run(setup).curves
+    return {
+        measure.name: curve.values(measure.name)
+        for measure in (picture.measure for picture in setup.pictures)
+    }
 
 
 def shares(space, of, jacobian):
@@ -57,9 +60,9 @@ def shares(space, of, jacobian):
 @pytest.mark.parametrize("space", ["information", "nuisance"])
 def test_shares_at_the_start_are_those_of_the_singular_vectors_of_the_matrix_of_derivatives(space):
     kinds = [shares(space, of, "start") for of in ("labels", "residual", "start-residual")]
-    whole = described([*kinds, {"kind": "jacobian-inverse", "directions": DIRECTIONS}])
-    labels, residual, first, inverse = measured(whole).values()
-    hypothesis, data = beginning(whole)
+    setup = described([*kinds, {"kind": "jacobian-inverse", "directions": DIRECTIONS}])
+    labels, residual, first, inverse = measured(setup).values()
+    hypothesis, data = beginning(setup)
     predictions = hypothesis.predict(data.instances)
     for replica in range(2):
         u, s, _ = np.linalg.svd(jacobian(hypothesis, data, replica), full_matrices=False)
@@ -67,9 +70,9 @@ def test_shares_at_the_start_are_those_of_the_singular_vectors_of_the_matrix_of_
         project = inside if space == "information" else np.eye(len(inside)) - inside
         y = of_replica(data.labels, replica)
         r = of_replica(predictions, replica) - y
-        for found, vector in ((labels, y), (residual, r), (first, r)):
+        for measured_shares, vector in ((labels, y), (residual, r), (first, r)):
             expected = np.linalg.norm(project @ vector) / np.linalg.norm(vector)
-            assert found[0, replica] == pytest.approx(expected, rel=1e-8)
+            assert measured_shares[0, replica] == pytest.approx(expected, rel=1e-8)
         step = np.linalg.norm((u[:, :DIRECTIONS].T @ y) / s[:DIRECTIONS]) / np.linalg.norm(y)
         assert inverse[0, replica] == pytest.approx(step, rel=1e-8)
 
@@ -80,10 +83,12 @@ def test_the_two_parts_of_a_residual_are_all_of_it_and_shares_of_now_are_measure
         for of, when in (("residual", "start"), ("labels", "now"), ("start-residual", "now"))
         for space in ("information", "nuisance")
     ]
-    *found, loss = measured(described([*pairs, {"kind": "loss", "rows": "train"}], steps=4)).values()
+    *measured_values, loss = measured(
+        described([*pairs, {"kind": "loss", "rows": "train"}], steps=4)
+    ).values()
     ratio = loss / loss[0]
-    np.testing.assert_allclose(found[0] ** 2 + found[1] ** 2, ratio, rtol=1e-6)
-    for inside, outside in (found[2:4], found[4:6]):
+    np.testing.assert_allclose(measured_values[0] ** 2 + measured_values[1] ** 2, ratio, rtol=1e-6)
+    for inside, outside in (measured_values[2:4], measured_values[4:6]):
         np.testing.assert_allclose((inside**2 + outside**2)[[0, -1]], 1, rtol=1e-9)
         assert np.isnan(inside[1:-1]).all()
         assert (inside[0] != inside[-1]).all()
@@ -92,9 +97,9 @@ def test_the_two_parts_of_a_residual_are_all_of_it_and_shares_of_now_are_measure
 def test_a_frozen_jacobian_multiplies_each_part_of_the_residual_by_its_own_factor():
     kinds = [shares(space, "residual", "start") for space in ("information", "nuisance")]
     steps, rate = 7, 0.6
-    whole = described(kinds, kind="linearised", steps=steps, rate=rate)
-    found = [values[-1] for values in measured(whole).values()]
-    hypothesis, data = beginning(whole)
+    setup = described(kinds, kind="linearised", steps=steps, rate=rate)
+    final_shares = [values[-1] for values in measured(setup).values()]
+    hypothesis, data = beginning(setup)
     count = data.instances.n
     for replica in range(2):
         u, s, _ = np.linalg.svd(jacobian(hypothesis, data, replica))
@@ -104,8 +109,8 @@ def test_a_frozen_jacobian_multiplies_each_part_of_the_residual_by_its_own_facto
         eta = rate * count / (2 * largest**2)
         r = of_replica(hypothesis.predict(data.instances) - data.labels, replica)
         parts = (1 - 2 * eta * values / TRAINED) ** steps * (u.T @ r) / np.linalg.norm(r)
-        assert found[0][replica] == pytest.approx(np.linalg.norm(parts[:DIRECTIONS]), rel=1e-6)
-        assert found[1][replica] == pytest.approx(np.linalg.norm(parts[DIRECTIONS:]), rel=1e-6)
+        assert final_shares[0][replica] == pytest.approx(np.linalg.norm(parts[:DIRECTIONS]), rel=1e-6)
+        assert final_shares[1][replica] == pytest.approx(np.linalg.norm(parts[DIRECTIONS:]), rel=1e-6)
 
 
 def test_a_net_to_first_order_starts_as_the_net_and_stays_near_it_for_small_steps():
@@ -125,10 +130,10 @@ def test_units_of_the_jacobian_need_layers_and_are_in_the_estimate_of_memory():
     with pytest.raises(BadInput, match="spindly is not a net of layers"):
         reading.parse(words)
     many = {**CLUSTERS, "n": 600}
-    whole, plain = described([], matrix=many), described([], matrix=many)
+    setup, plain = described([], matrix=many), described([], matrix=many)
     (learner,) = plain.learners
     plain = msgspec.structs.replace(plain, learners=(msgspec.structs.replace(learner, rate_unit="one"),))
-    assert needed(whole) - needed(plain) >= 8 * (3 * 600) ** 2
+    assert needed(setup) - needed(plain) >= 8 * (3 * 600) ** 2
 
 
 def test_more_directions_than_predictions_are_refused_in_one_line():
@@ -149,21 +154,21 @@ def test_a_net_to_first_order_may_leave_inputs_out(path):
 
 @pytest.mark.parametrize("corrupted", [0.0, 0.5])
 def test_the_shape_of_the_bound_is_the_best_of_all_spaces_at_every_step(corrupted):
-    whole = described([{"kind": "error", "rows": "test", "labels": "true"}], activation="tanh")
-    target = msgspec.structs.replace(whole.problem.target, corrupted=corrupted)
-    whole = msgspec.structs.replace(whole, problem=msgspec.structs.replace(whole.problem, target=target))
-    trace = run(whole)
-    (line,) = (one for one in trace.lines if one.kind == "information-bound")
-    found = line.of_curves["net"].values
-    hypothesis, data = beginning(whole)
+    setup = described([{"kind": "error", "rows": "test", "labels": "true"}], activation="tanh")
+    target = msgspec.structs.replace(setup.problem.target, corrupted=corrupted)
+    setup = msgspec.structs.replace(setup, problem=msgspec.structs.replace(setup.problem, target=target))
+    trace = run(setup)
+    (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "information-bound")
+    shape_values = line.of_curves["net"].values
+    hypothesis, data = beginning(setup)
     outputs, n, rate = 3, TRAINED, 0.9
-    assert found.shape == (2, len(line.x))
+    assert shape_values.shape == (2, len(line.x))
     for replica in range(2):
         u, s, _ = np.linalg.svd(jacobian(hypothesis, data, replica))
         largest = np.linalg.norm(jacobian(hypothesis, data, replica, data.instances.n), 2)
         eta = rate * data.instances.n / (2 * largest**2)
         y = of_replica(data.labels, replica)
-        for t, value in zip(line.x, found[replica], strict=True):
+        for t, value in zip(line.x, shape_values[replica], strict=True):
             spaces = []
             for size, singular in enumerate(s, start=1):
                 alpha = singular / np.sqrt(n * outputs)
@@ -176,20 +181,22 @@ def test_the_shape_of_the_bound_is_the_best_of_all_spaces_at_every_step(corrupte
 def test_the_line_has_values_where_a_picture_draws_it_only():
     measure = {"kind": "error", "rows": "test", "labels": "true"}
     for lines, drawn in ((None, True), (["information-bound"], True), ([], False)):
-        whole = described([measure])
-        (picture,) = whole.pictures
+        setup = described([measure])
+        (picture,) = setup.pictures
         names = None if lines is None else tuple(lines)
-        whole = msgspec.structs.replace(whole, pictures=(msgspec.structs.replace(picture, lines=names),))
-        (line,) = (one for one in run(whole).lines if one.kind == "information-bound")
+        setup = msgspec.structs.replace(setup, pictures=(msgspec.structs.replace(picture, lines=names),))
+        (line,) = (trace_line for trace_line in run(setup).lines if trace_line.kind == "information-bound")
         assert bool(line.of_curves) is drawn
         assert line.applies_to == ["net"], "whom it binds is known all the same"
 
 
 def test_the_shape_is_that_of_one_net_with_an_output_for_every_class():
     (line,) = (
-        one
-        for one in run(described([{"kind": "error", "rows": "test", "labels": "true"}], outputs=1)).lines
-        if one.kind == "information-bound"
+        line_of_run
+        for line_of_run in run(
+            described([{"kind": "error", "rows": "test", "labels": "true"}], outputs=1)
+        ).lines
+        if line_of_run.kind == "information-bound"
     )
     assert not line.applies_to
     assert "for every class" in line.on_learners["net"].reason

@@ -50,11 +50,11 @@ def test_the_verdict_is_what_the_certificate_measures(learners, problem, batch):
     for learner in described.learners:
         judged = verdict(learner, described)
         measured = certificate(described, learner)
-        said = f"{learner.name}, {measured:.2g}: {judged.reason}"
+        message = f"{learner.name}, {measured:.2g}: {judged.reason}"
         if learner.name not in ROUNDED | LATE:
-            assert (measured < INVARIANT) == (judged.group == ROTATIONS), said
-        assert len(judged.reason.split()) >= 5, said
-        assert "\n" not in judged.reason, said
+            assert (measured < INVARIANT) == (judged.group == ROTATIONS), message
+        assert len(judged.reason.split()) >= 5, message
+        assert "\n" not in judged.reason, message
 
 
 def transformation(group, d, seed=5):
@@ -205,16 +205,18 @@ def test_the_unit_of_a_rate_is_the_same_to_rounding_for_rotated_instances():
     """With residuals of 1e-3 λ, λ errs by 1e-6 λ, and predictions change by 3e-6 under rotations."""
     net = {"kind": "dense", "widths": [16], "parametrisation": "ntk"}
     learner = {"architecture": net, "update": {"kind": "gd", "lr": 0.5}, "rate_unit": "start-sharpness"}
-    made = experiment("hadamard", learners={"it": learner}, d=20, noise=2.0)
-    assert certificate(made, made.learners[0]) < 1e-9
+    setup = experiment("hadamard", learners={"it": learner}, d=20, noise=2.0)
+    assert certificate(setup, setup.learners[0]) < 1e-9
 
 
 def test_predictions_are_compared_as_the_protocol_cuts_them():
     """Weights of a net of 48 layers differ by factors of 1e15: what is small beside them rounding decides."""
     net = {"architecture": {"kind": "spindly", "depth": 48}, "update": {"kind": "gd", "lr": 1 / 12}}
     protocol = {"kind": "one-pass", "replacement": True, "clip": 1.0}
-    made = experiment("hadamard01", "all", learners={"it": net}, d=16, replicas=2, protocol=protocol)
-    whole = structs.replace(made, protocol=structs.replace(made.protocol, clip=None))
-    of_whole, of_cut = (change_by_rounding(run, run.learners[0], to_explain=0.01) for run in (whole, made))
+    clipped = experiment("hadamard01", "all", learners={"it": net}, d=16, replicas=2, protocol=protocol)
+    unclipped = structs.replace(clipped, protocol=structs.replace(clipped.protocol, clip=None))
+    of_whole, of_cut = (
+        change_by_rounding(run, run.learners[0], to_explain=0.01) for run in (unclipped, clipped)
+    )
     assert of_whole < 1e-9
     assert of_cut > 1e-4

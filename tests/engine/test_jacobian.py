@@ -15,13 +15,13 @@ CLUSTERS = {"kind": "clusters", "classes": 3, "centres": 1, "d": 4, "n": 6}
 def described(net, measure, matrix=CLUSTERS, **words):
     net = {"kind": "dense", "widths": [5], "activation": "softplus", "outputs": "m", **net}
     settings = {"protocol": "at-init", "replicas": 2, **words}
-    whole = raw(matrix, "classes", {"net": {"architecture": net}}, **settings)
-    return reading.parse({**whole, "pictures": [{"x": "j", "measure": measure}]})
+    raw_words = raw(matrix, "classes", {"net": {"architecture": net}}, **settings)
+    return reading.parse({**raw_words, "pictures": [{"x": "j", "measure": measure}]})
 
 
-def measured(whole):
-    (curve,) = run(whole).curves
-    (values,) = curve.array(whole.pictures[0].measure.name).values
+def measured(setup):
+    (curve,) = run(setup).curves
+    (values,) = curve.array(setup.pictures[0].measure.name).values
     return values
 
 
@@ -32,44 +32,50 @@ def measured(whole):
     {"outputs": 1, "output_signs": True},
 ])  # fmt: skip
 def test_singular_values_are_those_of_the_matrix_of_all_derivatives(net):
-    whole = described(net, {"kind": "jacobian-spectrum", "most": 9})
-    hypothesis, data = beginning(whole)
-    found = measured(whole)
+    setup = described(net, {"kind": "jacobian-spectrum", "most": 9})
+    hypothesis, data = beginning(setup)
+    singular_values = measured(setup)
     nets = len(hypothesis.tensors["W1"])
 
     def predictions(first):
         return hypothesis.architecture.predict({**hypothesis.tensors, "W1": first}, data.instances)
 
     jacobian = torch.autograd.functional.jacobian(predictions, hypothesis.tensors["W1"])
-    each = jacobian.unflatten(0, (nets, -1))  # [nets, outputs, n, nets, h, d]
+    derivatives = jacobian.unflatten(0, (nets, -1))  # [nets, outputs, n, nets, h, d]
     expected = [
-        torch.linalg.svdvals(each[one, :, :, one].flatten(0, 1).flatten(1))[: found.shape[1]].numpy()
-        for one in range(nets)
+        torch.linalg.svdvals(derivatives[net_number, :, :, net_number].flatten(0, 1).flatten(1))[
+            : singular_values.shape[1]
+        ].numpy()
+        for net_number in range(nets)
     ]
-    averaged = np.array(expected).reshape(len(found), -1, found.shape[1]).mean(1)
-    np.testing.assert_allclose(found, averaged, rtol=1e-8, atol=1e-7)
+    averaged = np.array(expected).reshape(len(singular_values), -1, singular_values.shape[1]).mean(1)
+    np.testing.assert_allclose(singular_values, averaged, rtol=1e-8, atol=1e-7)
 
 
 def test_of_the_rows_trained_on_it_is_the_jacobian_of_these_alone():
     steps = {"kind": "steps", "steps": 1, "records": 1, "train": 2}
     rule = {"update": {"kind": "gd", "lr": 1e-3}}
     net = {"architecture": {"kind": "dense", "widths": [5], "activation": "softplus", "outputs": "m"}, **rule}
-    whole = raw(CLUSTERS, "classes", {"net": net}, protocol=steps, replicas=2)
+    raw_words = raw(CLUSTERS, "classes", {"net": net}, protocol=steps, replicas=2)
     parsed = [
-        reading.parse({**whole, "pictures": [{"x": "j", "measure": {"kind": "jacobian-spectrum", **words}}]})
+        reading.parse(
+            {**raw_words, "pictures": [{"x": "j", "measure": {"kind": "jacobian-spectrum", **words}}]}
+        )
         for words in ({"most": 9, "rows": "train"}, {"most": 9})
     ]
-    found, of_all = (run(one).curves[0].array(one.pictures[0].measure.name).values[0] for one in parsed)
+    of_trained, of_all = (
+        run(setup).curves[0].array(setup.pictures[0].measure.name).values[0] for setup in parsed
+    )
     hypothesis, data = beginning(parsed[0])
-    each = torch.autograd.functional.jacobian(
+    derivatives = torch.autograd.functional.jacobian(
         lambda first: hypothesis.architecture.predict({**hypothesis.tensors, "W1": first}, data.instances),
         hypothesis.tensors["W1"],
     ).unflatten(0, (2, -1))  # [nets, outputs, n, nets, h, d]
     for net in range(2):
-        expected = torch.linalg.svdvals(each[net, :, :2, net].flatten(0, 1).flatten(1)).numpy()
-        np.testing.assert_allclose(found[net][: len(expected)], expected, rtol=1e-4)
-        assert not found[net][len(expected) :].any()
-    assert (of_all[:, 0] > found[:, 0]).all()
+        expected = torch.linalg.svdvals(derivatives[net, :, :2, net].flatten(0, 1).flatten(1)).numpy()
+        np.testing.assert_allclose(of_trained[net][: len(expected)], expected, rtol=1e-4)
+        assert not of_trained[net][len(expected) :].any()
+    assert (of_all[:, 0] > of_trained[:, 0]).all()
 
 
 def test_gaps_are_ratios_of_neighbours_where_there_are_such():
@@ -116,7 +122,9 @@ def test_biases_may_be_uniform_with_alternating_signs():
 def test_two_classes_may_have_a_target_each():
     matrix = {**CLUSTERS, "classes": 2}
     both = raw(matrix, {"kind": "classes", "each": True}, {"LLS": {"solver": "lls"}})
-    one = raw(matrix, "classes", {"LLS": {"solver": "lls"}})
-    (first, second), (signs,) = (beginning(reading.parse(each))[1].labels.numpy() for each in (both, one))
+    single = raw(matrix, "classes", {"LLS": {"solver": "lls"}})
+    (first, second), (signs,) = (
+        beginning(reading.parse(words))[1].labels.numpy() for words in (both, single)
+    )
     np.testing.assert_array_equal(first, (signs + 1) / 2)
     np.testing.assert_array_equal(first + second, 1)

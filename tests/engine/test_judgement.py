@@ -13,7 +13,7 @@ from engine.results.results import of_one
 from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.spec.pictures import of_run
+from engine.spec.experiment import of_run
 from engine.symmetry.certificate import certificate
 from engine.symmetry.verdict import verdict
 from engine.updates.gd import GD
@@ -58,13 +58,13 @@ def test_a_learner_that_diverges_is_compared_until_then():
 
 def test_rounding_that_divergence_magnifies_is_no_discovery():
     described = experiment(learners={"it": gd(1e9)}, d=32)
-    found = judgement(described, run(described), described.learners[0])
-    assert found.change is not None
-    assert found.change > UNCHANGED
-    assert found.sound
-    assert not found.conflict
-    assert found.answer == "undecided"
-    assert "predictions are unstable, and changed by rotations" in found.measurement
+    judged = judgement(described, run(described), described.learners[0])
+    assert judged.change is not None
+    assert judged.change > UNCHANGED
+    assert judged.sound
+    assert not judged.conflict
+    assert judged.answer == "undecided"
+    assert "predictions are unstable, and changed by rotations" in judged.measurement
 
 
 FLOW = {"kind": "flow", "time": 30, "first": 0.01, "records": 40, "evaluations": 250}
@@ -107,33 +107,33 @@ def bound(sense="lower", in_expectation=True):
 
 def curve(gap, spread=0.0, replicas=1):
     """A curve so far above the line, whose replicas lie ± spread around it in turn."""
-    made = Curve("it", D + 1, replicas, Verdict(True, "made by hand"))
+    flat_curve = Curve("it", D + 1, replicas, Verdict(True, "made by hand"))
     turns = spread * np.where(np.arange(replicas) % 2, 1.0, -1.0)
     losses = (LINE + gap)[:, None] + (turns if replicas > 1 else 0.0)
-    made.append({"k": np.arange(D + 1.0)}, {"loss": losses})
-    return made
+    flat_curve.append({"k": np.arange(D + 1.0)}, {"loss": losses})
+    return flat_curve
 
 
-def judged(made, line, replicas=1):
+def judged(curve_to_judge, line, replicas=1):
     described = experiment(d=D, learners={"it": gd(0.1)}, replicas=replicas)
-    trace = Trace([made], [line], {"k": line.x}, "k", {}, "loss")
+    trace = Trace([curve_to_judge], [line], {"k": line.x}, "k", {}, "loss")
     seen = view(of_run(described), of_one(described, trace))
     return respect(seen.curve("it"), seen.line("line", "it"), seen.quantity.rounding)
 
 
 def test_a_curve_that_nowhere_crosses_a_bound_respects_it():
     gap = np.array([0, 0.3, 0.2, 0.1, 0.2, 0.3, 0.3, 0.3, 0.3])
-    found = judged(curve(gap), bound())
-    assert found.holds is True
-    assert found.word == "✓ respected"
-    assert found.detail == "closest: loss − line = +0.1 at 3", "not at 0, where every curve starts"
+    respected = judged(curve(gap), bound())
+    assert respected.holds is True
+    assert respected.word == "✓ respected"
+    assert respected.detail == "closest: loss − line = +0.1 at 3", "not at 0, where every curve starts"
 
 
 def test_one_run_breaks_a_bound_on_every_run_and_decides_nothing_about_an_expectation():
     gap = np.where(np.arange(D + 1) == 4, -0.01, 0.01)
-    every = judged(curve(gap), bound(in_expectation=False))
-    assert (every.holds, every.word) == (False, "✗ broken")
-    assert "-0.01 at 4" in every.detail
+    of_every_run = judged(curve(gap), bound(in_expectation=False))
+    assert (of_every_run.holds, of_every_run.word) == (False, "✗ broken")
+    assert "-0.01 at 4" in of_every_run.detail
     expected = judged(curve(gap), bound())
     assert (expected.holds, expected.word) == (None, "? not decided")
     assert f"1 of the {ENOUGH} replicas" in expected.detail
@@ -155,14 +155,14 @@ def test_replicas_decide_by_their_standard_errors(replicas, errors, holds):
 def test_rare_large_losses_that_no_replica_shows_decide_nothing(share, holds):
     """At 4 every replica has 0; at 3 a few have 1, as would a share of all replicas at 4."""
     replicas = 200
-    made = Curve("it", D + 1, replicas, Verdict(True, "made by hand"))
+    curve_of_replicas = Curve("it", D + 1, replicas, Verdict(True, "made by hand"))
     losses = np.full((D + 1, replicas), 2.0)
     losses[3] = np.where(np.arange(replicas) < 60, 3.0, 2.0)
     losses[4] = LINE[4] - share
-    made.append({"k": np.arange(D + 1.0)}, {"loss": losses})
-    found = judged(made, bound(), replicas)
-    assert found.holds is holds
-    assert ("rare replicas" in found.detail) == (holds is None)
+    curve_of_replicas.append({"k": np.arange(D + 1.0)}, {"loss": losses})
+    respected = judged(curve_of_replicas, bound(), replicas)
+    assert respected.holds is holds
+    assert ("rare replicas" in respected.detail) == (holds is None)
 
 
 @pytest.mark.slow
@@ -204,26 +204,26 @@ def test_no_limit_shape_or_reference_is_broken(direction, judged):
     described = experiment(d=D, learners={"it": gd(0.1)})
     line = bound(direction, in_expectation=False)
     trace = Trace([curve(-0.1 if direction != "upper" else 0.1)], [line], {"k": line.x}, "k", {}, "loss")
-    found = judgement(described, trace, described.learners[0])
-    assert [one.holds for one in found.bounds] == [False] * judged
-    assert found.sound is not judged
+    judged_gd = judgement(described, trace, described.learners[0])
+    assert [respect_of_line.holds for respect_of_line in judged_gd.bounds] == [False] * judged
+    assert judged_gd.sound is not judged
 
 
 def test_divergence_is_no_breach():
     described = experiment("rademacher", d=16, learners={"GD": gd(1.0)}, replicas=12)
     trace = run(described)
-    found = judgement(described, trace, described.learners[0])
-    assert [one.holds for one in found.bounds] == [True]
-    assert "until it diverged at" in found.bounds[0].detail
-    assert found.agrees
+    judged = judgement(described, trace, described.learners[0])
+    assert [respect_of_line.holds for respect_of_line in judged.bounds] == [True]
+    assert "until it diverged at" in judged.bounds[0].detail
+    assert judged.agrees
 
 
 def test_of_several_rates_the_best_is_judged():
     described = experiment(d=D, learners={"GD": {"update": {"kind": "gd", "lr": "best"}}})
-    found = judgement(described, run(described), described.learners[0])
-    assert found.sound
-    assert found.change < 1e-12
-    assert {one.bound for one in found.bounds} == {"ri-signed", "ri-permuted"}
+    judged = judgement(described, run(described), described.learners[0])
+    assert judged.sound
+    assert judged.change < 1e-12
+    assert {respect_of_line.bound for respect_of_line in judged.bounds} == {"ri-signed", "ri-permuted"}
 
 
 @pytest.mark.slow
@@ -231,10 +231,10 @@ def test_that_who_fits_all_rows_predicts_the_same_on_rotated_ones_disagrees_with
     words = {"matrix": {"kind": "gaussian", "d": 12, "n": 4}, "target": {"kind": "weights", "w": [1.0, 1.0]}}
     solver = {"solver": {"kind": "min-q", "alpha": 0.1}}
     described = experiment(**words, learners={"it": solver}, protocol={"kind": "at-init"})
-    found = judgement(described, run(described), described.learners[0])
-    assert (found.verdict.invariant, found.effect(ROTATIONS)) == (False, "unchanged")
-    assert found.agrees
-    assert "it fits all rows here" in found.measurement
+    judged = judgement(described, run(described), described.learners[0])
+    assert (judged.verdict.invariant, judged.effect(ROTATIONS)) == (False, "unchanged")
+    assert judged.agrees
+    assert "it fits all rows here" in judged.measurement
     apart = {**words, "matrix": {"kind": "gaussian", "d": 12, "n": 24}}
     described = experiment(**apart, learners={"it": solver}, protocol={"kind": "one-pass"})
     assert not judgement(described, run(described), described.learners[0]).fits
@@ -270,10 +270,10 @@ UNKNOWN = Verdict(False, "nothing is said", undecided=True)
 def test_structure_and_measurement_together_say_yes_no_or_undecided(
     structure, change, by_rounding, answer, agrees
 ):
-    found = Judgement("it", structure, {ROTATIONS: change}, [], by_rounding=by_rounding)
-    assert (found.answer, found.agrees) == (answer, agrees)
-    told = "perturbations of the size of rounding change them by 0.02" in found.measurement
-    assert told == (found.effect(ROTATIONS) == "unstable") == (by_rounding == 0.02)
+    judged = Judgement("it", structure, {ROTATIONS: change}, [], by_rounding=by_rounding)
+    assert (judged.answer, judged.agrees) == (answer, agrees)
+    told = "perturbations of the size of rounding change them by 0.02" in judged.measurement
+    assert told == (judged.effect(ROTATIONS) == "unstable") == (by_rounding == 0.02)
 
 
 def test_a_part_that_says_nothing_of_rotations_is_undecided_and_bound_by_nothing():
@@ -296,8 +296,10 @@ def test_the_upper_bound_is_judged_too():
     protocol = {"kind": "one-pass", "replacement": True, "average": True, "clip": 1.0}
     learner = {"update": {"kind": "egu", "lr": 0.5}}
     described = experiment("hadamard01", d=16, learners={"EGU": learner}, protocol=protocol, replicas=20)
-    found = judgement(described, run(described), described.learners[0])
-    assert [(one.bound, one.holds) for one in found.bounds] == [("multiplicative", True)]
+    judged = judgement(described, run(described), described.learners[0])
+    assert [(respect_of_line.bound, respect_of_line.holds) for respect_of_line in judged.bounds] == [
+        ("multiplicative", True)
+    ]
 
 
 REFUSED = [

@@ -34,8 +34,8 @@ def examples(experiment):
     return list(zip(data.instances.rows[:, :, 0].double().numpy(), data.labels.double().numpy(), strict=True))
 
 
-def rbf(one, other, width):
-    return np.exp(-((one[:, None] - other) ** 2) / (2 * width**2))
+def rbf(rows, other, width):
+    return np.exp(-((rows[:, None] - other) ** 2) / (2 * width**2))
 
 
 def functions(experiment, name):
@@ -46,9 +46,9 @@ def functions(experiment, name):
 @pytest.mark.parametrize("lam", [0.01, 1.0])
 def test_the_function_is_seen_between_the_points_of_every_replica(lam):
     it = described({"K": {"kind": "kernel", "width": 0.7, "lam": lam}})
-    for found, (x, y) in zip(functions(it, "K"), examples(it), strict=True):
+    for function, (x, y) in zip(functions(it, "K"), examples(it), strict=True):
         weights = np.linalg.solve(rbf(x, x, 0.7) + lam * np.eye(len(x)), y)
-        np.testing.assert_allclose(found, rbf(PLACES, x, 0.7) @ weights, atol=1e-10)
+        np.testing.assert_allclose(function, rbf(PLACES, x, 0.7) @ weights, atol=1e-10)
 
 
 def test_the_function_of_a_net_is_what_it_predicts_there():
@@ -66,15 +66,15 @@ def test_the_band_is_the_gaussian_conditioned_on_the_examples():
     """Of the joint covariance of labels and values, by the inverse of its precision."""
     it = described({"K": {"kind": "kernel", "width": 0.7, "lam": 0.3}})
     upper, lower = (line for line in run(it).lines if line.kind == "gp-band")
-    some = [0, 40, 100]
+    chosen_places = [0, 40, 100]
     for replica, (x, y) in enumerate(examples(it)):
-        every = np.concatenate([x, PLACES[some]])
-        joint = rbf(every, every, 0.7) + np.diag([0.3] * 7 + [1e-9] * 3)
+        inputs = np.concatenate([x, PLACES[chosen_places]])
+        joint = rbf(inputs, inputs, 0.7) + np.diag([0.3] * 7 + [1e-9] * 3)
         precision = np.linalg.inv(joint)
         covariance = np.linalg.inv(precision[7:, 7:])
         mean, deviation = -covariance @ precision[7:, :7] @ y, np.sqrt(np.diag(covariance))
         for line, edge in ((upper, mean + deviation), (lower, mean - deviation)):
-            np.testing.assert_allclose(line.of_curves["K"].values[replica, 0, some], edge, atol=1e-6)
+            np.testing.assert_allclose(line.of_curves["K"].values[replica, 0, chosen_places], edge, atol=1e-6)
 
 
 def test_the_band_binds_penalised_kernels_alone_and_is_drawn_as_two_lines():
@@ -83,17 +83,17 @@ def test_the_band_binds_penalised_kernels_alone_and_is_drawn_as_two_lines():
         picture={"x": "input", "measure": "function", "lines": ["gp-band"]},
     )
     band = GPBand()
-    assert [band.binds(one, it).holds for one in it.learners] == [True, False, False]
-    found = view(it.pictures[0], of_one(it, run(it)))
-    assert [line.name for line in found.lines] == ["upper gp-band of K", "lower gp-band of K"]
-    assert [line.called for line in found.lines] == [
+    assert [band.binds(learner, it).holds for learner in it.learners] == [True, False, False]
+    drawn = view(it.pictures[0], of_one(it, run(it)))
+    assert [line.name for line in drawn.lines] == ["upper gp-band of K", "lower gp-band of K"]
+    assert [line.called for line in drawn.lines] == [
         "upper posterior edge",
         "lower posterior edge",
     ]
-    middle = (found.lines[0].y + found.lines[1].y) / 2
-    np.testing.assert_allclose(middle, found.curve("K").y, atol=1e-10)
-    assert (found.lines[0].y > found.lines[1].y).all()
-    assert found.line("gp-band", "K") is found.lines[0]
+    middle = (drawn.lines[0].y + drawn.lines[1].y) / 2
+    np.testing.assert_allclose(middle, drawn.curve("K").y, atol=1e-10)
+    assert (drawn.lines[0].y > drawn.lines[1].y).all()
+    assert drawn.line("gp-band", "K") is drawn.lines[0]
 
 
 def test_the_band_is_about_examples_that_are_all_there():
@@ -117,10 +117,10 @@ def test_random_features_are_ridge_regression_on_cosines(count):
     it = described({"F": solver}, measures=["kernel-norm"])
     norms = run(it).curve("F").values("kernel-norm")[0]
     together = zip(functions(it, "F"), examples(it), it.run.random_streams().seeds, norms, strict=True)
-    for found, (x, y), seed, norm in together:
+    for function, (x, y), seed, norm in together:
         features = drawn_features(x, seed, count, 0.7)
         theta = np.linalg.solve(features.T @ features + 0.05 * np.eye(count), features.T @ y)
-        np.testing.assert_allclose(found, drawn_features(PLACES, seed, count, 0.7) @ theta, atol=1e-10)
+        np.testing.assert_allclose(function, drawn_features(PLACES, seed, count, 0.7) @ theta, atol=1e-10)
         assert norm == pytest.approx(theta @ theta, rel=1e-9)
 
 
@@ -134,10 +134,10 @@ def test_inner_products_of_random_features_are_the_kernel_on_average():
 def test_the_norm_of_a_kernel_is_that_of_its_space():
     it = described({"K": {"kind": "kernel", "width": 0.7, "lam": 0.2}}, measures=["kernel-norm"])
     norms = run(it).curve("K").values("kernel-norm")[0]
-    for found, (x, y) in zip(norms, examples(it), strict=True):
+    for kernel_norm, (x, y) in zip(norms, examples(it), strict=True):
         gram = rbf(x, x, 0.7)
         dual = np.linalg.solve(gram + 0.2 * np.eye(len(x)), y)
-        assert found == pytest.approx(dual @ gram @ dual, rel=1e-10)
+        assert kernel_norm == pytest.approx(dual @ gram @ dual, rel=1e-10)
 
 
 def test_features_turn_with_instances():
@@ -168,14 +168,14 @@ def test_a_picture_shows_none_of_the_examples_that_nobody_learned_from():
 
 
 @pytest.mark.parametrize(
-    ("picture", "what"),
+    ("picture", "reason"),
     [
         ({"x": "step", "measure": "loss"}, "loss is not such a function; leave it out"),
         ({"x": "input", "measure": "function", "times": "2"}, "labels are not on the scale that times makes"),
     ],
 )
-def test_examples_stand_beside_a_function_alone(picture, what):
-    with pytest.raises(BadInput, match=what) as caught:
+def test_examples_stand_beside_a_function_alone(picture, reason):
+    with pytest.raises(BadInput, match=reason) as caught:
         described({"K": "kernel"}, picture={**picture, "points": "train"})
     assert caught.value.where == "pictures[0].points"
 

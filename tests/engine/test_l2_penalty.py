@@ -26,9 +26,9 @@ def penalised(tensors, x, labels, loss):
 
 @pytest.mark.parametrize("loss", ["square", "cross-entropy"])
 def test_a_net_follows_the_gradient_of_the_loss_and_its_penalty_and_the_loss_measured_has_none(loss):
-    made = described(net(l2_penalty=LAMBDA, cb=0.2), ["gradient-norm"], loss=loss)
-    curve = run(made).curves[0]
-    hypothesis, data = beginning(made)
+    setup = described(net(l2_penalty=LAMBDA, cb=0.2), ["gradient-norm"], loss=loss)
+    curve = run(setup).curves[0]
+    hypothesis, data = beginning(setup)
     for replica in range(2):
         labels, x = data.labels.view(2, 3, -1)[replica], data.instances.rows[replica]
         tensors = {name: tensor[replica].clone() for name, tensor in hypothesis.params.items()}
@@ -37,9 +37,9 @@ def test_a_net_follows_the_gradient_of_the_loss_and_its_penalty_and_the_loss_mea
             with torch.enable_grad():
                 cost = penalised(leaves, x[:6], labels[:, :6], loss)
                 gradients = torch.autograd.grad(cost, list(leaves.values()))
-            whole = objective(tensors, x, labels, loss)[1].item() / (3 if loss == "square" else 1)
-            assert curve.values("loss")[record, replica] == pytest.approx(whole, rel=EXACT)
-            length = float(torch.cat([each.flatten() for each in gradients]).norm())
+            unpenalised = objective(tensors, x, labels, loss)[1].item() / (3 if loss == "square" else 1)
+            assert curve.values("loss")[record, replica] == pytest.approx(unpenalised, rel=EXACT)
+            length = float(torch.cat([gradient.flatten() for gradient in gradients]).norm())
             assert curve.values("gradient-norm")[record, replica] == pytest.approx(length, rel=EXACT)
             tensors = {
                 name: (leaf - 0.1 * gradient).detach()
@@ -104,17 +104,17 @@ def test_inputs_that_no_example_has_decay_too(protocol, monkeypatch):
 def test_the_verdict_of_a_net_with_a_penalty_is_what_the_certificate_measures(update, penalty, invariant):
     words = {"kind": "dense", "widths": [4], "l2_penalty": penalty}
     learner = {"architecture": words, "update": {"kind": update}}
-    made = experiment(d=8, learners={"it": learner})
-    assert verdict(made.learners[0], made).invariant == invariant
-    assert (certificate(made, made.learners[0]) < UNCHANGED) is (invariant is not False)
+    setup = experiment(d=8, learners={"it": learner})
+    assert verdict(setup.learners[0], setup).invariant == invariant
+    assert (certificate(setup, setup.learners[0]) < UNCHANGED) is (invariant is not False)
 
 
 def test_rates_in_units_of_the_start_know_the_penalty():
     words = raw(learners={"it": net(lr=1.0, l2_penalty=LAMBDA)}, **CLASSES, protocol=STEPS)
     words["learners"][0]["rate_unit"] = "start-sharpness"
-    made = reading.parse(words)
+    setup = reading.parse(words)
     with_penalty = run(described(net(l2_penalty=LAMBDA), ["sharpness"], protocol="at-init", replicas=1))
-    hypothesis, _ = beginning(made)
+    hypothesis, _ = beginning(setup)
     sharpness = with_penalty.curves[0].values("sharpness")[0, 0]
     assert float(hypothesis.rates["W1"]) == pytest.approx(1 / sharpness, rel=1e-9)
 

@@ -18,7 +18,7 @@ from engine.protocols.steps import MiniBatches
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import prepare, run
-from engine.spec.pictures import of_run
+from engine.spec.experiment import of_run
 from engine.theory.duplicates import missed
 
 KERNEL = {"solver": {"kind": "kernel", "kernel": "polynomial", "offset": 4.0, "degree": 2}}
@@ -271,12 +271,15 @@ def test_labels_that_are_declared_coins_are_fair_and_independent(matrix, target,
     data = data_of(experiment(matrix, target, labels=labels, d=4, replicas=replicas))
     coins = data.labels.numpy()
     assert set(np.unique(coins)) == {-1.0, 1.0}
-    others = np.concatenate([coins, data.instances.rows.numpy().reshape(replicas, -1)], 1)
-    centred = others - others.mean(0)
+    variables = np.concatenate([coins, data.instances.rows.numpy().reshape(replicas, -1)], 1)
+    centred = variables - variables.mean(0)
     correlation = (coins[:, :, None] * centred[:, None]).mean(0)
     error = centred.std(0) / np.sqrt(replicas)
-    own = np.eye(len(correlation), others.shape[1], dtype=bool)
-    assert (abs(correlation)[~own] < ERRORS * np.broadcast_to(error + 1e-12, own.shape)[~own]).all()
+    same_variable = np.eye(len(correlation), variables.shape[1], dtype=bool)
+    assert (
+        abs(correlation)[~same_variable]
+        < ERRORS * np.broadcast_to(error + 1e-12, same_variable.shape)[~same_variable]
+    ).all()
     assert (abs(coins.mean(0)) < ERRORS / np.sqrt(replicas)).all()
 
 

@@ -62,12 +62,13 @@ def test_the_law_is_said_of_what_is_read_off_along_an_axis_and_of_nothing_else()
     sweep = presets.sweep_of("hadamard-128", presets.document("hadamard-128", [*changes, pictures]))
     results = run_sweep(sweep)
     law, curves = (view(picture, results) for picture in sweep.experiment.pictures)
-    said = laws_in_words(law)
-    assert said.startswith("GD and least squares ∝ d^1.00 (0.91 d); EGU, EGU± and spindly ∝ log d: ")
-    assert said.endswith(" more examples per doubling of d")
-    numbers = [float(number) for number in re.findall(r"\d\.\d", said.split("log d: ")[1])]
+    words = laws_in_words(law)
+    assert words.startswith("GD and least squares ∝ d^1.00 (0.91 d); EGU, EGU± and spindly ∝ log d: ")
+    assert words.endswith(" more examples per doubling of d")
+    numbers = [float(number) for number in re.findall(r"\d\.\d", words.split("log d: ")[1])]
     slopes = [fitted_law(law.curve(name).x, law.curve(name).y).slope for name in ("EGU", "EGU±", "spindly")]
     assert numbers == pytest.approx([min(slopes), max(slopes)], abs=0.05)
-    assert len(said) <= 160
+    assert len(words) <= 160
     assert laws_in_words(curves) == ""
-    assert headline(law, sweep.experiment, []) == said
+    assert headline(law, sweep.experiment, []) == words
+    assert headline(curves, sweep.experiment, [], results) == words

@@ -17,16 +17,16 @@ def described(learner, protocol=FLOW, noise=0.1, **words):
     )
 
 
-def lines(whole):
-    trace = run(whole)
-    (line,) = (one for one in trace.lines if one.kind == "lazy-flow")
+def lines(setup):
+    trace = run(setup)
+    (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "lazy-flow")
     (curve,) = trace.curves
     return curve, line
 
 
-def stepped(whole, scale, steps=20000):
+def stepped(setup, scale, steps=20000):
     """The loss of the first replica at the end of many small steps with the kernel c XXᵀ."""
-    data = data_of(whole)
+    data = data_of(setup)
     rows, residual = data.instances.rows[0].numpy(), -data.labels[0].numpy()
     kernel = scale * rows @ rows.T
     for _ in range(steps):
@@ -35,20 +35,20 @@ def stepped(whole, scale, steps=20000):
 
 
 def test_a_linear_neuron_follows_it_exactly():
-    whole = described({"update": "gd"}, replicas=3)
-    curve, line = lines(whole)
+    setup = described({"update": "gd"}, replicas=3)
+    curve, line = lines(setup)
     values = line.of_curves["it"].values
     np.testing.assert_allclose(curve.values("loss").T, values, rtol=1e-5, atol=1e-9)
-    assert values[0, -1] == pytest.approx(stepped(whole, 1.0), rel=1e-2)
+    assert values[0, -1] == pytest.approx(stepped(setup, 1.0), rel=1e-2)
 
 
 @pytest.mark.parametrize(("depth", "scale"), [(2, 8 * 0.25 / 2 * 1.5), (3, 9 * 0.25**2 * 1.5)])
 def test_a_diagonal_net_has_the_kernel_of_its_start_and_of_its_rates(depth, scale):
     # α = ½: D²α^(2D − 2) for each of u and v, with rates ½ and 1 here
     architecture = {"kind": "spindly", "signed": True, "depth": depth, "w0": 0.5**depth}
-    whole = described({"update": "gd", "architecture": architecture, "layer_rates": {"u": 0.5, "v": 1.0}})
-    _, line = lines(whole)
-    assert line.of_curves["it"].values[0, -1] == pytest.approx(stepped(whole, scale), rel=1e-2)
+    setup = described({"update": "gd", "architecture": architecture, "layer_rates": {"u": 0.5, "v": 1.0}})
+    _, line = lines(setup)
+    assert line.of_curves["it"].values[0, -1] == pytest.approx(stepped(setup, scale), rel=1e-2)
 
 
 @pytest.mark.parametrize("depth", [2, 3])
@@ -70,8 +70,8 @@ def test_diagonal_nets_come_to_follow_it_from_large_starts(depth):
     ({"update": "gd", "architecture": {"kind": "dense", "widths": [4]}}, "a multiple of xᵀx̃"),
 ])  # fmt: skip
 def test_it_says_whom_it_does_not_bind(learner, reason):
-    whole = described(learner)
-    assert reason in catalogue.make("theory", "lazy-flow").binds(whole.learners[0], whole).reason
+    setup = described(learner)
+    assert reason in catalogue.make("theory", "lazy-flow").binds(setup.learners[0], setup).reason
 
 
 def test_it_requires_the_flow_of_the_square_loss_of_all_rows():
@@ -91,12 +91,13 @@ def test_it_requires_the_flow_of_the_square_loss_of_all_rows():
     {"kind": "spindly", "signed": True, "depth": 4, "w0": 0.3},
 ])  # fmt: skip
 def test_the_kernel_at_the_start_is_the_product_of_gradients_where_predictions_are_0(learner):
-    whole = experiment("gaussian", learners={"it": {"update": "gd", "architecture": learner}}, d=5)
-    hypothesis, data = beginning(whole)
+    setup = experiment("gaussian", learners={"it": {"update": "gd", "architecture": learner}}, d=5)
+    hypothesis, data = beginning(setup)
     first, second = (data.instances.at(slice(row, row + 1)) for row in (0, 1))
     assert not hypothesis.predict(data.instances).any()
     slopes = [
-        hypothesis.architecture.gradient(hypothesis.tensors, one, torch.ones_like) for one in (first, second)
+        hypothesis.architecture.gradient(hypothesis.tensors, instance, torch.ones_like)
+        for instance in (first, second)
     ]
     inner = float((first.rows * second.rows).sum())
     parts = hypothesis.architecture.structure_at(5).kernel_at_start

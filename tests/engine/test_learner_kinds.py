@@ -10,20 +10,20 @@ import pytest
 from engine.core import catalogue
 from engine.core.parts import LearnerKind
 from engine.learners.learner import Learner
-from engine.results.kinds import kinds_in
+from engine.results.gathering import kinds_in
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.solvers import Solver
 from engine.spec import presets
-from engine.spec.pictures import drawn, of_run
+from engine.spec.experiment import drawn, of_run
 from engine.updates import Diagonal, Update
 from engine.updates.gd import GD
 
 
 def learner(**parts: str | dict[str, Any]) -> Learner:
-    given = {name: {"kind": part} if isinstance(part, str) else part for name, part in parts.items()}
-    return msgspec.convert({"name": "it", **given}, Learner)
+    tables = {name: {"kind": part} if isinstance(part, str) else part for name, part in parts.items()}
+    return msgspec.convert({"name": "it", **tables}, Learner)
 
 
 @pytest.mark.parametrize(
@@ -65,11 +65,11 @@ def test_a_part_that_declares_no_kind_is_of_the_other_kind():
     class Quiet(Solver, frozen=True, tag="quiet"):
         """A solver that says nothing of itself."""
 
-    assert {one.structure().learner_kind for one in (Silent(), Changed(), Quiet())} == {"other"}
+    assert {part.structure().learner_kind for part in (Silent(), Changed(), Quiet())} == {"other"}
 
 
 def test_rules_that_divide_entries_by_their_own_sizes_are_coordinate_wise_unless_these_are_shared():
-    members = [one for one in catalogue.members("updates").values() if issubclass(one, Diagonal)]
+    members = [rule for rule in catalogue.members("updates").values() if issubclass(rule, Diagonal)]
     assert len(members) >= 7
     for member in members:
         assert member().structure().learner_kind == "coordinate"

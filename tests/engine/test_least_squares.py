@@ -18,12 +18,12 @@ def against_pinv(X, Y):
     labels = torch.from_numpy(np.ascontiguousarray(Y.T))
     data = Data(Dense(torch.from_numpy(X[None])), labels, 1, Y.shape[1])
     fit = catalogue.make("solvers", "lls").begin(data)
-    found = [fit.weights().numpy()]
+    fitted_weights = [fit.weights().numpy()]
     for k in range(len(X)):
         fit.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
-        found.append(fit.weights().numpy())
+        fitted_weights.append(fit.weights().numpy())
     truth = np.stack([least_squares(X, y) for y in Y.T], 1)
-    return abs(np.stack(found) - truth).max()
+    return abs(np.stack(fitted_weights) - truth).max()
 
 
 def random(seed: int, *shape: int):
@@ -75,18 +75,18 @@ def test_several_targets_at_once():
 @pytest.mark.parametrize("target", ["feature", "all"])
 def test_in_an_experiment_with_replicas_and_targets(family, target):
     described = experiment(family, target, {"LLS": LLS}, d=8, replicas=3, noise=0.3, seed=20)
-    found, data = weights(described), data_of(described)
+    lls_weights, data = weights(described), data_of(described)
     for member, labels in enumerate(data.labels.numpy()):
         X = data.instances.rows[member // data.targets].numpy()
-        np.testing.assert_allclose(found[:, member], least_squares(X, labels), rtol=0, atol=NEAR)
+        np.testing.assert_allclose(lls_weights[:, member], least_squares(X, labels), rtol=0, atol=NEAR)
 
 
 def test_it_interpolates_what_it_has_seen():
     described = experiment({"kind": "gaussian", "d": 12, "n": 9}, learners={"LLS": LLS}, seed=3)
-    found, data = weights(described)[:, 0], data_of(described)
+    lls_weights, data = weights(described)[:, 0], data_of(described)
     X, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
     for k in range(10):
-        np.testing.assert_allclose(X[:k] @ found[k], y[:k], rtol=0, atol=1e-10)
+        np.testing.assert_allclose(X[:k] @ lls_weights[k], y[:k], rtol=0, atol=1e-10)
 
 
 def test_float32_experiments_are_solved_in_float64():

@@ -21,8 +21,7 @@ from engine.problems.problem import Problem
 from engine.protocols import nearest, places
 from engine.runtime import memory_estimate
 from engine.spec import reading
-from engine.spec.experiment import MOST_CLAIMS, Experiment
-from engine.spec.setup import MOST_LEARNERS, Run
+from engine.spec.experiment import MOST_CLAIMS, MOST_LEARNERS, Experiment, Run
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +43,7 @@ def bare(kind):
     if isinstance(kind, inspect.Metadata):
         return bare(kind.type)
     if isinstance(kind, inspect.UnionType):
-        return [one for member in kind.types for one in bare(member)]
+        return [member_type for member in kind.types for member_type in bare(member)]
     return [kind]
 
 
@@ -53,10 +52,10 @@ def test_every_whole_number_and_every_list_has_ends(struct):
     for field in fields(struct):
         for kind in bare(field.type):
             items = bare(kind.item_type) if isinstance(kind, inspect.VarTupleType) else []
-            for one in (kind, *items):
-                if isinstance(one, inspect.IntType):
-                    assert one.ge is not None or one.gt is not None, field.name
-                    assert one.le is not None or one.lt is not None, field.name
+            for number_type in (kind, *items):
+                if isinstance(number_type, inspect.IntType):
+                    assert number_type.ge is not None or number_type.gt is not None, field.name
+                    assert number_type.le is not None or number_type.lt is not None, field.name
             if isinstance(kind, SIZED) and not getattr(kind, "pattern", None):
                 assert kind.max_length is not None, field.name
 
@@ -76,8 +75,8 @@ def ends(kind):
             return {"long": "x" * (kind.max_length or 1000), "longer": "x" * 20_000, "none": ""}
         case inspect.VarTupleType():
             items = range(kind.max_length + 1)
-            item, *others = bare(kind.item_type)
-            if others:  # parts, as measures are
+            item, *further_types = bare(kind.item_type)
+            if further_types:  # parts, as measures are
                 return {"none": []}
             if isinstance(item, inspect.FloatType):
                 lists = {"most": [1 + number / 1000 for number in items]}
@@ -85,7 +84,7 @@ def ends(kind):
                 lists = {"most": [[1 + number / 1000] * len(item.item_types) for number in items]}
             else:
                 lists = {"most": [ends(item)["most"] for _ in items], "many": [1 for _ in items]}
-            return {end: each[:-1] for end, each in lists.items()} | {"more": lists["most"], "none": []}
+            return {end: entries[:-1] for end, entries in lists.items()} | {"more": lists["most"], "none": []}
         case _:
             return {}
 
@@ -114,12 +113,16 @@ def extremes():
     """Experiments by name: every field of every part at its ends, and lists at their longest."""
     for family, kind, member in PARTS:
         for field in fields(member) if family not in ("losses", "theory") else ():
-            for end, value in (pair for one in bare(field.type) for pair in ends(one).items()):
+            for end, value in (
+                pair for member_type in bare(field.type) for pair in ends(member_type).items()
+            ):
                 words = {**ready(family, kind, "absent.npy"), field.name: value}
                 yield f"{kind}.{field.name} {end}", described(family, words)
     for struct, place in ((Problem, "problem"), (Run, "run")):
         for field in fields(struct):
-            for end, value in (pair for one in bare(field.type) for pair in ends(one).items()):
+            for end, value in (
+                pair for member_type in bare(field.type) for pair in ends(member_type).items()
+            ):
                 words = raw()
                 words[place][field.name] = value
                 yield f"{place}.{field.name} {end}", words
@@ -162,10 +165,10 @@ def test_any_experiment_is_read_checked_and_estimated_at_once():
 def test_the_largest_experiments_are_estimated_in_little_memory():
     large = []
     judged(raw())
-    most = [(name, words) for name, words in extremes() if name.endswith(" most")]
+    largest = [(name, words) for name, words in extremes() if name.endswith(" most")]
     tracemalloc.start()
     try:
-        for name, words in most:
+        for name, words in largest:
             tracemalloc.reset_peak()
             before, _ = tracemalloc.get_traced_memory()
             with contextlib.suppress(BadInput):

@@ -13,8 +13,8 @@ from engine.core import catalogue
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.spec.pictures import of_run
-from engine.symmetry.linearity import linear_in_labels
+from engine.spec.experiment import of_run
+from engine.symmetry.verdict import linear_in_labels
 from engine.theory.tanh_lls_limit import unseen
 
 ERRORS = 4
@@ -36,12 +36,16 @@ def test_predictions_are_affine_in_the_labels_where_that_is_declared():
         described = experiment("gaussian", learners=learners, d=6)
         data = data_of(described)
         generator = torch.Generator().manual_seed(1)
-        one, other = (torch.randn(data.labels.shape, generator=generator).double() for _ in range(2))
+        first, other = (torch.randn(data.labels.shape, generator=generator).double() for _ in range(2))
         for number, learner in enumerate(described.learners):
             if linear_in_labels(learner, described).holds:
                 declared.add((learner.solver or learner.update).kind)
-                found = [predicted(described, number, data, y) for y in (one, other, 2 * one - other)]
-                torch.testing.assert_close(found[2], 2 * found[0] - found[1], atol=1e-9, rtol=1e-9)
+                predictions = [
+                    predicted(described, number, data, y) for y in (first, other, 2 * first - other)
+                ]
+                torch.testing.assert_close(
+                    predictions[2], 2 * predictions[0] - predictions[1], atol=1e-9, rtol=1e-9
+                )
     solvers = {"lls", "ridge", "kernel", "random-features", "vaw", "hebb"}
     assert declared >= solvers | {"gd", "momentum", "sgd"}
 
@@ -92,8 +96,8 @@ def test_the_tanh_of_least_squares_is_its_formula():
         hypothesis = begun(described, 0, data)
         for k in range(9):
             X, Y = data.instances.rows.numpy(), data.labels.numpy()
-            found = hypothesis.predict(data.instances).numpy()
-            for rows, y, predictions in zip(X, Y, found, strict=True):
+            predicted_rows = hypothesis.predict(data.instances).numpy()
+            for rows, y, predictions in zip(X, Y, predicted_rows, strict=True):
                 fitted = rows @ np.linalg.pinv(rows[:k]) @ y[:k] if k else np.zeros(8)
                 rank = np.linalg.matrix_rank(rows[:k]) if k else 0
                 for x, value, prediction in zip(rows, fitted, predictions, strict=True):
@@ -109,10 +113,10 @@ def test_from_k_equals_d_on_the_tanh_is_a_sign_and_0_of_0():
     hypothesis, data = begun(described, 0, data_of(described)), data_of(described)
     repeated = data.instances.pick(torch.zeros(1, 12, dtype=torch.int64))
     hypothesis.learn(repeated, data.labels[:, :1].expand(-1, 12))
-    found = hypothesis.predict(data.instances)
+    predictions = hypothesis.predict(data.instances)
     first = data.instances.rows[0, 0]
     expected = torch.sign(data.instances.rows[0] @ first) * data.labels[0, 0]
-    torch.testing.assert_close(found[0], expected)
+    torch.testing.assert_close(predictions[0], expected)
 
 
 def test_what_an_unseen_row_costs_the_tanh_is_the_error_of_a_sign_in_gaussian_noise():

@@ -40,7 +40,9 @@ NOISY = {**gd(0.1, **NET), "noise": {"sigma": 0.1, "on": "weights"}}
 
 
 def pictured(described, *measures):
-    return structs.replace(described, pictures=tuple(Picture(x="step", measure=one) for one in measures))
+    return structs.replace(
+        described, pictures=tuple(Picture(x="step", measure=measure) for measure in measures)
+    )
 
 
 def of(kind, **fields):
@@ -52,13 +54,13 @@ def row_gradients(hypothesis, data, member):
     net = {name: tensor[member : member + 1].clone() for name, tensor in hypothesis.tensors.items()}
     leaves = [net[name].requires_grad_() for name in hypothesis.architecture.layers]
     instances = data.instances.of_replica(member // (len(data.labels) // data.replicas))
-    found = []
+    gradients = []
     with torch.enable_grad():
         for row in range(instances.n):
             predicted = hypothesis.architecture.predict(net, instances.at(slice(row, row + 1)))[0, 0]
             loss = (predicted - data.labels[member, row]) ** 2
-            found.append(torch.cat([g.flatten() for g in torch.autograd.grad(loss, leaves)]))
-    return torch.stack(found).numpy()
+            gradients.append(torch.cat([g.flatten() for g in torch.autograd.grad(loss, leaves)]))
+    return torch.stack(gradients).numpy()
 
 
 @pytest.mark.parametrize("architecture", [{"kind": "linear"}, NET, {"kind": "spindly"}])
@@ -71,13 +73,13 @@ def test_row_gradients_and_theirs_with_the_weights_are_those_of_one_row_at_a_tim
     curve = run(pictured(described, *measures)).curves[0]
     squares, products = [], []
     for member in range(len(data.labels)):
-        each = row_gradients(hypothesis, data, member)
+        gradients = row_gradients(hypothesis, data, member)
         weights = [hypothesis.params[name][member].numpy().ravel() for name in hypothesis.params]
-        squares.append(np.square(each).sum(1).mean())
-        products.append(np.concatenate(weights) @ each.mean(0))
+        squares.append(np.square(gradients).sum(1).mean())
+        products.append(np.concatenate(weights) @ gradients.mean(0))
     for measure, expected in zip(measures, (squares, products), strict=True):
-        found = np.reshape(expected, (2, -1)).mean(1)
-        np.testing.assert_allclose(curve.values(measure.name)[0], found, rtol=1e-9, atol=1e-12)
+        mean_over_targets = np.reshape(expected, (2, -1)).mean(1)
+        np.testing.assert_allclose(curve.values(measure.name)[0], mean_over_targets, rtol=1e-9, atol=1e-12)
 
 
 def test_gradients_of_junk_are_the_mean_of_those_on_both_labels():
@@ -88,9 +90,9 @@ def test_gradients_of_junk_are_the_mean_of_those_on_both_labels():
         sides = [
             data.__class__(data.instances, sign * torch.ones_like(data.labels), 2, 1) for sign in (1, -1)
         ]
-        each = [np.square(row_gradients(hypothesis, side, replica)).sum(1).mean() for side in sides]
-        found = curve.values("row-gradients (labels = coins)")[0, replica]
-        assert found == pytest.approx(np.mean(each), rel=1e-9)
+        squares = [np.square(row_gradients(hypothesis, side, replica)).sum(1).mean() for side in sides]
+        recorded = curve.values("row-gradients (labels = coins)")[0, replica]
+        assert recorded == pytest.approx(np.mean(squares), rel=1e-9)
 
 
 @pytest.mark.parametrize("draws", ["replacement", "fresh"])
@@ -104,8 +106,8 @@ def test_fluctuation_dissipation_has_the_mean_over_all_mini_batches(draws):
     hypothesis, data = beginning(described)
     batches = list(product(range(5), repeat=2)) if draws == "replacement" else list(combinations(range(5), 2))
     for replica in range(2):
-        each = row_gradients(hypothesis, data, replica)
-        squares = [np.square(each[list(batch)].mean(0)).sum() for batch in batches]
+        gradients = row_gradients(hypothesis, data, replica)
+        squares = [np.square(gradients[list(batch)].mean(0)).sum() for batch in batches]
         assert along.values[replica, 0] == pytest.approx(0.05 / 2 * np.mean(squares), rel=1e-9)
 
 
@@ -132,7 +134,7 @@ def test_a_line_along_a_run_goes_as_far_as_the_run_has_come():
         while trace.curves[0].length < 3:
             learner_run.advance(1)
         seen = view(described.pictures[0], of_one(described, trace))
-        assert [len(one.x) for one in (*seen.curves, *seen.lines)] == [3, 3]
+        assert [len(seen_curve.x) for seen_curve in (*seen.curves, *seen.lines)] == [3, 3]
         early = line.of(trace.curves)["it"].values
         while not learner_run.ended:
             learner_run.advance(1)
@@ -148,7 +150,7 @@ def junk_of(described):
 def test_junk_flow_adds_up_the_gradients_of_the_same_learner_on_junk():
     described = experiment(**CUBE, learners={"it": NOISY})
     trace = run(described)
-    line = next(one for one in trace.lines if one.kind == "junk-flow")
+    line = next(trace_line for trace_line in trace.lines if trace_line.kind == "junk-flow")
     junk = run(junk_of(described)).curves[0].values("row-gradients (labels = coins)")
     flow = np.concatenate([np.zeros((1, 2)), np.cumsum(0.1 * np.sqrt(junk), 0)[:-1]])
     expected = np.maximum(0, 0.5 - (1 + flow / 0.1) / (2 * np.sqrt(16)))
@@ -160,7 +162,7 @@ def test_junk_flow_adds_up_the_gradients_of_the_same_learner_on_junk():
 def test_other_runs_are_counted_and_run_once_for_every_rate():
     described = experiment(**CUBE, learners={"it": {**NOISY, "update": {"kind": "gd", "lr": [0.1, 0.2]}}})
     asked = plan_run(described).side_runs
-    assert [one.learners[0].update.lr for one in asked.experiments] == [0.1, 0.2]
+    assert [experiment_beside.learners[0].update.lr for experiment_beside in asked.experiments] == [0.1, 0.2]
     assert asked.numbers == {
         ("junk-flow", "it η=0.1"): {"junk": 0},
         ("junk-flow", "it η=0.2"): {"junk": 1},
@@ -178,11 +180,13 @@ def test_other_runs_are_kept_and_found_again(tmp_path):
     with torch.no_grad():
         again, learner_runs = prepare(plan_run(described), store)
     assert all(learner_run.ended for learner_run in learner_runs)
-    found = [
-        next(one for one in trace.lines if one.kind == "junk-flow").of(trace.curves)["it"].values
+    flows = [
+        next(trace_line for trace_line in trace.lines if trace_line.kind == "junk-flow")
+        .of(trace.curves)["it"]
+        .values
         for trace in (first, again)
     ]
-    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(*flows)
 
 
 class Beside(Line, frozen=True, tag="beside"):
@@ -215,7 +219,9 @@ def test_a_line_may_ask_for_another_learner_which_is_run_once_and_in_silence(mon
     learners = {"GD": gd(0.01), "wild": gd(10.0)}
     described, events = experiment("gaussian", learners=learners, d=8, replicas=2), []
     trace = run(described, notify=events.append)
-    assert [one.learners[0].name for one in plan_run(described).side_runs.experiments] == ["wild"]
+    assert [
+        experiment_beside.learners[0].name for experiment_beside in plan_run(described).side_runs.experiments
+    ] == ["wild"]
     told = [(event.learner, event.replicas) for event in events if isinstance(event, Diverged)]
     assert told == [("wild", 2)], "it is told of the learner, and not of the run beside it"
     (line,) = trace.lines

@@ -9,7 +9,7 @@ from engine.protocols.one_pass import OnePass
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.spec.pictures import of_run
+from engine.spec.experiment import of_run
 from engine.theory import Line, LineStructure, on_problem
 
 TANH = {"tanh": {"solver": "tanh-lls"}}
@@ -108,9 +108,9 @@ class Compared(Exact, frozen=True):
 )
 def test_a_line_that_says_nothing_needs_a_hypothesis_of_k_rows(protocol):
     described = experiment("gaussian", d=8, protocol=protocol)
-    found = on_problem(Exact(), described)
-    assert not found.holds
-    assert found.reason.startswith("requires a hypothesis of exactly k different rows, and ")
+    finding = on_problem(Exact(), described)
+    assert not finding.holds
+    assert finding.reason.startswith("requires a hypothesis of exactly k different rows, and ")
     assert on_problem(OfStart(), described).holds
     assert on_problem(Compared(), described).holds
 

@@ -97,11 +97,11 @@ def test_a_joint_loss_equals_its_naive_twin_and_is_the_same_for_all_targets(kind
     value, slopes = naive.JOINT_LOSSES[kind]
     instances = list(zip(CLASSES.T.tolist(), ONE_HOT.T.tolist(), strict=True))
     loss = catalogue.make("losses", kind)
-    found = loss.value(CLASSES, ONE_HOT)
-    assert found.shape == CLASSES.shape
-    for row in found:
-        np.testing.assert_allclose(row, [value(*each) for each in instances], rtol=1e-12)
-    expected = np.transpose([slopes(*each) for each in instances])
+    loss_values = loss.value(CLASSES, ONE_HOT)
+    assert loss_values.shape == CLASSES.shape
+    for row in loss_values:
+        np.testing.assert_allclose(row, [value(*instance) for instance in instances], rtol=1e-12)
+    expected = np.transpose([slopes(*instance) for instance in instances])
     np.testing.assert_allclose(loss.slope(CLASSES, ONE_HOT), expected, rtol=1e-12, atol=1e-15)
 
 
@@ -152,9 +152,9 @@ def test_a_joint_loss_in_a_batch_is_that_of_every_replica_alone(kind):
 
 def test_square_loss_has_no_hidden_half():
     square = catalogue.make("losses", "square")
-    three, one = torch.tensor([3.0]), torch.tensor([1.0])
-    assert square.value(three, one).item() == 4
-    assert square.slope(three, one).item() == 4
+    three, unit = torch.tensor([3.0]), torch.tensor([1.0])
+    assert square.value(three, unit).item() == 4
+    assert square.slope(three, unit).item() == 4
 
 
 @pytest.mark.parametrize("n", [1, 1023, 1024, 1025, 3 * 1024, 1_000_003])
@@ -214,12 +214,12 @@ def test_a_loss_takes_the_labels_it_is_made_for(loss, words):
     assert experiment(d=8, loss=loss, **words).protocol.loss == loss
 
 
-@looped(("loss", "words", "said"), REFUSED)
-def test_a_loss_refuses_other_labels_with_the_reason(loss, words, said):
+@looped(("loss", "words", "reason"), REFUSED)
+def test_a_loss_refuses_other_labels_with_the_reason(loss, words, reason):
     with pytest.raises(BadInput) as caught:
         experiment(d=8, loss=loss, **words)
     assert caught.value.where == "protocol.loss"
-    assert said in caught.value.what
+    assert reason in caught.value.what
     assert "take square" in caught.value.what
 
 
@@ -245,5 +245,5 @@ def test_the_brier_score_is_the_square_error_of_the_probability_of_a_label():
     scores = 4 * (ones - 1 / (1 + np.exp(-logits))) ** 2
     expected = {"brier": scores, "brier-seen": scores[:, [0, 2, 2, 5]], "brier-unseen": scores[:, [1, 3, 4]]}
     for name, of_rows in expected.items():
-        found = named()[name].value(probe)
-        np.testing.assert_allclose(found[:, 0], of_rows.mean(1), rtol=1e-6)
+        measured_scores = named()[name].value(probe)
+        np.testing.assert_allclose(measured_scores[:, 0], of_rows.mean(1), rtol=1e-6)

@@ -18,8 +18,8 @@ SIZES = {"name": "size", "values": [4, 8]}
 def marks(picture, mark, *axes):
     described = raw(loss="square", learners={"GD": gd("eta")}, d="size" if SIZES in axes else 4)
     pictures = [{"measure": "loss", "marks": [{"name": "it", **mark}], **picture}]
-    whole = sweep_of(described | {"axes": list(axes), "pictures": pictures})
-    return view(whole.experiment.pictures[0], Results(whole)).axes.marks
+    sweep = sweep_of(described | {"axes": list(axes), "pictures": pictures})
+    return view(sweep.experiment.pictures[0], Results(sweep)).axes.marks
 
 
 def test_each_curve_has_its_own():
@@ -48,8 +48,8 @@ def test_over_a_heat_map_it_runs_along_either_axis():
 
 
 def test_along_one_axis_for_every_value_of_another():
-    found = marks({"x": "eta", "curves": "size"}, {"y": "size/eta"}, RATES, SIZES)
-    assert found == [
+    drawn_marks = marks({"x": "eta", "curves": "size"}, {"y": "size/eta"}, RATES, SIZES)
+    assert drawn_marks == [
         Marked("it, size = 4", ETAS, (80.0, 40.0, 20.0), "it", (0,)),
         Marked("it, size = 8", ETAS, (160.0, 80.0, 40.0), "it", (1,)),
     ]

@@ -56,10 +56,10 @@ def test_points_of_a_sphere_have_its_radius_and_the_moments_of_the_uniform_law()
 
 def test_an_entry_of_separable_rows_is_away_from_0_and_the_others_are_gaussian():
     plain = rows_of(3, kind="gaussian", d=4, n=50)
-    found = rows_of(3, kind="separable", d=4, n=50, margin=0.7, entry=2)
-    np.testing.assert_array_equal(np.delete(found, 2, 2), np.delete(plain, 2, 2))
-    np.testing.assert_allclose(abs(found[:, :, 2]), abs(plain[:, :, 2]) + 0.7)
-    assert (np.sign(found[:, :, 2]) == np.sign(plain[:, :, 2])).all()
+    rows = rows_of(3, kind="separable", d=4, n=50, margin=0.7, entry=2)
+    np.testing.assert_array_equal(np.delete(rows, 2, 2), np.delete(plain, 2, 2))
+    np.testing.assert_allclose(abs(rows[:, :, 2]), abs(plain[:, :, 2]) + 0.7)
+    assert (np.sign(rows[:, :, 2]) == np.sign(plain[:, :, 2])).all()
     with pytest.raises(BadInput, match="there are 4 entries; take at most 3"):
         experiment({"kind": "separable", "d": 4, "entry": 4})
 
@@ -140,11 +140,11 @@ def test_digits_take_turns_as_long_as_there_are_images_of_each(permute):
     least = min(digits.COUNTS[digit] for digit in (8, 3, 1))
     np.testing.assert_array_equal(numbers[:, : 3 * least], np.tile([0, 1, 2], (2, least)))
     other = catalogue.make("matrices", "digits", **words)
-    for one, its, before, given in zip(
+    for rows_in_turns, its, before, classes_before in zip(
         rows, numbers, other.rows(streams), other.row_numbers(streams).classes, strict=True
     ):
         for digit in range(3):  # of each digit the images come in the order that they have without turns
-            np.testing.assert_array_equal(one[its == digit], before[given == digit])
+            np.testing.assert_array_equal(rows_in_turns[its == digit], before[classes_before == digit])
 
 
 def test_some_digits_come_in_random_order_each_with_its_class():
@@ -163,7 +163,7 @@ def test_some_digits_come_in_random_order_each_with_its_class():
 
 
 @pytest.mark.parametrize(
-    ("words", "field", "said"),
+    ("words", "field", "reason"),
     [
         ({"digits": [3, 8, 3]}, "digits", "give every digit once"),
         ({"digits": [3, 8], "n": 358}, "n", "more than the 357 images"),
@@ -171,11 +171,11 @@ def test_some_digits_come_in_random_order_each_with_its_class():
     ],
     ids=str,
 )
-def test_digits_that_there_are_not_are_refused(words, field, said):
+def test_digits_that_there_are_not_are_refused(words, field, reason):
     with pytest.raises(BadInput) as caught:
         experiment({"kind": "digits", **words}, "classes")
     assert caught.value.where == f"problem.matrix.{field}"
-    assert said in caught.value.what
+    assert reason in caught.value.what
 
 
 def labels_of(matrix, target, **words):
@@ -212,7 +212,7 @@ def test_a_function_labels_the_points_of_an_interval():
 
 
 @pytest.mark.parametrize(
-    ("f", "where", "said"),
+    ("f", "where", "reason"),
     [
         ("sin(y)", "problem.target.f", "'y' is unknown"),
         ("sin x", "problem.target.f", "sin needs parentheses"),
@@ -220,11 +220,11 @@ def test_a_function_labels_the_points_of_an_interval():
         ("1/0", "problem.target.f", "divides by zero"),
     ],
 )
-def test_a_function_that_is_none_is_refused_before_it_is_run(f, where, said):
+def test_a_function_that_is_none_is_refused_before_it_is_run(f, where, reason):
     with pytest.raises(BadInput) as caught:
         experiment("interval", {"kind": "function", "f": f})
     assert caught.value.where == where
-    assert said in caught.value.what
+    assert reason in caught.value.what
 
 
 @pytest.mark.parametrize("f", ["sqrt(x)", "log(x)", "1/x", "x^0.5", "exp(1000*x^2)"])

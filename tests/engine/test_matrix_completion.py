@@ -49,9 +49,9 @@ def test_low_rank_targets_have_their_rank_and_their_norm(rank):
     data = data_of(described)
     order = data.instances.rows.argmax(2)
     for labels, places in zip(data.labels, order, strict=True):
-        whole = torch.zeros(20, dtype=torch.float64)
-        whole[places] = labels
-        sizes = np.linalg.svd(whole.view(4, 5).numpy(), compute_uv=False)
+        matrix = torch.zeros(20, dtype=torch.float64)
+        matrix[places] = labels
+        sizes = np.linalg.svd(matrix.view(4, 5).numpy(), compute_uv=False)
         assert np.linalg.norm(sizes) == pytest.approx(3)
         assert (sizes > 1e-9).sum() == rank
     assert not torch.equal(data.labels[0].sort()[0], data.labels[1].sort()[0])
@@ -73,11 +73,11 @@ def start_of(**words):
 def test_an_orthogonal_start_is_0_and_its_kernel_tells_entries_apart():
     net, params = start_of(init="orthogonal", scale=0.7)
     assert not net.weights(params).any()
-    every = Dense(torch.eye(12, dtype=torch.float64)[None])
+    all_entries = Dense(torch.eye(12, dtype=torch.float64)[None])
     rows = []
     for number in range(12):
-        one = torch.eye(12, dtype=torch.float64)[number][None]
-        gradients = net.gradient(params, every, lambda _, one=one: one)
+        unit = torch.eye(12, dtype=torch.float64)[number][None]
+        gradients = net.gradient(params, all_entries, lambda _, slope=unit: slope)
         rows.append(torch.cat([gradients[name].flatten() for name in net.layers]))
     jacobian = torch.stack(rows)
     torch.testing.assert_close(jacobian @ jacobian.T, 2 * 0.7**2 * torch.eye(12, dtype=torch.float64))
@@ -127,14 +127,16 @@ def test_errors_and_movements_are_relative_to_the_labels():
     labels = data.labels.numpy()
     # From the start on nothing has moved, and what is not fitted yet is the start itself.
     assert not curve.values("movement")[0].any()
-    some = {
+    rows_by_name = {
         "relative-error": slice(None),
         "relative-error-seen": slice(7),
         "relative-error-unseen": slice(7, None),
     }
-    found = hypothesis.predict(data.instances).numpy()
-    for name, rows in some.items():
-        expected = np.linalg.norm((found - labels)[:, rows], axis=1) / np.linalg.norm(labels[:, rows], axis=1)
+    predictions = hypothesis.predict(data.instances).numpy()
+    for name, rows in rows_by_name.items():
+        expected = np.linalg.norm((predictions - labels)[:, rows], axis=1) / np.linalg.norm(
+            labels[:, rows], axis=1
+        )
         np.testing.assert_allclose(curve.values(name)[0], expected)
     for name in ("movement", "movement-seen", "movement-unseen"):
         assert (curve.values(name)[-1] > 0).all()
@@ -181,7 +183,7 @@ def test_the_missing_entry_is_above_its_line_and_near_one_over_the_root_of_the_l
     assert outcome.holds, outcome.detail
     trace = run(reading.parse(words))
     (curve,) = trace.curves
-    (line,) = (one for one in trace.lines if one.kind == "missing-entry")
+    (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "missing-entry")
     (along,) = line.of(trace.curves).values()
     length = np.sqrt(3 * curve.values("train")[:, 0])
     np.testing.assert_allclose(along.values[0], np.where(length < 1, (1 - length) ** 2 / length, 0))
@@ -197,8 +199,8 @@ def test_the_shape_of_a_matrix_is_written_once_and_all_that_needs_it_follows(nam
     described = sweep_of(document).experiment
     everything = [*described.learners, *described.pictures]
     parts = [
-        getattr(one, key, None)
-        for one in everything
+        getattr(part, key, None)
+        for part in everything
         for key in ("architecture", "update", "solver", "tends_to")
     ]
     parts += [picture.measure for picture in described.pictures]

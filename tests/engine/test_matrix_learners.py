@@ -22,8 +22,8 @@ PAIR = [2, 4]
 def dilated(matrix, function):
     """A function of the eigenvalues of the symmetric dilation [[0, M], [Mᵀ, 0]], its upper right block."""
     rows, columns = matrix.shape
-    whole = np.block([[np.zeros((rows, rows)), matrix], [matrix.T, np.zeros((columns, columns))]])
-    values, vectors = np.linalg.eigh(whole)
+    dilation = np.block([[np.zeros((rows, rows)), matrix], [matrix.T, np.zeros((columns, columns))]])
+    values, vectors = np.linalg.eigh(dilation)
     return (vectors * function(values) @ vectors.T)[:rows, rows:]
 
 
@@ -54,14 +54,14 @@ def test_a_product_of_matrices_has_its_weights_and_their_gradient(depth):
     net = Factorised(factors=(2, 4), depth=depth, width=3, scale=0.7)
     described = experiment(OUTER, learners={"it": gd(0.1, kind="factorised", factors=PAIR)})
     instances = data_of(described).instances
-    params = {name: torch.from_numpy(each) for name, each in net.start(Streams([1])("init"), 8).items()}
-    first, *others = (params[name][0].numpy() for name in net.layers)
-    W = np.linalg.multi_dot([first.T, *others])
+    params = {name: torch.from_numpy(tensor) for name, tensor in net.start(Streams([1])("init"), 8).items()}
+    first, *later_factors = (params[name][0].numpy() for name in net.layers)
+    W = np.linalg.multi_dot([first.T, *later_factors])
     np.testing.assert_allclose(net.weights(params)[0].numpy(), W.ravel(), atol=1e-12)
-    found = net.gradient(params, instances, lambda predictions: predictions - 1)
+    gradient = net.gradient(params, instances, lambda predictions: predictions - 1)
     expected = super(Factorised, net).gradient(params, instances, lambda predictions: predictions - 1)
     for name in net.layers:
-        torch.testing.assert_close(found[name], expected[name])
+        torch.testing.assert_close(gradient[name], expected[name])
 
 
 LEARNERS = {
@@ -120,10 +120,10 @@ def test_the_nuclear_norm_is_the_least_that_products_of_two_factors_reach(seed):
         return (parts[:9].reshape(3, 3) @ parts[9:].reshape(3, 4)).ravel()
 
     fits = {"type": "eq", "fun": lambda parts: X @ product(parts) - y}
-    found = minimize(
+    solution = minimize(
         lambda parts: parts @ parts / 2, rng.normal(size=21), constraints=fits, method="SLSQP", tol=1e-12
     )
-    assert np.linalg.norm(w.reshape(3, 4), "nuc") == pytest.approx(found.fun, rel=1e-4)
+    assert np.linalg.norm(w.reshape(3, 4), "nuc") == pytest.approx(solution.fun, rel=1e-4)
 
 
 def test_labels_that_no_matrix_fits_are_those_of_least_squares():

@@ -24,66 +24,66 @@ def described(x, protocol, learners, **picture):
 
 
 def seen(*words, **more):
-    made = described(*words, **more)
-    trace = run(made)
-    return view(made.pictures[0], of_one(made, trace)), trace
+    setup = described(*words, **more)
+    trace = run(setup)
+    return view(setup.pictures[0], of_one(setup, trace)), trace
 
 
 def test_time_is_eta_times_step_for_each_curve():
-    found, _ = seen("time", STEPS, {"slow": gd(0.01), "fast": gd(0.04)})
+    time_view, _ = seen("time", STEPS, {"slow": gd(0.01), "fast": gd(0.04)})
     for name, rate in (("slow", 0.01), ("fast", 0.04)):
-        np.testing.assert_allclose(found.curve(name).x, rate * np.array([0, 2, 4, 6]))
-        assert found.curve(name).ends.complete
-    np.testing.assert_allclose(found.places[[0, -1]], [0, 0.24])
+        np.testing.assert_allclose(time_view.curve(name).x, rate * np.array([0, 2, 4, 6]))
+        assert time_view.curve(name).ends.complete
+    np.testing.assert_allclose(time_view.places[[0, -1]], [0, 0.24])
 
 
 def test_a_line_runs_along_the_time_of_each_learner_that_it_binds():
-    found, trace = seen("time", STEPS, {"slow": gd(0.01), "fast": gd(0.04), "EGU": {"update": "egu"}})
+    time_view, trace = seen("time", STEPS, {"slow": gd(0.01), "fast": gd(0.04), "EGU": {"update": "egu"}})
     (bound,) = (line for line in trace.lines if line.kind == "ri-signed")
-    lines = {line.name: line for line in found.lines if line.kind == "ri-signed"}
+    lines = {line.name: line for line in time_view.lines if line.kind == "ri-signed"}
     assert set(lines) == {"ri-signed of slow", "ri-signed of fast"}
     for name in ("slow", "fast"):
         line = lines[f"ri-signed of {name}"]
-        np.testing.assert_array_equal(line.x, found.curve(name).x)
+        np.testing.assert_array_equal(line.x, time_view.curve(name).x)
         np.testing.assert_array_equal(line.y, bound.values)
-        assert line in bounds_on(found, found.curve(name))
+        assert line in bounds_on(time_view, time_view.curve(name))
 
 
 def test_a_line_along_a_time_that_all_share_is_drawn_once():
-    found, _ = seen("time", STEPS, {"GD": gd(0.01), "again": gd(0.01)})
-    (line,) = (line for line in found.lines if line.kind == "ri-signed")
+    time_view, _ = seen("time", STEPS, {"GD": gd(0.01), "again": gd(0.01)})
+    (line,) = (line for line in time_view.lines if line.kind == "ri-signed")
     assert (line.name, line.applies_to) == ("ri-signed", ("GD", "again"))
 
 
 def test_a_clock_may_stand_in_an_expression_and_in_a_factor():
-    found, _ = seen("sqrt(time)", STEPS, {"GD": gd(0.01)}, times="1 + time")
-    (curve,) = found.curves
+    time_view, _ = seen("sqrt(time)", STEPS, {"GD": gd(0.01)}, times="1 + time")
+    (curve,) = time_view.curves
     np.testing.assert_allclose(curve.x, np.sqrt(0.01 * np.array([0, 2, 4, 6])))
-    (line,) = (line for line in found.lines if line.kind == "ri-signed")
+    (line,) = (line for line in time_view.lines if line.kind == "ri-signed")
     np.testing.assert_allclose(line.y, (1 - np.array([0, 2, 4, 6]) / D) * (1 + curve.x**2))
 
 
 def test_the_playhead_stands_where_the_learner_is_that_is_furthest():
-    found, _ = seen("time", STEPS, {"slow": gd(0.01), "fast": gd(0.04)})
-    assert found.x_of(0, 4) == pytest.approx(0.16)
-    assert found.x_of(0, np.inf) == pytest.approx(0.24)
+    time_view, _ = seen("time", STEPS, {"slow": gd(0.01), "fast": gd(0.04)})
+    assert time_view.x_of(0, 4) == pytest.approx(0.16)
+    assert time_view.x_of(0, np.inf) == pytest.approx(0.24)
 
 
 def test_a_learner_without_the_clock_is_not_in_the_picture():
-    found, _ = seen("time", STEPS, {"GD": gd(0.01), "LLS": LLS})
-    assert [(one.name, one.number) for one in found.curves] == [("GD", 0)]
+    time_view, _ = seen("time", STEPS, {"GD": gd(0.01), "LLS": LLS})
+    assert [(curve.name, curve.number) for curve in time_view.curves] == [("GD", 0)]
 
 
 def test_evaluations_are_a_clock_of_a_flow():
-    found, trace = seen("evaluations", FLOW, {"GD": gd(1.0)})
-    np.testing.assert_array_equal(found.curves[0].x, trace.curves[0].clocks["evaluations"])
-    assert found.curves[0].x[-1] > 0
+    evaluations_view, trace = seen("evaluations", FLOW, {"GD": gd(1.0)})
+    np.testing.assert_array_equal(evaluations_view.curves[0].x, trace.curves[0].clocks["evaluations"])
+    assert evaluations_view.curves[0].x[-1] > 0
 
 
 def test_what_diverged_has_a_place_on_a_clock_that_went_on_evenly():
     steps = {"kind": "steps", "steps": 12, "records": 12}
-    found, trace = seen("time", steps, {"GD": gd(3.0)})
-    (curve,) = found.curves
+    time_view, trace = seen("time", steps, {"GD": gd(3.0)})
+    (curve,) = time_view.curves
     assert curve.ends.diverged == 1
     assert curve.ends.diverged_at == pytest.approx(3.0 * trace.curves[0].diverged_at)
 
@@ -93,13 +93,13 @@ def test_the_last_value_of_a_run_that_diverged_in_all_replicas_is_none():
     axes = [{"name": "eta", "values": [0.1, 3.0]}]
     pictures = [{"x": "eta", "measure": "loss", "read": "last"}]
     document = raw("gaussian", loss="square", learners={"GD": gd("eta")}, d=D, protocol=steps)
-    whole = sweep_of(document | {"axes": axes, "pictures": pictures})
-    (curve,) = view(whole.experiment.pictures[0], run_sweep(whole)).curves
+    sweep = sweep_of(document | {"axes": axes, "pictures": pictures})
+    (curve,) = view(sweep.experiment.pictures[0], run_sweep(sweep)).curves
     assert np.isfinite(curve.y).tolist() == [True, False]
 
 
 @pytest.mark.parametrize(
-    ("x", "protocol", "learner", "more", "where", "what"),
+    ("x", "protocol", "learner", "more", "where", "reason"),
     [
         ("time", STEPS, LLS, {}, "pictures[0].x", "there is no 'time'; there are step, k, n, d"),
         ("step", "one-pass", LLS, {}, "pictures[0].x", "there is no 'step'; there are k, n, d"),
@@ -110,30 +110,30 @@ def test_the_last_value_of_a_run_that_diverged_in_all_replicas_is_none():
         ("k", STEPS, gd(0.1), {"read": "last"}, "pictures[0].x", "nothing is left along k"),
     ],
 )
-def test_a_picture_that_can_never_be_is_refused_as_it_is_read(x, protocol, learner, more, where, what):
+def test_a_picture_that_can_never_be_is_refused_as_it_is_read(x, protocol, learner, more, where, reason):
     with pytest.raises(BadInput) as caught:
         described(x, protocol, {"it": learner}, **more)
     assert caught.value.where == where
-    assert what in caught.value.what
+    assert reason in caught.value.what
 
 
 @pytest.mark.parametrize(
-    ("words", "where", "what"),
+    ("words", "where", "reason"),
     [
         ({"x": "j", "read": {"over": "j", "take": "max"}}, "pictures[0].x", "j is read off"),
         ({"x": "j", "at": {"j": 1}}, "pictures[0].x", "j is set by at"),
         ({"x": "k"}, "pictures[0]", "j of spectrum must be x, read off, or set by at"),
     ],
 )
-def test_an_index_is_drawn_along_read_off_or_set(words, where, what):
+def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
     pictures = [{"measure": "spectrum", **words}]
     with pytest.raises(BadInput) as caught:
         reading.parse(raw(target="all", learners={"LLS": LLS}, d=D) | {"pictures": pictures})
-    assert (caught.value.where, caught.value.what.startswith(what)) == (where, True)
+    assert (caught.value.where, caught.value.what.startswith(reason)) == (where, True)
 
 
 @pytest.mark.parametrize(
-    ("axes", "picture", "where", "what"),
+    ("axes", "picture", "where", "reason"),
     [
         (
             [{"name": "eta", "values": [1, 2]}],
@@ -180,11 +180,11 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, what):
         ),
     ],
 )
-def test_with_axes_it_is_refused_too(axes, picture, where, what):
+def test_with_axes_it_is_refused_too(axes, picture, where, reason):
     document = raw(learners={"GD": gd(0.1)}, d=D) | {"axes": axes}
     with pytest.raises(BadInput) as caught:
         sweep_of(document | {"pictures": [{"measure": "loss", **picture}]})
-    assert (caught.value.where, what in caught.value.what) == (where, True), caught.value
+    assert (caught.value.where, reason in caught.value.what) == (where, True), caught.value
 
 
 def test_a_clock_that_only_a_learner_at_a_later_point_has_is_there():
@@ -192,8 +192,8 @@ def test_a_clock_that_only_a_learner_at_a_later_point_has_is_there():
     learners = [{"name": "LLS", **LLS}, {"name": "GD", **gd("eta"), "where": "eta > 0.1"}]
     document = raw(d=D, protocol=STEPS) | {"axes": axes, "learners": learners}
     pictures = [{"x": "time", "curves": "eta", "measure": "loss"}]
-    found = sweep_of(document | {"pictures": pictures})
-    assert len(found.points) == 2
+    sweep = sweep_of(document | {"pictures": pictures})
+    assert len(sweep.points) == 2
 
 
 def test_time_is_a_clock_of_rules_with_a_rate():

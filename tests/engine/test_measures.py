@@ -120,46 +120,48 @@ def outsiders(monkeypatch):
 def test_a_measure_from_outside_is_recorded_of_every_replica():
     described = experiment("gaussian", d=D, **GD)
     trace = run(described, gate=lambda: 3)
-    found = trace.curves[0]
+    measured_curve = trace.curves[0]
     expected = weights(described)
-    np.testing.assert_allclose(found.values("norm"), np.linalg.norm(expected, axis=2), rtol=1e-12)
-    largest = found.array("largest")
+    np.testing.assert_allclose(measured_curve.values("norm"), np.linalg.norm(expected, axis=2), rtol=1e-12)
+    largest = measured_curve.array("largest")
     np.testing.assert_allclose(largest.values, np.sort(expected)[:, :, :-3:-1], rtol=1e-12)
     assert largest.x.tolist() == list(range(D + 1))
     pictures = json.loads(encode({}, of_one(described, trace), []))["pictures"]
-    (written,) = (one["curves"][0] for one in pictures if one["measure"] == "norm")
-    np.testing.assert_allclose(written["y"], found.mean("norm"), rtol=1e-12)
+    (written,) = (picture["curves"][0] for picture in pictures if picture["measure"] == "norm")
+    np.testing.assert_allclose(written["y"], measured_curve.mean("norm"), rtol=1e-12)
 
 
 @pytest.mark.usefixtures("outsiders")
 @pytest.mark.slow
 def test_an_expensive_measure_is_made_at_some_of_many_records():
     epochs = {"kind": "epochs", "epochs": 300}
-    found, in_pieces = (
+    expensive_curve, in_pieces = (
         run(experiment("gaussian", d=D, protocol=epochs, **GD), gate=lambda count=count: count).curves[0]
         for count in (1000, 1)
     )
-    assert found.array("largest").x.tolist() == [record for record in range(301) if looked_at(record)]
-    assert np.isfinite(found.values("norm")).all()
-    assert np.array_equal(in_pieces.array("largest").values, found.array("largest").values)
-    assert set(in_pieces.measures) == set(found.measures) == {"loss", "norm"}
+    assert expensive_curve.array("largest").x.tolist() == [
+        record for record in range(301) if looked_at(record)
+    ]
+    assert np.isfinite(expensive_curve.values("norm")).all()
+    assert np.array_equal(in_pieces.array("largest").values, expensive_curve.array("largest").values)
+    assert set(in_pieces.measures) == set(expensive_curve.measures) == {"loss", "norm"}
 
 
 @pytest.mark.usefixtures("outsiders")
 def test_measures_of_weights_are_not_asked_of_what_is_not_linear():
     net = gd(0.01, kind="dense", widths=[4], activation="relu")
-    found = run(experiment("gaussian", learners={"net": net}, d=D)).curves[0]
-    assert set(found.measures) == {"loss"}
-    assert found.array("largest") is None
+    net_curve = run(experiment("gaussian", learners={"net": net}, d=D)).curves[0]
+    assert set(net_curve.measures) == {"loss"}
+    assert net_curve.array("largest") is None
 
 
 @pytest.mark.usefixtures("outsiders")
 def test_a_replica_that_diverged_has_no_more_values_of_any_measure():
-    found = run(experiment("gaussian", learners={"it": gd(0.1)}, d=32, replicas=20, seed=1)).curves[0]
-    assert 0 < found.diverged < 20
-    gone = np.isnan(found.values("loss"))
-    assert np.array_equal(np.isnan(found.values("norm")), gone)
-    largest = found.array("largest")
+    partial_curve = run(experiment("gaussian", learners={"it": gd(0.1)}, d=32, replicas=20, seed=1)).curves[0]
+    assert 0 < partial_curve.diverged < 20
+    gone = np.isnan(partial_curve.values("loss"))
+    assert np.array_equal(np.isnan(partial_curve.values("norm")), gone)
+    largest = partial_curve.array("largest")
     assert np.array_equal(np.isnan(largest.values[:, :, 0]), gone[largest.x.astype(int)])
 
 
@@ -167,9 +169,9 @@ def test_the_singular_values_are_computed_once_for_spectrum_and_rank(monkeypatch
     calls = []
     computed = torch.linalg.svdvals
     monkeypatch.setattr(torch.linalg, "svdvals", lambda matrices: calls.append(1) or computed(matrices))
-    found = curve(d=D, target="all", spectrum=True)
+    spectrum_curve = curve(d=D, target="all", spectrum=True)
     assert len(calls) == D + 1
-    np.testing.assert_array_equal(found.mean("rank"), spectrum_of(found).rank)
+    np.testing.assert_array_equal(spectrum_curve.mean("rank"), spectrum_of(spectrum_curve).rank)
 
 
 def test_a_claim_of_what_is_not_measured_here_says_where_it_is():

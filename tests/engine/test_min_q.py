@@ -45,7 +45,7 @@ def test_the_labels_are_fitted_and_the_gradient_of_q_is_a_combination_of_the_ins
     A, y = small()
     w = minimiser(A, y, alpha, depth)
     np.testing.assert_allclose(A @ w, y, rtol=0, atol=1e-9)
-    gradient = np.array([inverse_transfer(each, depth) for each in w / alpha**depth])
+    gradient = np.array([inverse_transfer(ratio, depth) for ratio in w / alpha**depth])
     outside = gradient - A.T @ np.linalg.lstsq(A.T, gradient)[0]
     assert abs(outside).max() <= 1e-9 * abs(gradient).max()
 
@@ -60,7 +60,7 @@ def test_no_other_solution_nearby_has_a_smaller_q(alpha, depth):
         return  # Q is ‖w‖₁ there, up to rounding, which the limit below compares
 
     def q(w):
-        return sum(potential(each, depth) for each in w / alpha**depth)
+        return sum(potential(ratio, depth) for ratio in w / alpha**depth)
 
     around = np.linalg.svd(A)[2][len(A) :]  # an orthonormal basis of {v: Av = 0}
     for direction in np.vstack((around, -around)):

@@ -75,17 +75,17 @@ def test_slopes_of_the_logarithm_are_those_of_the_loss_over_its_mean(loss):
     predictions = torch.tensor([[0.3, -1.2, 2.0], [0.1, 0.2, -0.3]], dtype=torch.float64, requires_grad=True)
     labels = torch.tensor([[1.0, -1.0, 1.0]], dtype=torch.float64).expand(2, -1)
     loss.value(predictions, labels).mean(1).log().sum().backward()
-    found = Logarithm(loss).slope(predictions.detach(), labels) / 3  # of the mean over rows
-    torch.testing.assert_close(found, predictions.grad, rtol=1e-12, atol=0)
+    slope = Logarithm(loss).slope(predictions.detach(), labels) / 3  # of the mean over rows
+    torch.testing.assert_close(slope, predictions.grad, rtol=1e-12, atol=0)
 
 
 def test_steps_along_the_logarithm_go_on_where_the_loss_is_no_number():
     margins = torch.tensor([[900.0, 901.0]], dtype=torch.float64)
     labels = torch.ones_like(margins)
     assert Exponential().average(margins, labels) == 0
-    found = Logarithm(Exponential()).slope(margins, labels)
+    slope = Logarithm(Exponential()).slope(margins, labels)
     expected = -2 / (1 + math.exp(-1)) * np.array([[1, math.exp(-1)]])
-    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12)
+    np.testing.assert_allclose(slope.numpy(), expected, rtol=1e-12)
 
 
 def test_steepest_sign_descent_moves_all_weights_by_the_mean_size_of_gradients():
@@ -183,11 +183,11 @@ def test_solutions_have_distances_and_norms_relative_to_another_one():
     learner = {"solver": {"kind": "min-q", "alpha": 1}, "tends_to": "lls"}
     document = raw(**FITTED, learners={"it": learner}, protocol="at-init")
     document["pictures"] = [{"x": "k", "measure": "distance"}, {"x": "k", "measure": "norm-ratio"}]
-    found, (X, y) = run(reading.parse(document)).curves[0], fitted()
+    curve, (X, y) = run(reading.parse(document)).curves[0], fitted()
     w, least = Path(X, y, 2).at(1.0), np.linalg.pinv(X) @ y
     length = np.linalg.norm(least)
-    assert found.mean("distance")[-1] == pytest.approx(np.linalg.norm(w - least) / length, rel=1e-9)
-    assert found.mean("norm-ratio")[-1] == pytest.approx(np.linalg.norm(w) / length, rel=1e-12)
+    assert curve.mean("distance")[-1] == pytest.approx(np.linalg.norm(w - least) / length, rel=1e-9)
+    assert curve.mean("norm-ratio")[-1] == pytest.approx(np.linalg.norm(w) / length, rel=1e-12)
 
 
 @pytest.mark.slow
@@ -198,12 +198,12 @@ def test_a_margin_in_the_norm_that_is_tended_to_is_relative_to_the_largest():
     document = raw(**SEPARABLE, learners={"it": learner}, protocol=words)
     document["pictures"] = [{"x": "functional_margin", "measure": "norm-ratio"}]
     described = reading.parse(document)
-    found = run(described).curves[0]
+    curve = run(described).curves[0]
     (X, y), w = separable(), final(described)
     least = (y * (X @ w)).min()
-    assert found.mean("functional-margin")[-1] == pytest.approx(least)
-    assert found.mean("norm-ratio")[-1] == pytest.approx(np.abs(w).sum() / least / 2.223350, abs=1e-6)
-    assert np.isnan(found.mean("norm-ratio")[0])
+    assert curve.mean("functional-margin")[-1] == pytest.approx(least)
+    assert curve.mean("norm-ratio")[-1] == pytest.approx(np.abs(w).sum() / least / 2.223350, abs=1e-6)
+    assert np.isnan(curve.mean("norm-ratio")[0])
 
 
 @pytest.mark.slow

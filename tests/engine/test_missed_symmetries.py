@@ -35,7 +35,7 @@ def learner(described):
     return it
 
 
-def kept(described):
+def kept_groups(described):
     """The groups of coordinates, and all rotations, that change no prediction as it is measured."""
     groups = (PERMUTATIONS, SIGN_FLIPS, ROTATIONS)
     return {group for group in groups if certificate(described, learner(described), group=group) < UNCHANGED}
@@ -48,8 +48,8 @@ def contained(group):
 
 def trained(architecture, update=None, n=D, d=D, **words):
     """An experiment with a net on n Gaussian rows of d features."""
-    one = {"architecture": architecture, "update": update or GD, **words.pop("added", {})}
-    return experiment({"kind": "gaussian", "n": n, "d": d}, learners={"it": one}, **words)
+    words_of_learner = {"architecture": architecture, "update": update or GD, **words.pop("added", {})}
+    return experiment({"kind": "gaussian", "n": n, "d": d}, learners={"it": words_of_learner}, **words)
 
 
 def architectures():
@@ -79,33 +79,33 @@ def test_two_draws_start_inputs_alike_where_an_architecture_declares_so(net):
 @pytest.mark.parametrize("seed", [[0], [4, 1]])
 def test_a_start_seed_changes_no_verdict_if_nothing_about_features_is_drawn(net, update, seed):
     added = {"start_seed": seed}
-    one, other = trained(net, update, added=added), trained(net, update)
-    judged = verdict(learner(one), one)
+    seeded, other = trained(net, update, added=added), trained(net, update)
+    judged = verdict(learner(seeded), seeded)
     assert judged == verdict(learner(other), other)
-    assert kept(one) >= contained(judged.group)
+    assert kept_groups(seeded) >= contained(judged.group)
 
 
 def test_a_start_seed_changes_no_verdict_about_a_rule_with_a_start_of_its_own():
-    made = [trained("linear", {"kind": "egu"}, added=added) for added in ({"start_seed": [3]}, {})]
-    judged, other = (verdict(learner(one), one) for one in made)
+    setups = [trained("linear", {"kind": "egu"}, added=added) for added in ({"start_seed": [3]}, {})]
+    judged, other = (verdict(learner(setup), setup) for setup in setups)
     assert judged == other
-    assert kept(made[0]) == contained(judged.group) == {PERMUTATIONS}
+    assert kept_groups(setups[0]) == contained(judged.group) == {PERMUTATIONS}
 
 
 @pytest.mark.parametrize("net", [{"kind": "neuron", "init": "gaussian"}, {"kind": "dense", "widths": [4]}])
 def test_one_draw_of_the_weights_of_the_inputs_keeps_no_symmetry(net):
-    made = trained(net, added={"start_seed": [3]})
-    assert verdict(learner(made), made).group == TRIVIAL
-    assert kept(made) == set()
+    setup = trained(net, added={"start_seed": [3]})
+    assert verdict(learner(setup), setup).group == TRIVIAL
+    assert kept_groups(setup) == set()
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(("d", "n"), SHAPES)
 @pytest.mark.parametrize("net", ["linear", {"kind": "neuron"}, {"kind": "neuron", "init": "gaussian"}])
 def test_muon_by_svd_on_one_neuron_is_rotation_invariant(net, d, n, protocol):
-    made = trained(net, {"kind": "muon", "by": "svd"}, n, d, protocol=protocol)
-    assert verdict(learner(made), made).invariant is True
-    assert kept(made) >= {ROTATIONS}
+    setup = trained(net, {"kind": "muon", "by": "svd"}, n, d, protocol=protocol)
+    assert verdict(learner(setup), setup).invariant is True
+    assert kept_groups(setup) >= {ROTATIONS}
 
 
 def test_muon_by_svd_moves_one_neuron_as_normalised_gradients_do():
@@ -130,9 +130,9 @@ ENTRYWISE = ["gd", "momentum", "adam", "adagrad", "rmsprop", "lion", "hypentropy
 def test_signed_spindly_nets_keep_permutations_and_sign_flips(rule, depth, protocol):
     for seed, (d, n) in enumerate(SHAPES[1:]):
         net = {"kind": "spindly", "signed": True, "depth": depth, "w0": 0.3}
-        made = trained(net, {"kind": rule, "lr": 0.01}, n, d, protocol=protocol, seed=seed)
-        assert verdict(learner(made), made).group == SIGNED_PERMUTATIONS
-        assert kept(made) == {PERMUTATIONS, SIGN_FLIPS}
+        setup = trained(net, {"kind": rule, "lr": 0.01}, n, d, protocol=protocol, seed=seed)
+        assert verdict(learner(setup), setup).group == SIGNED_PERMUTATIONS
+        assert kept_groups(setup) == {PERMUTATIONS, SIGN_FLIPS}
 
 
 @pytest.mark.parametrize(("update", "added"), [
@@ -142,11 +142,11 @@ def test_signed_spindly_nets_keep_permutations_and_sign_flips(rule, depth, proto
 ])  # fmt: skip
 def test_sign_flips_change_a_signed_spindly_net_if_its_tensors_move_differently(update, added):
     net = {"kind": "spindly", "signed": True, "w0": 0.3}
-    made = trained(net, update, 12, added=added, protocol={"kind": "steps", "steps": 20})
-    judged = verdict(learner(made), made)
+    setup = trained(net, update, 12, added=added, protocol={"kind": "steps", "steps": 20})
+    judged = verdict(learner(setup), setup)
     assert not judged.group >= SIGN_FLIPS
-    assert SIGN_FLIPS not in kept(made)
-    assert kept(made) >= contained(judged.group)
+    assert SIGN_FLIPS not in kept_groups(setup)
+    assert kept_groups(setup) >= contained(judged.group)
 
 
 @pytest.mark.parametrize(
@@ -155,15 +155,15 @@ def test_sign_flips_change_a_signed_spindly_net_if_its_tensors_move_differently(
 def test_two_weight_nets_from_zero_keep_permutations_and_sign_flips(rule):
     for seed, (d, n) in enumerate(SHAPES[1:]):
         update = {"kind": rule} if rule == "agd" else {"kind": rule, "lr": 0.01}
-        made = trained({"kind": "two-weight"}, update, n, d, protocol=PROTOCOLS[2], seed=seed)
-        assert verdict(learner(made), made).group == SIGNED_PERMUTATIONS
-        assert kept(made) == {PERMUTATIONS, SIGN_FLIPS}
+        setup = trained({"kind": "two-weight"}, update, n, d, protocol=PROTOCOLS[2], seed=seed)
+        assert verdict(learner(setup), setup).group == SIGNED_PERMUTATIONS
+        assert kept_groups(setup) == {PERMUTATIONS, SIGN_FLIPS}
 
 
 def test_two_weight_nets_from_positive_weights_keep_permutations_alone():
-    made = trained({"kind": "two-weight", "init": "equal"}, protocol=PROTOCOLS[1])
-    assert verdict(learner(made), made).group == PERMUTATIONS
-    assert kept(made) == {PERMUTATIONS}
+    setup = trained({"kind": "two-weight", "init": "equal"}, protocol=PROTOCOLS[1])
+    assert verdict(learner(setup), setup).group == PERMUTATIONS
+    assert kept_groups(setup) == {PERMUTATIONS}
 
 
 @pytest.mark.parametrize(("kind", "rule"), [
@@ -176,9 +176,9 @@ def test_nets_with_an_identity_start_of_all_features_keep_permutations(kind, rul
         net = {"kind": kind, "init": "identity", "widths": [d + more, d], "activation": "tanh", "scale": 0.7}
         if kind == "normalised":
             net["of"] = ("instances", "features", "instances")[seed]
-        made = trained(net, {"kind": rule, "lr": 0.01}, n, d, protocol=PROTOCOLS[seed], seed=seed)
-        assert verdict(learner(made), made).group == PERMUTATIONS
-        assert kept(made) == {PERMUTATIONS}
+        setup = trained(net, {"kind": rule, "lr": 0.01}, n, d, protocol=PROTOCOLS[seed], seed=seed)
+        assert verdict(learner(setup), setup).group == PERMUTATIONS
+        assert kept_groups(setup) == {PERMUTATIONS}
 
 
 @pytest.mark.parametrize("net", [
@@ -188,24 +188,24 @@ def test_nets_with_an_identity_start_of_all_features_keep_permutations(kind, rul
     {"kind": "dense-spindly", "init": "identity", "width": D - 2},
 ])  # fmt: skip
 def test_an_identity_start_of_some_features_or_beside_drawn_biases_keeps_no_permutations(net):
-    made = trained(net)
-    assert verdict(learner(made), made).group == TRIVIAL
-    assert kept(made) == set()
+    setup = trained(net)
+    assert verdict(learner(setup), setup).group == TRIVIAL
+    assert kept_groups(setup) == set()
 
 
 @pytest.mark.parametrize("signed", [False, True])
 def test_a_spindly_net_on_a_layer_that_starts_at_the_identity_keeps_permutations(signed):
     for d, n in SHAPES:
         net = {"kind": "dense-spindly", "init": "identity", "signed": signed, "w0": 0.2}
-        made = trained(net, None, n, d)
-        assert verdict(learner(made), made).group == PERMUTATIONS
-        assert kept(made) >= {PERMUTATIONS}
+        setup = trained(net, None, n, d)
+        assert verdict(learner(setup), setup).group == PERMUTATIONS
+        assert kept_groups(setup) >= {PERMUTATIONS}
 
 
 @pytest.mark.parametrize("net", [{"kind": "spindly", "signed": True}, {"kind": "two-weight"}])
 def test_noise_on_several_tensors_promises_nothing(net):
-    made = trained(net, added={"noise": {"sigma": 0.1}})
-    assert verdict(learner(made), made).group == TRIVIAL
+    setup = trained(net, added={"noise": {"sigma": 0.1}})
+    assert verdict(learner(setup), setup).group == TRIVIAL
 
 
 def rules():

@@ -19,7 +19,7 @@ def naive(net, x):
     """Σ_j v_j ln(1 + e^(w_j·x)) of units (v, w) for one instance."""
     units = [net[place : place + len(x) + 1] for place in range(0, len(net), len(x) + 1)]
     inside = (sum(a * b for a, b in zip(w, x, strict=True)) for _, *w in units)
-    return sum(unit[0] * math.log1p(math.exp(one)) for unit, one in zip(units, inside, strict=True))
+    return sum(unit[0] * math.log1p(math.exp(signal)) for unit, signal in zip(units, inside, strict=True))
 
 
 def test_outputs_and_derivatives_are_those_of_the_formula():
@@ -38,9 +38,9 @@ def test_outputs_and_derivatives_are_those_of_the_formula():
 def test_labels_are_fitted_once_there_are_as_many_parameters(units, fitted):
     X, y = draw(8, 3, 2)
     net = catalogue.make("solvers", "net-least-squares", units=units).fit(X, y)
-    left = outputs(net, X) - y
-    assert ((left**2).mean() < 1e-20) == fitted
-    assert abs(jacobian(net, X).T @ left).max() < 1e-5
+    residual = outputs(net, X) - y
+    assert ((residual**2).mean() < 1e-20) == fitted
+    assert abs(jacobian(net, X).T @ residual).max() < 1e-5
 
 
 @pytest.mark.slow
@@ -51,9 +51,9 @@ def test_more_starts_are_never_worse_and_the_first_is_the_same():
         solver = catalogue.make("solvers", "net-least-squares", units=2, starts=starts)
         return ((outputs(solver.fit(X, y), X) - y) ** 2).mean()
 
-    each = [loss(starts) for starts in (1, 3, 6)]
-    assert each == sorted(each, reverse=True)
-    assert each[0] > each[-1]
+    losses = [loss(starts) for starts in (1, 3, 6)]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[0] > losses[-1]
 
 
 @pytest.mark.slow
@@ -63,10 +63,10 @@ def test_every_replica_and_target_has_the_net_of_its_own_labels():
     hypothesis, data = beginning(described)
     assert not hypothesis.predict(data.instances).any()
     hypothesis.learn(data.instances, data.labels)
-    found = hypothesis.predict(data.instances).numpy().reshape(2, 3, 5)
+    net_predictions = hypothesis.predict(data.instances).numpy().reshape(2, 3, 5)
     for rows, labels, predicted in zip(
-        data.instances.rows.numpy(), data.labels.numpy().reshape(2, 3, 5), found, strict=True
+        data.instances.rows.numpy(), data.labels.numpy().reshape(2, 3, 5), net_predictions, strict=True
     ):
-        for y, each in zip(labels, predicted, strict=True):
+        for y, predictions_of_net in zip(labels, predicted, strict=True):
             net = described.learners[0].solver.fit(rows, y)
-            np.testing.assert_allclose(each, outputs(net, rows), rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(predictions_of_net, outputs(net, rows), rtol=1e-9, atol=1e-12)

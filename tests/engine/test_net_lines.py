@@ -18,7 +18,7 @@ from engine.updates.gd import GD
 EPOCHS = {"kind": "epochs", "epochs": 2}
 
 
-def made(kind):
+def line_of_kind(kind):
     return catalogue.make("theory", kind)
 
 
@@ -35,7 +35,7 @@ def at(described, **index):
 ])  # fmt: skip
 def test_the_edge_is_where_steps_on_a_quadratic_begin_to_diverge(update, value):
     described = experiment(learners={"it": {"update": update}}, d=8, protocol=EPOCHS)
-    line = made("two-over-eta")
+    line = line_of_kind("two-over-eta")
     assert line.holds(described).holds
     assert line.binds(described.learners[0], described).holds
     assert line.value(at(described)) == pytest.approx(value)
@@ -57,11 +57,11 @@ def test_the_edge_is_where_steps_on_a_quadratic_begin_to_diverge(update, value):
 ])  # fmt: skip
 def test_the_edge_says_whom_it_does_not_bind(learner, reason):
     described = experiment(learners={"it": learner}, d=8, protocol=EPOCHS)
-    assert reason in made("two-over-eta").binds(described.learners[0], described).reason
+    assert reason in line_of_kind("two-over-eta").binds(described.learners[0], described).reason
 
 
 def test_the_edge_requires_full_batches():
-    assert "one-pass" in made("two-over-eta").holds(experiment(d=8)).reason
+    assert "one-pass" in line_of_kind("two-over-eta").holds(experiment(d=8)).reason
 
 
 def net(**words):
@@ -79,16 +79,16 @@ def test_layers_at_the_start_have_these_variances(words):
     (learner,) = described.learners
     architecture, data = learner.architecture, data_of(described)
     start = architecture.start(Streams(range(400))("start"), 8)
-    params = {name: torch.from_numpy(np.asarray(each, float)) for name, each in start.items()}
+    params = {name: torch.from_numpy(np.asarray(weights, float)) for name, weights in start.items()}
     signals = architecture.preactivations(params, data.instances)
-    found = made("layer-recursion").value(at(described, layer=np.arange(1.0, 4)))
-    assert np.isnan(found[1:]).all()
+    recursion = line_of_kind("layer-recursion").value(at(described, layer=np.arange(1.0, 4)))
+    assert np.isnan(recursion[1:]).all()
     cw = architecture.structure().signals.cw[1:]
     for number, signal in enumerate(signals):
         sample = (cw[number] * transfer(architecture.activation, signal).square().mean((1, 2))).numpy()
         error = sample.std() / np.sqrt(len(sample))
-        finite = 0.02 * found[0, number] if words["activation"] == "tanh" else 0
-        assert abs(sample.mean() - found[0, number]) < 4 * error + finite, number
+        finite = 0.02 * recursion[0, number] if words["activation"] == "tanh" else 0
+        assert abs(sample.mean() - recursion[0, number]) < 4 * error + finite, number
 
 
 class Restarted(GD, frozen=True, tag="restarted"):
@@ -104,11 +104,11 @@ def test_lines_on_gaussian_starts_do_not_bind_a_rule_with_a_start_of_its_own(kin
     one_layer = gd(0.1, kind="dense", widths=[8], activation="relu", **biased)
     described = experiment(learners={"it": one_layer}, d=8)
     (learner,) = described.learners
-    assert made(kind).binds(learner, described).holds
+    assert line_of_kind(kind).binds(learner, described).holds
     restarted = structs.replace(learner, update=Restarted())
-    found = made(kind).binds(restarted, described)
-    assert not found.holds
-    assert "Gaussian start" in found.reason
+    finding = line_of_kind(kind).binds(restarted, described)
+    assert not finding.holds
+    assert "Gaussian start" in finding.reason
 
 
 @pytest.mark.parametrize("words", [
@@ -121,7 +121,7 @@ def test_the_recursion_of_susceptibilities_is_exact_at_layer_1_only(words):
     settings = {"protocol": "at-init", "measures": [{"kind": "susceptibility"}], "replicas": 4000}
     described = experiment({"kind": "sphere", "n": 4}, "coin", learners, d=8, **settings)
     trace = run(described)
-    (line,) = (one for one in trace.lines if one.kind == "chi-perp")
+    (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "chi-perp")
     assert line.statement.direction == "asymptotic"
     assert line.applies_to == ["it"]
     measured = trace.curves[0].array("susceptibility").values[0]
@@ -134,14 +134,17 @@ def test_the_recursion_of_susceptibilities_is_exact_at_layer_1_only(words):
 @pytest.mark.slow
 def test_the_correction_is_for_homogeneous_nets():
     described = net(width=16, activation="relu", cw=2.0)
-    whole = made("layer-recursion").value(at(described))[0]
-    finite = made("layer-recursion-finite").value(at(described))[0]
-    np.testing.assert_allclose(np.log(finite / whole), -5 * np.arange(1, 4) / 32, rtol=1e-9)
+    infinite = line_of_kind("layer-recursion").value(at(described))[0]
+    finite = line_of_kind("layer-recursion-finite").value(at(described))[0]
+    np.testing.assert_allclose(np.log(finite / infinite), -5 * np.arange(1, 4) / 32, rtol=1e-9)
     for words in ({"activation": "tanh"}, {"activation": "relu", "cb": 0.1}):
         other = net(width=16, **words)
-        assert "it requires relu" in made("layer-recursion-finite").binds(other.learners[0], other).reason
+        assert (
+            "it requires relu"
+            in line_of_kind("layer-recursion-finite").binds(other.learners[0], other).reason
+        )
     other = net(width=16, init="orthogonal")
-    assert "Gaussian start" in made("layer-recursion").binds(other.learners[0], other).reason
+    assert "Gaussian start" in line_of_kind("layer-recursion").binds(other.learners[0], other).reason
 
 
 def test_a_line_that_is_known_at_the_start_alone_is_reported():

@@ -30,18 +30,18 @@ def normalised(rows, of):
 @pytest.mark.parametrize("of", ["features", "instances"])
 def test_it_is_the_dense_net_on_rows_that_are_normalised_before(of):
     hypothesis, data = beginning(described(of))
-    found = hypothesis.predict(data.instances).numpy()
+    predictions = hypothesis.predict(data.instances).numpy()
     for replica, rows in enumerate(data.instances.rows.numpy()):
         first, second = (hypothesis.tensors[name][replica].numpy() for name in ("W1", "W2"))
         expected = np.tanh(normalised(rows, of) @ first.T) @ second[0]
-        np.testing.assert_allclose(found[replica], expected, atol=1e-12)
+        np.testing.assert_allclose(predictions[replica], expected, atol=1e-12)
 
 
 def test_a_constant_feature_is_0():
-    whole = experiment(
+    setup = experiment(
         {"kind": "xor", "features": "products"}, "feature", {"it": gd(0.05, **WIDE)}, d=8, protocol="one-pass"
     )
-    hypothesis, data = beginning(whole)
+    hypothesis, data = beginning(setup)
     before = hypothesis.predict(data.instances)
     hypothesis.tensors["W1"][..., 0] = 100.0
     np.testing.assert_allclose(hypothesis.predict(data.instances), before, atol=1e-12)
@@ -50,13 +50,13 @@ def test_a_constant_feature_is_0():
 
 @pytest.mark.parametrize(("of", "group"), [("features", SIGNED_PERMUTATIONS), ("instances", PERMUTATIONS)])
 def test_rotations_change_it_and_the_group_that_it_declares_does_not(of, group):
-    whole = described(of, replicas=1)
-    (learner,) = whole.learners
-    judged = verdict(learner, whole)
+    setup = described(of, replicas=1)
+    (learner,) = setup.learners
+    judged = verdict(learner, setup)
     assert judged.group == group
     assert judged.invariant is False
     stream = Streams([2])("it")
-    assert change_under(whole, learner, element(group, stream, 4)) < 1e-12
-    assert change_under(whole, learner, element(SIGNED_PERMUTATIONS, stream, 4)) > 1e-2 or of == "features"
+    assert change_under(setup, learner, element(group, stream, 4)) < 1e-12
+    assert change_under(setup, learner, element(SIGNED_PERMUTATIONS, stream, 4)) > 1e-2 or of == "features"
     turned = element(SIGNED_PERMUTATIONS, stream, 4) @ np.linalg.qr(np.ones((4, 4)) + np.eye(4))[0]
-    assert change_under(whole, learner, turned) > 1e-2
+    assert change_under(setup, learner, turned) > 1e-2

@@ -8,7 +8,7 @@ WORDS = {"units": "hidden units", "cw": "C_w", "train": "training loss"}
 
 
 @pytest.mark.parametrize(
-    ("expression", "said"),
+    ("expression", "text"),
     [
         ("k", "k"),
         ("eta*step", "η·step"),
@@ -22,8 +22,8 @@ WORDS = {"units": "hidden units", "cw": "C_w", "train": "training loss"}
         ("log(time/n)", "log(time/n)"),
     ],
 )
-def test_an_expression_as_papers_write_it(expression: str, said: str):
-    assert written(expression, WORDS) == said
+def test_an_expression_as_papers_write_it(expression: str, text: str):
+    assert written(expression, WORDS) == text
 
 
 def test_what_is_no_expression_is_refused():
@@ -32,13 +32,13 @@ def test_what_is_no_expression_is_refused():
 
 
 def test_values_of_axes_are_said_in_symbols_and_words():
-    said = values_written("fresh = True, turned = False, eta = 0.05, cw = 2, K = 3", WORDS)
-    assert said == "fresh, not turned, η = 0.05, C_w = 2, K = 3"
+    text = values_written("fresh = True, turned = False, eta = 0.05, cw = 2, K = 3", WORDS)
+    assert text == "fresh, not turned, η = 0.05, C_w = 2, K = 3"
     assert values_written(" η=1, size = 8", {"size": "d"}) == " η=1, d = 8"
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "text"),
     [
         (1048576.0, "1048576"),
         (9999999, "9999999"),
@@ -53,6 +53,6 @@ def test_values_of_axes_are_said_in_symbols_and_words():
         (float("nan"), "nan"),
     ],
 )
-def test_whole_numbers_of_up_to_seven_digits_are_written_in_full(value: float, said: str):
-    assert number(value) == said
+def test_whole_numbers_of_up_to_seven_digits_are_written_in_full(value: float, text: str):
+    assert number(value) == text
     assert number(0.1234567, 6) == "0.123457"

@@ -78,11 +78,11 @@ def test_the_operator_stands_for_the_matrix(matrix, target):
     np.testing.assert_allclose(inner.reshape(2, 3, 2, n), np.einsum("rghd,rnd->rghn", weights, X), **EXACT)
     combined = instances.combine(torch.from_numpy(coefficients.reshape(6, n)))
     np.testing.assert_allclose(combined.view(2, 3, d), coefficients @ X, **EXACT)
-    for some in (slice(3, 4), slice(2, 2 + MOST_ROWS), slice(1, 3 + MOST_ROWS)):
-        assert np.array_equal(instances.at(some).rows, X[:, some])
+    for block in (slice(3, 4), slice(2, 2 + MOST_ROWS), slice(1, 3 + MOST_ROWS)):
+        assert np.array_equal(instances.at(block).rows, X[:, block])
         np.testing.assert_allclose(
-            instances.at(some).inner(torch.from_numpy(weights.reshape(6, 2, d))),
-            inner[:, :, some],
+            instances.at(block).inner(torch.from_numpy(weights.reshape(6, 2, d))),
+            inner[:, :, block],
             **EXACT,
         )
     numbers = generator.integers(0, n, (2, n))
@@ -112,11 +112,11 @@ def test_mean_square_loss_from_weights_is_that_of_the_predictions(matrix, target
     errors = data.from_w_star(weights)
     assert torch.equal(weights, before)
     expected = (data.instances.inner(weights[:, None])[:, 0] - data.labels).square().mean(1)
-    found = data.instances.mean_square(errors)
+    mean_square = data.instances.mean_square(errors)
     if matrix != "hadamard" and matrix["n"] < 32:
-        assert found is None
+        assert mean_square is None
     else:
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        np.testing.assert_allclose(mean_square, expected, rtol=1e-12)
 
 
 def test_parts_of_an_operator_have_no_second_moment_of_their_own():
@@ -145,16 +145,16 @@ def test_axes_are_the_instances_times_an_orthogonal_matrix():
     turned = axes.turn(weights)
     np.testing.assert_allclose(axes.inner(turned), data.instances.inner(weights), **EXACT)
     np.testing.assert_allclose(axes.turn_back(turned[:, 0]), weights[:, 0], **EXACT)
-    some = axes.at(slice(4, 12)).at(slice(2, 5))
-    np.testing.assert_allclose(some.rows, axes.rows[:, 6:9], **EXACT)
-    np.testing.assert_allclose(some.inner(turned), axes.inner(turned)[:, :, 6:9], **EXACT)
+    part_of_axes = axes.at(slice(4, 12)).at(slice(2, 5))
+    np.testing.assert_allclose(part_of_axes.rows, axes.rows[:, 6:9], **EXACT)
+    np.testing.assert_allclose(part_of_axes.inner(turned), axes.inner(turned)[:, :, 6:9], **EXACT)
     coefficients = torch.from_numpy(np.random.default_rng(0).normal(size=(6, 3)))
-    by_matrix = (coefficients.view(2, 3, 3) @ some.rows).flatten(0, 1)
-    np.testing.assert_allclose(some.combine(coefficients), by_matrix, **EXACT)
+    by_matrix = (coefficients.view(2, 3, 3) @ part_of_axes.rows).flatten(0, 1)
+    np.testing.assert_allclose(part_of_axes.combine(coefficients), by_matrix, **EXACT)
     numbers = torch.tensor([[0, 5, 5, 7], [3, 3, 3, 0]])
     picked = axes.at(slice(4, 12)).pick(numbers)
     for part, wanted in ((picked, numbers), (picked.at(slice(1, 4)), numbers[:, 1:])):
-        rows = torch.stack([axes.rows[0][4 + some] for some in wanted])
+        rows = torch.stack([axes.rows[0][4 + rows_of_replica] for rows_of_replica in wanted])
         assert torch.equal(part.rows, rows)
         by_matrix = (turned.view(2, 9, 16) @ rows.mT).view(6, 3, -1)
         np.testing.assert_allclose(part.inner(turned), by_matrix, **EXACT)
@@ -178,7 +178,7 @@ def test_two_factors_for_a_signed_example_are_the_exponentials_of_its_gradient(r
     expected = run(experiment(matrix, **words)).curves
     asked = []
     chosen = Dense.chosen
-    monkeypatch.setattr(Dense, "chosen", lambda *given: asked.append(given) or chosen(*given))
+    monkeypatch.setattr(Dense, "chosen", lambda *arguments: asked.append(arguments) or chosen(*arguments))
     monkeypatch.setattr(descent, "MANY", 0)
     for curve, twin in zip(run(experiment(matrix, **words)).curves, expected, strict=True):
         np.testing.assert_allclose(curve.mean("loss"), twin.mean("loss"), **EXACT)
@@ -209,9 +209,9 @@ def test_errors_of_a_large_run_are_thinned_and_the_others_are_those_of_a_small_o
         "d": 64,
         "learners": {"momentum": {"update": "momentum"}, "EGU": {"update": {"kind": "egu", "lr": 0.1}}},
     }
-    whole = run(experiment(path="structured", **words))
+    unthinned = run(experiment(path="structured", **words))
     monkeypatch.setattr(evaluators, "MOST_CELLS", 0)
-    for curve, full in zip(run(experiment(path="structured", **words)).curves, whole.curves, strict=True):
+    for curve, full in zip(run(experiment(path="structured", **words)).curves, unthinned.curves, strict=True):
         measured = ~np.isnan(curve.mean("error"))
         few = [*range(8), *range(8, 16, 2), *range(16, 32, 4), *range(32, 65, 8)]
         assert np.flatnonzero(measured).tolist() == few

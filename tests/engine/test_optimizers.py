@@ -45,24 +45,24 @@ def described(update, architecture=NET, batch=2, **words):
 @pytest.mark.parametrize("name", CASES)
 def test_a_detail_of_an_optimizer_decides_whether_it_knows_the_axes(name):
     update, invariant = CASES[name]
-    made = described(update)
-    (learner,) = made.learners
-    judged = verdict(learner, made)
+    setup = described(update)
+    (learner,) = setup.learners
+    judged = verdict(learner, setup)
     assert judged.invariant is invariant
-    assert (certificate(made, learner) < UNCHANGED) == invariant
+    assert (certificate(setup, learner) < UNCHANGED) == invariant
     for group in (PERMUTATIONS, SIGN_FLIPS):
         if group <= judged.group:
-            assert certificate(made, learner, group=group) < UNCHANGED, group.words
+            assert certificate(setup, learner, group=group) < UNCHANGED, group.words
 
 
 def test_singular_vectors_are_arbitrary_only_where_a_gradient_has_not_full_rank():
-    made = described({"kind": "muon", "by": "svd"}, "linear")
-    assert certificate(made, made.learners[0]) < UNCHANGED
+    setup = described({"kind": "muon", "by": "svd"}, "linear")
+    assert certificate(setup, setup.learners[0]) < UNCHANGED
 
 
-def judged(made):
+def judged(setup):
     """The judgement of the only learner of an experiment."""
-    return judgement(made, run(made), made.learners[0])
+    return judgement(setup, run(setup), setup.learners[0])
 
 
 RANDOM_RULES = [
@@ -85,15 +85,15 @@ def test_verdict_and_certificate_agree_or_the_certificate_is_unstable(number):
     learner = {"it": {"update": update, "architecture": net}}
     matrix = {"kind": ["gaussian", "rademacher"][number % 2], "n": n, "d": d}
     target = {"kind": "feature", "index": 0}
-    made = experiment(matrix, target, learners=learner, seed=number, protocol=protocol)
-    found = judged(made)
-    assert found.agrees, found.conflict
-    assert (found.by_rounding is None) == (found.effect(ROTATIONS) == "unchanged")
-    if found.effect(ROTATIONS) == "unstable":
-        assert found.answer == "undecided"
-        assert f"{found.by_rounding:.2g}" in found.measurement
+    setup = experiment(matrix, target, learners=learner, seed=number, protocol=protocol)
+    outcome = judged(setup)
+    assert outcome.agrees, outcome.conflict
+    assert (outcome.by_rounding is None) == (outcome.effect(ROTATIONS) == "unchanged")
+    if outcome.effect(ROTATIONS) == "unstable":
+        assert outcome.answer == "undecided"
+        assert f"{outcome.by_rounding:.2g}" in outcome.measurement
     else:
-        assert found.answer == ("undecided" if found.verdict.undecided else "yes"), found.measurement
+        assert outcome.answer == ("undecided" if outcome.verdict.undecided else "yes"), outcome.measurement
 
 
 @pytest.mark.parametrize(
@@ -101,34 +101,36 @@ def test_verdict_and_certificate_agree_or_the_certificate_is_unstable(number):
 )
 @pytest.mark.parametrize("net", ["linear", NET])
 def test_what_tells_the_axes_apart_changes_predictions_far_more_than_rounding_does(update, net):
-    found = judged(described(update, net))
-    assert found.change > 1e-4
-    assert found.by_rounding < 1e-10
-    assert (found.effect(ROTATIONS), found.answer) == ("changed", "no")
+    outcome = judged(described(update, net))
+    assert outcome.change > 1e-4
+    assert outcome.by_rounding < 1e-10
+    assert (outcome.effect(ROTATIONS), outcome.answer) == ("changed", "no")
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_soap_as_released_is_as_unstable_under_rounding_as_under_rotations_of_one_neuron(seed):
     matrix = {"kind": "gaussian", "n": 9, "d": 6}
     learners = {"it": {"update": {"kind": "soap", "refresh": 2}, "architecture": "linear"}}
-    found = judged(experiment(matrix, learners=learners, seed=seed, protocol={"kind": "steps", "steps": 15}))
-    assert found.verdict.undecided
-    assert found.verdict.group == TRIVIAL
-    assert found.change > 1e-3
-    assert 0.01 < found.change / found.by_rounding < 100
-    assert found.answer == "undecided"
-    assert f"size of rounding change them by {found.by_rounding:.2g}" in found.measurement
+    outcome = judged(
+        experiment(matrix, learners=learners, seed=seed, protocol={"kind": "steps", "steps": 15})
+    )
+    assert outcome.verdict.undecided
+    assert outcome.verdict.group == TRIVIAL
+    assert outcome.change > 1e-3
+    assert 0.01 < outcome.change / outcome.by_rounding < 100
+    assert outcome.answer == "undecided"
+    assert f"size of rounding change them by {outcome.by_rounding:.2g}" in outcome.measurement
 
 
 def kfac(X, y, first, second, steps, lr, memory=0.95, damping=0.01):
     """Predictions of a tanh net trained by full-batch K-FAC, by numpy."""
     weights, n = [first.copy(), second.copy()], len(y)
     factors = [(np.zeros((W.shape[1],) * 2), np.zeros((W.shape[0],) * 2)) for W in weights]
-    found = []
+    predictions_by_step = []
     for step in range(1, steps + 2):
         hidden = np.tanh(X @ weights[0].T)
         predictions = (hidden @ weights[1].T)[:, 0]
-        found.append(predictions)
+        predictions_by_step.append(predictions)
         back = 2 * (predictions - y)[:, None]
         backs = [back @ weights[1] * (1 - hidden**2), back]
         share = max(1 / step, 1 - memory)
@@ -137,9 +139,11 @@ def kfac(X, y, first, second, steps, lr, memory=0.95, damping=0.01):
             A = A + share * (inputs.T @ inputs / n - A)
             S = S + share * (sent.T @ sent / n - S)
             factors[layer] = A, S
-            left = np.linalg.solve(S + damping * np.eye(len(S)), sent.T @ inputs / n)
-            weights[layer] = weights[layer] - lr * np.linalg.solve(A + damping * np.eye(len(A)), left.T).T
-    return np.array(found)
+            preconditioned = np.linalg.solve(S + damping * np.eye(len(S)), sent.T @ inputs / n)
+            weights[layer] = (
+                weights[layer] - lr * np.linalg.solve(A + damping * np.eye(len(A)), preconditioned.T).T
+            )
+    return np.array(predictions_by_step)
 
 
 @pytest.mark.parametrize(
@@ -150,19 +154,19 @@ def test_kfac_magnifies_rounding_as_a_naive_program_does_where_there_are_few_row
     update = {"kind": "kfac", "lr": lr}
     changes, naive = [], []
     for seed in range(6):
-        made = experiment(
+        setup = experiment(
             {"kind": "gaussian", "n": n, "d": d}, {"kind": "feature", "index": 0}, seed=seed,
             learners={"it": {"update": update, "architecture": net}}, protocol={"kind": "steps", "steps": 40},
         )  # fmt: skip
-        hypothesis, data = beginning(made)
+        hypothesis, data = beginning(setup)
         X, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
         W1, W2 = (hypothesis.tensors[name][0].numpy() for name in ("W1", "W2"))
         turn = element(ROTATIONS, Streams([seed])("rotation"), d, 1)
         before, after = kfac(X, y, W1, W2, 40, lr), kfac(X @ turn.T, y, W1 @ turn.T, W2, 40, lr)
         naive.append(abs(after - before).max() / abs(before).max())
-        changes.append(certificate(made, made.learners[0]))
+        changes.append(certificate(setup, setup.learners[0]))
         losses = ((before - y) ** 2).mean(1)
-        np.testing.assert_allclose(run(made).curves[0].mean("loss"), losses, rtol=1e-4, atol=1e-9)
+        np.testing.assert_allclose(run(setup).curves[0].mean("loss"), losses, rtol=1e-4, atol=1e-9)
     # medians over seeds: a single ratio is that of two random numbers, of which 40 were 0.2 to 6
     assert np.median(changes) < 10 * np.median(naive)
 
@@ -195,36 +199,36 @@ def test_muon_is_that_of_torch_up_to_its_bfloat16():
 
 @pytest.mark.parametrize("shape", [(2, 3, 7), (2, 7, 3), (2, 5)])
 def test_muon_makes_singular_values_about_one(shape):
-    for by, most in (("svd", 1e-12), ("newton-schulz", 0.35)):
+    for by, tolerance in (("svd", 1e-12), ("newton-schulz", 0.35)):
         step = moved("muon", matrices(*shape), by=by).view(shape[0], -1, shape[-1])
         size = max(1.0, step.shape[1] / step.shape[2]) ** 0.5
-        assert (torch.linalg.svdvals(step) / size - 1).abs().max() < most
+        assert (torch.linalg.svdvals(step) / size - 1).abs().max() < tolerance
 
 
 def test_shampoo_takes_the_length_that_it_is_told():
     g, w = matrices(2, 4, 5), matrices(2, 4, 5, seed=2)
     plain = moved("shampoo", g)
     for grafting, other in (("sgd", g), ("adam", moved("adam", g))):
-        found = moved("shampoo", g, grafting=grafting)
-        torch.testing.assert_close(found.norm(dim=(1, 2)), other.norm(dim=(1, 2)))
-        torch.testing.assert_close(found / found.norm(), plain / plain.norm() * _share(found, plain))
+        grafted = moved("shampoo", g, grafting=grafting)
+        torch.testing.assert_close(grafted.norm(dim=(1, 2)), other.norm(dim=(1, 2)))
+        torch.testing.assert_close(grafted / grafted.norm(), plain / plain.norm() * _share(grafted, plain))
     for kind in ("lars", "lamb"):
         rule = {"momentum": 0.0} if kind == "lars" else {}
         torch.testing.assert_close(moved(kind, g, w, **rule).norm(dim=(1, 2)), w.norm(dim=(1, 2)))
 
 
-def _share(found, plain):
+def _share(grafted, plain):
     """What the lengths of two batches differ by, member by member."""
-    lengths = [each.norm(dim=(1, 2), keepdim=True) / each.norm() for each in (found, plain)]
+    lengths = [batch.norm(dim=(1, 2), keepdim=True) / batch.norm() for batch in (grafted, plain)]
     return lengths[0] / lengths[1]
 
 
 @pytest.mark.parametrize("factors", ["both", "left"])
 def test_blocks_of_shampoo_are_matrices_by_themselves(factors):
     g = matrices(2, 4, 5)
-    whole = moved("shampoo", g, steps=3, factors=factors, block=2)
+    blocked = moved("shampoo", g, steps=3, factors=factors, block=2)
     parts = [moved("shampoo", part, steps=3, factors=factors) for part in g.split(2, dim=2)]
-    torch.testing.assert_close(whole, torch.cat(parts, 2))
+    torch.testing.assert_close(blocked, torch.cat(parts, 2))
 
 
 def test_every_block_of_shampoo_has_matrices_of_its_own():
@@ -239,11 +243,11 @@ def test_every_block_of_shampoo_has_matrices_of_its_own():
 def test_soap_as_released_begins_with_the_second_gradient_and_is_adam_in_its_basis():
     g = matrices(2, 3, 4)
     assert not moved("soap", g, refresh=2).any()
-    found, rule = moved("soap", g, steps=2, refresh=2), catalogue.make("updates", "soap")
-    for G, step in zip(g, found, strict=True):
-        left, right = (np.linalg.eigh(S)[1] for S in ((G @ G.T).numpy(), (G.T @ G).numpy()))
-        inside = left.T @ G.numpy() @ right
-        expected = left @ (inside / np.sqrt(rule.eps + inside**2)) @ right.T
+    steps, rule = moved("soap", g, steps=2, refresh=2), catalogue.make("updates", "soap")
+    for G, step in zip(g, steps, strict=True):
+        left_axes, right = (np.linalg.eigh(S)[1] for S in ((G @ G.T).numpy(), (G.T @ G).numpy()))
+        inside = left_axes.T @ G.numpy() @ right
+        expected = left_axes @ (inside / np.sqrt(rule.eps + inside**2)) @ right.T
         np.testing.assert_allclose(step.numpy(), expected, atol=1e-6)
 
 
@@ -269,8 +273,8 @@ def test_what_goes_through_layers_makes_the_gradients(biases, outputs):
     d, target = (4, "feature") if outputs == 1 else (2, "all")
     for architecture in ("linear", net, ntk) if outputs == 1 else (net,):
         learner = {"update": "gd", "architecture": architecture}
-        made = experiment("gaussian", target, {"it": learner}, d=d, replicas=2)
-        hypothesis, data = beginning(made)
+        setup = experiment("gaussian", target, {"it": learner}, d=d, replicas=2)
+        hypothesis, data = beginning(setup)
         parts, labels = hypothesis.architecture, data.labels
 
         def slope(predictions, labels=labels):
@@ -282,8 +286,8 @@ def test_what_goes_through_layers_makes_the_gradients(biases, outputs):
 
 
 def test_sophia_knows_the_diagonal_of_the_gauss_newton_matrix():
-    made = described({"kind": "sophia", "beta2": 0.0}, batch=None)
-    hypothesis, data = beginning(made)
+    setup = described({"kind": "sophia", "beta2": 0.0}, batch=None)
+    hypothesis, data = beginning(setup)
     before = {name: w.clone() for name, w in hypothesis.params.items()}
     hypothesis.learn(data.instances, data.labels)
     for name, w in before.items():
@@ -293,7 +297,8 @@ def test_sophia_knows_the_diagonal_of_the_gauss_newton_matrix():
             nudged[0][place] += size
             nudged[1][place] -= size
             up, down = (
-                hypothesis.architecture.predict({**before, name: each}, data.instances) for each in nudged
+                hypothesis.architecture.predict({**before, name: weights}, data.instances)
+                for weights in nudged
             )
             expected[place] = 2 * ((up - down) / (2 * size)).square().mean()
         torch.testing.assert_close(hypothesis.state["h"][name], expected, rtol=1e-6, atol=1e-9)
@@ -301,22 +306,22 @@ def test_sophia_knows_the_diagonal_of_the_gauss_newton_matrix():
 
 @pytest.mark.parametrize("rule", ["kfac", "sophia"])
 def test_rules_that_see_layers_say_which_architectures_have_none(rule):
-    made = catalogue.make("updates", rule)
+    update = catalogue.make("updates", rule)
     for words in ({"kind": "spindly"}, {"kind": "conv"}, {"kind": "normalised"}):
-        assert "layer" in made.refuses(catalogue.make("architectures", **words))
+        assert "layer" in update.refuses(catalogue.make("architectures", **words))
     for words in ({"kind": "linear"}, {"kind": "dense", "biases": True}):
-        assert made.refuses(catalogue.make("architectures", **words)) is None
+        assert update.refuses(catalogue.make("architectures", **words)) is None
     several = catalogue.make("architectures", "dense", outputs=2)
-    assert (made.refuses(several) is None) == (rule == "kfac")
-    joint = made.refuses_loss(catalogue.make("losses", "cross-entropy"))
+    assert (update.refuses(several) is None) == (rule == "kfac")
+    joint = update.refuses_loss(catalogue.make("losses", "cross-entropy"))
     assert (joint is None) == (rule == "kfac")
 
 
 def test_kfac_on_a_neuron_is_a_newton_step_along_its_examples():
-    made = described({"kind": "kfac", "memory": 0.0, "lr": 1.0}, "linear", batch=None)
-    hypothesis, data = beginning(made)
+    setup = described({"kind": "kfac", "memory": 0.0, "lr": 1.0}, "linear", batch=None)
+    hypothesis, data = beginning(setup)
     hypothesis.learn(data.instances, data.labels)
-    x, y = data_of(made).instances.rows[0].numpy(), data.labels[0].numpy()
+    x, y = data_of(setup).instances.rows[0].numpy(), data.labels[0].numpy()
     A, S = x.T @ x / len(x) + 0.01 * np.eye(D), (4 * y**2).mean() + 0.01
     np.testing.assert_allclose(hypothesis.weights()[0], np.linalg.solve(A, 2 * x.T @ y / len(x)) / S)
 
@@ -350,7 +355,7 @@ def scalar_steps(**words):
 
 def test_scalar_steps_on_orthogonal_rows_have_their_exact_loss():
     trace = scalar_steps()
-    (line,) = (one for one in trace.lines if one.kind == "scalar-steps")
+    (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "scalar-steps")
     assert set(line.applies_to) == set(ONE_PASS)
     for curve in trace.curves:
         if curve.learner in ONE_PASS:
@@ -365,14 +370,14 @@ def test_perturbations_are_tried_until_they_explain_the_change_that_rotations_ma
     net = {"kind": "dense", "widths": [7, 7], "activation": "tanh"}
     learners = {"it": {"update": {"kind": "soap", "lr": 0.512289474253923}, "architecture": net}}
     matrix = {"kind": "rademacher", "n": 7, "d": 2}
-    made = experiment(
+    setup = experiment(
         matrix,
         {"kind": "feature", "index": 0},
         learners=learners,
         seed=31,
         protocol={"kind": "steps", "steps": 20},
     )
-    (learner,) = made.learners
-    tried = [change_by_rounding(made, learner, to_explain=change) for change in (0.0, 1e-5, 1.0)]
+    (learner,) = setup.learners
+    tried = [change_by_rounding(setup, learner, to_explain=change) for change in (0.0, 1e-5, 1.0)]
     assert tried == sorted(tried)
     assert tried[-1] > 0.01

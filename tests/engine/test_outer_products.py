@@ -44,17 +44,19 @@ def test_rows_are_products_of_signed_rows_and_tuples_say_of_which(factors):
         count = int(np.prod(factors))
         np.testing.assert_array_equal(rows @ rows.swapaxes(1, 2), np.tile(count * np.eye(count), (2, 1, 1)))
         for of_replica, numbers in zip(rows, tuples, strict=True):
-            assert len({tuple(one) for one in numbers}) == count
+            assert len({tuple(tuple_) for tuple_ in numbers}) == count
             signs = {}
-            for row, one in zip(of_replica, numbers, strict=True):
+            for row, tuple_ in zip(of_replica, numbers, strict=True):
                 plain = np.ones(1)
-                for size, number in zip(factors, one, strict=True):
+                for size, number in zip(factors, tuple_, strict=True):
                     plain = np.kron(plain, hadamard(size)[number])
                 assert abs(row @ plain) == count
-                signs[tuple(one)] = np.sign(row @ plain)
-            for one, other in itertools.product(signs, repeat=2):  # signs are products of one of each factor
-                mixed = (one[0], *other[1:]), (other[0], *one[1:])
-                assert signs[one] * signs[other] == signs[mixed[0]] * signs[mixed[1]]
+                signs[tuple(tuple_)] = np.sign(row @ plain)
+            for tuple_, other in itertools.product(
+                signs, repeat=2
+            ):  # signs are products of one of each factor
+                mixed = (tuple_[0], *other[1:]), (other[0], *tuple_[1:])
+                assert signs[tuple_] * signs[other] == signs[mixed[0]] * signs[mixed[1]]
 
 
 def test_operator_and_matrix_have_the_same_labels():
@@ -81,14 +83,14 @@ def test_a_rule_for_other_factors_than_there_are_is_refused():
 
 def rank(vectors):
     """The rank over F₂, by elimination row by row."""
-    rows, found = [int("".join(map(str, one)), 2) for one in vectors], 0
+    rows, pivots = [int("".join(map(str, vector)), 2) for vector in vectors], 0
     while rows:
         pivot = rows.pop()
         if pivot:
-            found += 1
+            pivots += 1
             low = pivot & -pivot
             rows = [row ^ pivot if row & low else row for row in rows]
-    return found
+    return pivots
 
 
 def indicator(numbers, factors):
@@ -100,13 +102,13 @@ def indicator(numbers, factors):
 @pytest.mark.parametrize("factors", SHAPES)
 def test_what_is_outside_the_span_is_what_raises_the_rank(factors):
     rng = np.random.default_rng(3)
-    every = list(itertools.product(*map(range, factors)))
-    seen = [every[one] for one in rng.permutation(len(every))[:10]]
-    found = outside(np.array(seen), factors, set(range(len(seen) + 1)))
+    tuples = list(itertools.product(*map(range, factors)))
+    seen = [tuples[number] for number in rng.permutation(len(tuples))[:10]]
+    shares = outside(np.array(seen), factors, set(range(len(seen) + 1)))
     for k in range(len(seen) + 1):
-        vectors = [indicator(one, factors) for one in seen[:k]]
-        raising = [rank([*vectors, indicator(one, factors)]) > rank(vectors) for one in every]
-        assert found[k] == pytest.approx(np.mean(raising), abs=1e-12)
+        vectors = [indicator(tuple_, factors) for tuple_ in seen[:k]]
+        raising = [rank([*vectors, indicator(tuple_, factors)]) > rank(vectors) for tuple_ in tuples]
+        assert shares[k] == pytest.approx(np.mean(raising), abs=1e-12)
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (2, 8), (12, 3)])
@@ -121,8 +123,8 @@ def test_sign_products_know_what_follows_and_with_which_sign():
     products = SignProducts((2, 3), answers=2)
     for pair, minus in (((0, 0), (True, False)), ((1, 0), (True, True)), ((1, 2), (False, True))):
         products.see(np.array(pair), np.array(minus))
-    known, negative = products.known(np.array([(0, 2), (0, 1), (1, 1)]))
-    assert known.tolist() == [True, False, False]
+    is_known, negative = products.known(np.array([(0, 2), (0, 1), (1, 1)]))
+    assert is_known.tolist() == [True, False, False]
     assert negative[0].tolist() == [False, False]
     assert products.rank == 3
 
@@ -131,10 +133,10 @@ def test_the_limit_is_nothing_below_the_threshold_and_solves_its_equation_above(
     kappa = np.array([0.0, 0.5, 0.9, 1.5, 2, 3, 4, 6])
     expected = [1, 1, 1, 0.6603, 0.3651, 0.1155, 0.0393, 0.0050]
     np.testing.assert_allclose(limit(kappa, kappa), expected, atol=1e-4)
-    for one, other in ((0.5, 4.0), (3.0, 0.7)):
-        share = 1 - limit(np.array([one]), np.array([other])).item()
+    for left_mean, other in ((0.5, 4.0), (3.0, 0.7)):
+        share = 1 - limit(np.array([left_mean]), np.array([other])).item()
         rho = np.linspace(0, 1, 200_001)[1:]
-        crossing = rho - (1 - np.exp(-one * (1 - np.exp(-other * rho))))
+        crossing = rho - (1 - np.exp(-left_mean * (1 - np.exp(-other * rho))))
         largest = rho[np.flatnonzero(np.diff(np.sign(crossing)))[-1]]
         assert share == pytest.approx(largest * (1 - np.exp(-other * largest)), abs=1e-4)
 
@@ -143,13 +145,13 @@ def by_powers(X, Z, y, rows):
     """sgn(xᵀ Σ_p (MMᵀ)^p M z) for pairs of rows, M = Σ y_t x_t z_tᵀ."""
     M = sum((label * np.outer(x, z) for label, x, z in zip(y, X, Z, strict=True)), np.zeros((4, 4))) / 16
     total = sum(np.linalg.matrix_power(M @ M.T, p) @ M for p in range(8))
-    found = np.array([x @ total @ z for x, z in rows])
-    return np.where(abs(found) < 1e-9, 0, np.sign(found))
+    sums = np.array([x @ total @ z for x, z in rows])
+    return np.where(abs(sums) < 1e-9, 0, np.sign(sums))
 
 
 def test_the_path_rule_is_the_sign_of_its_sum_over_paths():
-    one = described((4, 4), seed=5)
-    data, hypothesis = data_of(one), begun(one, 0, data_of(one))
+    setup = described((4, 4), seed=5)
+    data, hypothesis = data_of(setup), begun(setup, 0, data_of(setup))
     rows = data.instances.rows[0].numpy()
     pairs = []
     for row in rows:
@@ -169,7 +171,7 @@ def test_the_path_rule_is_the_sign_of_its_sum_over_paths():
 def test_the_path_rule_attains_the_bound_on_its_symmetry(factors):
     trace = run(described(factors, replicas=3))
     kind = "percolation" if len(factors) == 2 else "ladder"
-    (line,) = (one for one in trace.lines if one.kind == kind)
+    (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == kind)
     assert line.applies_to == ["path"]
     assert line.each.shape == (3, int(np.prod(factors)) + 1)
     np.testing.assert_allclose(trace.curve("path").values("loss").T, line.each, atol=1e-12)
@@ -220,21 +222,21 @@ def test_lines_of_products_say_what_they_require():
 
 
 def test_the_certificate_of_single_factors_is_rounding_and_that_of_all_rotations_is_not():
-    one = described((4, 4))
-    (learner,) = one.learners
-    assert verdict(learner, one).group == rotations(4, 4)
-    assert certificate(one, learner, group=rotations(4, 4)) == 0
-    assert certificate(one, learner, group=ROTATIONS) > 0.5
+    setup = described((4, 4))
+    (learner,) = setup.learners
+    assert verdict(learner, setup).group == rotations(4, 4)
+    assert certificate(setup, learner, group=rotations(4, 4)) == 0
+    assert certificate(setup, learner, group=ROTATIONS) > 0.5
     assert not rotations(4, 4) <= SIGNED_PERMUTATIONS
 
 
 @pytest.mark.slow
 def test_a_judgement_has_the_certificate_of_the_factors_that_the_verdict_names():
-    one = described((4, 4))
-    found, _ = certificates(one, one.learners[0])
-    assert list(found)[-1] == rotations(4, 4)
-    assert found[rotations(4, 4)] == 0
-    assert found[ROTATIONS] > 0.5
+    setup = described((4, 4))
+    certified, _ = certificates(setup, setup.learners[0])
+    assert list(certified)[-1] == rotations(4, 4)
+    assert certified[rotations(4, 4)] == 0
+    assert certified[ROTATIONS] > 0.5
 
 
 def test_two_sets_of_labels_are_learned_side_by_side():

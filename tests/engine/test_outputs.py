@@ -30,9 +30,9 @@ def net(lr=0.1, update="gd", **words):
 
 def described(learner, pictures=(), **words):
     words = {**CLASSES, "replicas": 2, "protocol": STEPS, **words}
-    whole = raw(learners={"it": learner}, **words)
-    whole["pictures"] = [{"x": "step", "measure": measure} for measure in pictures]
-    return reading.parse(whole)
+    words_of_run = raw(learners={"it": learner}, **words)
+    words_of_run["pictures"] = [{"x": "step", "measure": measure} for measure in pictures]
+    return reading.parse(words_of_run)
 
 
 def objective(tensors, x, labels, loss, activation=torch.tanh):
@@ -47,23 +47,25 @@ def objective(tensors, x, labels, loss, activation=torch.tanh):
     return signal, -(labels * torch.log(signal.exp() / signal.exp().sum(0))).sum(0).mean()
 
 
-def by_hand(made, replica, lr, loss):
+def by_hand(setup, replica, lr, loss):
     """The objective and its gradient of one replica after 0 … 3 steps, and the tensors at the end."""
-    hypothesis, data = beginning(made)
+    hypothesis, data = beginning(setup)
     rates = hypothesis.architecture.layout(4).rate_factors
     labels = data.labels.view(2, 3, -1)[replica]
     tensors = {name: tensor[replica].clone() for name, tensor in hypothesis.tensors.items()}
-    found = []
+    records = []
     for _ in range(4):
         leaves = {name: tensors[name].requires_grad_() for name in hypothesis.architecture.layers}
         with torch.enable_grad():
             _, cost = objective(tensors, data.instances.rows[replica, :6], labels[:, :6], loss)
             gradients = torch.autograd.grad(cost, list(leaves.values()))
-        predictions, whole = objective(tensors, data.instances.rows[replica], labels, loss)
-        found.append((whole, torch.cat([each.flatten() for each in gradients]).norm(), predictions))
+        predictions, measured_cost = objective(tensors, data.instances.rows[replica], labels, loss)
+        records.append(
+            (measured_cost, torch.cat([gradient.flatten() for gradient in gradients]).norm(), predictions)
+        )
         for (name, leaf), gradient in zip(leaves.items(), gradients, strict=True):
             tensors[name] = (leaf - lr * rates.get(name, 1.0) * gradient).detach()
-    return found, labels
+    return records, labels
 
 
 SHAPES = [
@@ -79,12 +81,12 @@ SHAPES = [
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_a_net_with_several_outputs_follows_the_gradient_of_their_sum(shape, loss):
-    made = described(net(lr=[0.1, 0.05], **shape), ["gradient-norm"], loss=loss)
+    setup = described(net(lr=[0.1, 0.05], **shape), ["gradient-norm"], loss=loss)
     share = 3 if loss == "square" else 1  # the measured square loss is the mean over targets
-    for curve in run(made).curves:
+    for curve in run(setup).curves:
         for replica in range(2):
-            found, labels = by_hand(made, replica, curve.rate, loss)
-            for record, (cost, length, predictions) in enumerate(found):
+            records, labels = by_hand(setup, replica, curve.rate, loss)
+            for record, (cost, length, predictions) in enumerate(records):
                 assert curve.values("loss")[record, replica] == pytest.approx(cost.item() / share, rel=EXACT)
                 measured = curve.values("gradient-norm")[record, replica]
                 assert measured == pytest.approx(float(length), rel=EXACT)
@@ -99,9 +101,9 @@ def test_the_sharpness_of_several_outputs_is_that_of_all_parameters_of_the_net(l
     if not exact:
         monkeypatch.setattr(curvature, "EXACT", 0)
         monkeypatch.setattr(curvature, "TOLERANCE", 1e-10)
-    made = described(net(widths=[3], biases=True), ["sharpness"], loss=loss)
-    curve = run(made).curves[0]
-    hypothesis, data = beginning(made)
+    setup = described(net(widths=[3], biases=True), ["sharpness"], loss=loss)
+    curve = run(setup).curves[0]
+    hypothesis, data = beginning(setup)
     sizes = {name: tensor[0].shape for name, tensor in hypothesis.params.items()}
     for replica in range(2):
         x, labels = data.instances.rows[replica, :6], data.labels.view(2, 3, -1)[replica, :, :6]
@@ -119,17 +121,17 @@ def test_the_sharpness_of_several_outputs_is_that_of_all_parameters_of_the_net(l
 def test_gradients_of_square_loss_add_up_over_outputs_in_the_layers_that_these_share():
     """An output alone is a net of its own with that row of the last layer."""
     shared, data = beginning(described(net(), replicas=1))
-    one = catalogue.make("architectures", "dense", widths=[5, 4], activation="tanh")
+    single_output = catalogue.make("architectures", "dense", widths=[5, 4], activation="tanh")
     loss = catalogue.make("losses", "square")
     together = shared.architecture.gradient(
-        shared.tensors, data.instances, lambda found: loss.slope(found, data.labels)
+        shared.tensors, data.instances, lambda predictions: loss.slope(predictions, data.labels)
     )
     total = {name: torch.zeros_like(together[name]) for name in ("W1", "W2")}
     for output in range(3):
         row = slice(output, output + 1)
         tensors = {**shared.tensors, "W3": shared.tensors["W3"][:, row]}
-        alone = one.gradient(
-            tensors, data.instances, lambda found, row=row: loss.slope(found, data.labels[row])
+        alone = single_output.gradient(
+            tensors, data.instances, lambda predictions, row=row: loss.slope(predictions, data.labels[row])
         )
         for name, sum_so_far in total.items():
             sum_so_far += alone[name]
@@ -143,9 +145,9 @@ def test_outputs_over_a_hidden_layer_that_stays_are_nets_of_their_own(loss):
     words = {"widths": [5], "init": "identity"}  # every net starts with the same weights
     frozen = {name: {**net(**words, outputs=outputs), "layer_rates": {"W1": 0.0}} for name, outputs in
               (("shared", "m"), ("apart", 1))}  # fmt: skip
-    found = losses(experiment(learners=frozen, loss=loss, replicas=2, **CLASSES))
-    np.testing.assert_allclose(found["shared"], found["apart"], rtol=EXACT)
-    assert np.ptp(found["shared"]) > 0.01
+    losses_of_nets = losses(experiment(learners=frozen, loss=loss, replicas=2, **CLASSES))
+    np.testing.assert_allclose(losses_of_nets["shared"], losses_of_nets["apart"], rtol=EXACT)
+    assert np.ptp(losses_of_nets["shared"]) > 0.01
 
 
 @pytest.mark.parametrize(
@@ -164,10 +166,10 @@ def test_replicas_and_rates_of_several_outputs_are_what_they_are_alone(protocol,
     learner = {**net(), "update": {"kind": update, **rates}}
     together = run(described(learner, **words)).curves
     for curve in together:
-        one = {} if curve.rate is None else {"lr": curve.rate}
+        rate_of_curve = {} if curve.rate is None else {"lr": curve.rate}
         for replica in range(2):
             alone = described(
-                {**learner, "update": {"kind": update, **one}}, **words, replicas=1, seed=replica
+                {**learner, "update": {"kind": update, **rate_of_curve}}, **words, replicas=1, seed=replica
             )
             (single,) = run(alone).curves
             for name in ("loss", "error"):
@@ -200,16 +202,16 @@ def test_a_linear_net_with_several_outputs_has_a_weight_vector_for_each():
     torch.testing.assert_close(
         data.instances.inner(weights[:, None])[:, 0], hypothesis.predict(data.instances)
     )
-    made = described(net(activation="identity", widths=[2]), spectrum=True)
-    assert (spectrum_of(run(made).curves[0]).rank == 2).all()
+    setup = described(net(activation="identity", widths=[2]), spectrum=True)
+    assert (spectrum_of(run(setup).curves[0]).rank == 2).all()
 
 
 @pytest.mark.parametrize(("update", "invariant"), [("gd", True), ("momentum", True), ("adagrad", False)])
 def test_the_verdict_of_several_outputs_is_what_the_certificate_measures(update, invariant):
-    made = described(net(update=update, lr=0.05), loss="cross-entropy")
-    (learner,) = made.learners
-    assert verdict(learner, made).invariant is invariant
-    assert (certificate(made, learner) < UNCHANGED) is invariant
+    setup = described(net(update=update, lr=0.05), loss="cross-entropy")
+    (learner,) = setup.learners
+    assert verdict(learner, setup).invariant is invariant
+    assert (certificate(setup, learner) < UNCHANGED) is invariant
 
 
 def test_theorems_about_one_target_bind_no_net_that_learns_of_several():
@@ -242,8 +244,8 @@ def test_the_largest_prediction_says_the_class_and_equal_ones_share_it():
 def test_errors_of_rows_seen_and_unseen_add_up_to_those_of_all_rows():
     measures = [{"kind": "error", "rows": rows} for rows in ("all", "train", "test")]
     curve = run(described(net(lr=0.3), measures, loss="cross-entropy")).curves[0]
-    whole, train, test = (curve.values(name) for name in ("error", "train-error", "test-error"))
-    np.testing.assert_allclose((6 * train + 3 * test) / 9, whole, atol=EXACT)
+    all_rows, train, test = (curve.values(name) for name in ("error", "train-error", "test-error"))
+    np.testing.assert_allclose((6 * train + 3 * test) / 9, all_rows, atol=EXACT)
     assert (train != test).any()
 
 
@@ -251,12 +253,12 @@ def test_errors_of_rows_seen_and_unseen_add_up_to_those_of_all_rows():
 def test_errors_of_some_rows_are_the_same_on_the_axes_in_place_of_orthogonal_rows(rows):
     words = raw(d=16, replicas=2, learners={"it": net(outputs=1), "linear": gd(0.03)})
     words["pictures"] = [{"x": "k", "measure": {"kind": "error", "rows": rows}}]
-    found = []
+    errors_by_path = []
     for path in ("dense", "structured"):
         words["run"]["path"] = path
-        found.append([curve.values(f"{rows}-error") for curve in run(reading.parse(words)).curves])
-    np.testing.assert_allclose(found[0], found[1], atol=EXACT)
-    assert np.nanmax(found[0]) > 0
+        errors_by_path.append([curve.values(f"{rows}-error") for curve in run(reading.parse(words)).curves])
+    np.testing.assert_allclose(errors_by_path[0], errors_by_path[1], atol=EXACT)
+    assert np.nanmax(errors_by_path[0]) > 0
 
 
 ONE_HOT = [
@@ -283,14 +285,15 @@ def test_one_hot_labels_of_size_root_k_have_mean_square_1_and_are_mistaken_by_th
     words = {"matrix": {"kind": "clusters", "classes": 4, "n": 8}, "replicas": 2}
     scaled = {**words, "target": {"kind": "classes", "size": "sqrt(K)"}}
     plain = {**words, "target": "classes"}
-    labels, whole = (data_of(experiment(**each)).labels for each in (plain, scaled))
-    torch.testing.assert_close(whole, 2 * labels)
-    assert float(whole.square().mean()) == pytest.approx(1)
+    labels, scaled_labels = (data_of(experiment(**settings)).labels for settings in (plain, scaled))
+    torch.testing.assert_close(scaled_labels, 2 * labels)
+    assert float(scaled_labels.square().mean()) == pytest.approx(1)
     learners = {
         "it": {"architecture": {"kind": "dense", "widths": [3], "outputs": "m"}, "update": gd(0.1)["update"]}
     }
     errors = [
-        run(experiment(**each, learners=learners)).curves[0].values("error")[0] for each in (plain, scaled)
+        run(experiment(**settings, learners=learners)).curves[0].values("error")[0]
+        for settings in (plain, scaled)
     ]
     np.testing.assert_array_equal(*errors)
     with pytest.raises(BadInput, match="labels 0 and 1"):
@@ -302,17 +305,17 @@ def test_errors_of_some_rows_are_measured_only_where_something_speaks_of_them():
 
 
 @pytest.mark.parametrize(
-    ("words", "outputs", "said"),
+    ("words", "outputs", "reason"),
     [
         ({}, 2, "there are 3 targets; take 1, a net for each, or m, one for all"),
         ({"matrix": {"kind": "gaussian", "n": 9}, "target": "feature"}, 3, "there is one target; take 1"),
     ],
 )
-def test_outputs_that_do_not_fit_are_refused_with_what_would(words, outputs, said):
+def test_outputs_that_do_not_fit_are_refused_with_what_would(words, outputs, reason):
     with pytest.raises(BadInput) as caught:
         described(net(outputs=outputs), **words)
     assert caught.value.where == "learners[0].architecture.outputs"
-    assert said in caught.value.what
+    assert reason in caught.value.what
 
 
 def test_rates_in_units_of_the_start_need_a_net_that_has_a_sharpness_of_its_own():
@@ -343,8 +346,8 @@ def test_one_net_for_all_targets_needs_the_memory_of_one():
 
 @pytest.mark.parametrize("init", ["gaussian", "orthogonal", "identity", "diagonal", "zero"])
 def test_every_start_has_a_row_of_the_last_layer_for_every_output(init):
-    made = catalogue.make("architectures", "dense", widths=[6], init=init, outputs=4)
-    start = made.start(Streams([0, 1])("init"), 5)
-    assert {name: value.shape[1:] for name, value in start.items()} == made.layout(5).shapes
-    assert made.layout(5).shapes["W2"] == (4, 6)
-    assert made.layout(5).size == 5 * 6 + 6 * 4
+    net_of_outputs = catalogue.make("architectures", "dense", widths=[6], init=init, outputs=4)
+    start = net_of_outputs.start(Streams([0, 1])("init"), 5)
+    assert {name: value.shape[1:] for name, value in start.items()} == net_of_outputs.layout(5).shapes
+    assert net_of_outputs.layout(5).shapes["W2"] == (4, 6)
+    assert net_of_outputs.layout(5).size == 5 * 6 + 6 * 4

@@ -18,11 +18,11 @@ def clock(monkeypatch):
 
 def rounds(clock, per_record: float, count: int, paced: Pacing) -> list[int]:
     """The sizes of some rounds whose records take so long each."""
-    found = []
+    sizes = []
     for _ in range(count):
-        found.append(paced.records())
-        clock[0] += found[-1] * per_record
-    return found
+        sizes.append(paced.records())
+        clock[0] += sizes[-1] * per_record
+    return sizes
 
 
 def test_a_round_takes_as_long_as_asked_for(clock):

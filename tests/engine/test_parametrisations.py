@@ -19,12 +19,12 @@ ERRORS = 4
 TANH = {"kind": "dense", "activation": "tanh"}
 
 
-def made(**words):
+def dense_net(**words):
     return catalogue.make("architectures", "dense", **words)
 
 
 def starts(d, **words):
-    return made(**words).start(Streams(range(200))("init"), d)
+    return dense_net(**words).start(Streams(range(200))("init"), d)
 
 
 def passed(architecture, lr=0.01, **more):
@@ -35,7 +35,7 @@ def passed(architecture, lr=0.01, **more):
 
 
 @pytest.mark.parametrize(
-    ("words", "field", "said"),
+    ("words", "field", "reason"),
     [
         ({"widths": [4], "depth": 2}, "depth", "give widths, or depth and width"),
         ({"widths": [4], "width": 4}, "width", "give widths, or depth and width"),
@@ -48,15 +48,15 @@ def passed(architecture, lr=0.01, **more):
     ],
     ids=str,
 )
-def test_what_is_said_twice_or_by_half_is_refused_with_what_to_take(words, field, said):
+def test_what_is_said_twice_or_by_half_is_refused_with_what_to_take(words, field, reason):
     with pytest.raises(BadInput) as caught:
         experiment(learners={"it": gd(0.01, kind="dense", **words)})
     assert caught.value.where == f"learners[0].architecture.{field}"
-    assert said in caught.value.what
+    assert reason in caught.value.what
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("words", "other"),
     [
         ({"depth": 3, "width": 5}, {"widths": [5, 5, 5]}),
         ({}, {"widths": [128]}),
@@ -67,18 +67,18 @@ def test_what_is_said_twice_or_by_half_is_refused_with_what_to_take(words, field
     ],
     ids=str,
 )
-def test_two_ways_of_saying_a_net_are_one_net(one, other):
-    assert np.array_equal(passed({**TANH, **one}), passed({**TANH, **other}))
+def test_two_ways_of_saying_a_net_are_one_net(words, other):
+    assert np.array_equal(passed({**TANH, **words}), passed({**TANH, **other}))
 
 
 def test_biases_are_trained_after_the_weights_of_their_layer_where_they_are_asked_for():
     for words in ({"biases": True}, {"cb": 0.1}, {"cb": [0.0, 0.1]}):
-        net = made(widths=[5], **words)
+        net = dense_net(widths=[5], **words)
         assert net.layers == ("W1", "b1", "W2", "b2")
         assert net.layout(8).shapes == {"W1": (5, 8), "b1": (5, 1), "W2": (1, 5), "b2": (1, 1)}
         assert net.layout(8).units == 5
         assert net.weights({}) is None
-    assert made(widths=[5]).layers == ("W1", "W2")
+    assert dense_net(widths=[5]).layers == ("W1", "W2")
 
 
 def test_biases_change_no_other_number_of_the_start():
@@ -122,7 +122,7 @@ def test_the_output_of_a_mean_field_net_starts_with_numbers_of_size_one():
 )
 def test_outputs_start_at_the_size_of_their_parametrisation(parametrisation, power, n):
     """E ŷ² of a linear net for ‖x‖² = d: C_w of every layer multiplied, over n where the output is small."""
-    net = made(widths=[n], cw=1.5, parametrisation=parametrisation)
+    net = dense_net(widths=[n], cw=1.5, parametrisation=parametrisation)
     start = net.start(Streams(range(2000))("init"), 8)
     params = {name: torch.from_numpy(value) for name, value in start.items()}
     squares = net.predict(params, Dense(torch.ones(2000, 1, 8, dtype=torch.float64))).numpy() ** 2
@@ -133,16 +133,18 @@ def test_outputs_start_at_the_size_of_their_parametrisation(parametrisation, pow
 def test_ntk_is_the_standard_parametrisation_with_rates_of_c_w_over_fan_in():
     shape = {**TANH, "widths": [6, 5], "cw": CW, "cb": CB}
     rates = {"W1": 0.5 / 8, "W2": 1.5 / 6, "W3": 2.0 / 5}
-    found = passed({**shape, "parametrisation": "ntk"}, lr=0.05)
-    np.testing.assert_allclose(found, passed(shape, lr=0.05, layer_rates=rates), rtol=0, atol=EXACT)
-    assert abs(found - passed(shape, lr=0.05)).max() > 1e-3
+    ntk_predictions = passed({**shape, "parametrisation": "ntk"}, lr=0.05)
+    np.testing.assert_allclose(ntk_predictions, passed(shape, lr=0.05, layer_rates=rates), rtol=0, atol=EXACT)
+    assert abs(ntk_predictions - passed(shape, lr=0.05)).max() > 1e-3
 
 
 def test_for_one_hidden_layer_mup_does_what_mean_field_does():
     shape = {**TANH, "widths": [6], "cw": 1.5, "cb": 0.2}
-    found = passed({**shape, "parametrisation": "mup"})
-    np.testing.assert_allclose(found, passed({**shape, "parametrisation": "mean-field"}), rtol=0, atol=EXACT)
-    assert abs(found - passed(shape)).max() > 1e-3
+    mup_predictions = passed({**shape, "parametrisation": "mup"})
+    np.testing.assert_allclose(
+        mup_predictions, passed({**shape, "parametrisation": "mean-field"}), rtol=0, atol=EXACT
+    )
+    assert abs(mup_predictions - passed(shape)).max() > 1e-3
 
 
 def test_a_layer_rate_multiplies_that_of_the_parametrisation():
@@ -165,7 +167,7 @@ def trained(net, weights, X, y, steps, until=0.0):
     for step in range(steps):
         if (net.predict(params, rows) - labels).square().mean() < until:
             return params, step
-        gradients = net.gradient(params, rows, lambda given: 2 * (given - labels) / len(y))
+        gradients = net.gradient(params, rows, lambda predictions: 2 * (predictions - labels) / len(y))
         params |= {name: params[name] - 0.5 * rates[name] * g for name, g in gradients.items()}
     return params, steps
 
@@ -184,15 +186,15 @@ def test_two_layer_nets_move_as_far_as_was_measured(parametrisation, steps, move
     X = draw.standard_normal((16, 8))
     X *= math.sqrt(8) / 2 / np.linalg.norm(X, axis=1, keepdims=True)
     y = np.sign(draw.standard_normal(16))
-    net = made(widths=[n], activation="tanh", cw=[8.0, 1.0], parametrisation=parametrisation)
-    found = []
+    net = dense_net(widths=[n], activation="tanh", cw=[8.0, 1.0], parametrisation=parametrisation)
+    measured = []
     for seed in range(2):
         start = np.random.default_rng(seed)
         weights = {"W1": start.standard_normal((n, 8)), "W2": start.standard_normal((1, n))}
-        params, taken = trained(net, weights, X, y, 400, until=1e-3)
+        params, steps_taken = trained(net, weights, X, y, 400, until=1e-3)
         change = params["W1"][0].numpy() - weights["W1"]
-        found.append((taken, np.linalg.norm(change) / np.linalg.norm(weights["W1"])))
-    for mean, (expected, error) in zip(np.mean(found, axis=0), (steps, moved), strict=True):
+        measured.append((steps_taken, np.linalg.norm(change) / np.linalg.norm(weights["W1"])))
+    for mean, (expected, error) in zip(np.mean(measured, axis=0), (steps, moved), strict=True):
         assert abs(mean - expected) < ERRORS * error * math.sqrt(5 / 2)
 
 
@@ -202,8 +204,8 @@ def test_features_of_mup_move_as_far_as_was_measured_at_any_width(n, first, seco
     """The rms change of σ(z) of both hidden layers in 30 steps. Source: theory-nets.md §27, 2nd picture."""
     draw = np.random.default_rng(3)
     X, y = draw.standard_normal((16, 8)), np.sign(draw.standard_normal(16))
-    net = made(widths=[n, n], activation="tanh", parametrisation="mup")
-    found = []
+    net = dense_net(widths=[n, n], activation="tanh", parametrisation="mup")
+    changes = []
     for seed in range(3):
         start = np.random.default_rng(seed)
         weights = {
@@ -215,8 +217,8 @@ def test_features_of_mup_move_as_far_as_was_measured_at_any_width(n, first, seco
         before = {name: torch.from_numpy(value)[None] for name, value in weights.items()}
         after, _ = trained(net, weights, X, y, 30)
         pairs = zip(net.preactivations(before, rows), net.preactivations(after, rows), strict=True)
-        found.append([float((new.tanh() - old.tanh()).square().mean().sqrt()) for old, new in pairs])
-    assert np.mean(found, axis=0) == pytest.approx((first, second), abs=0.01)
+        changes.append([float((new.tanh() - old.tanh()).square().mean().sqrt()) for old, new in pairs])
+    assert np.mean(changes, axis=0) == pytest.approx((first, second), abs=0.01)
 
 
 HIDDEN = {
@@ -239,9 +241,9 @@ def test_preactivations_are_the_signals_of_the_naive_twin(kind):
         start = architecture.start(Streams([1, 2])("init"), 8)
         params = {name: torch.from_numpy(value) for name, value in start.items()}
         X = np.random.default_rng(0).standard_normal((2, 3, 8))
-        found = architecture.preactivations(params, Dense(torch.from_numpy(X)))
+        layers = architecture.preactivations(params, Dense(torch.from_numpy(X)))
         if kind not in HIDDEN:
-            assert found == []
+            assert layers == []
             continue
         of_shape = ["widths", "width", "depth", "connectivity", *(["cb"] if kind == "dense" else [])]
         takes = {name: value for name, value in words.items() if name not in of_shape}
@@ -250,5 +252,5 @@ def test_preactivations_are_the_signals_of_the_naive_twin(kind):
             ours = {name: value[replica] for name, value in start.items()}
             signals = net._signals(ours, X[replica, row])
             hidden = [signals] if kind in ("sparse-input", "dense-spindly") else signals[:-1]
-            for one, other in zip(found, hidden, strict=True):
-                np.testing.assert_allclose(one[replica, :, row], other, rtol=0, atol=EXACT)
+            for layer, other in zip(layers, hidden, strict=True):
+                np.testing.assert_allclose(layer[replica, :, row], other, rtol=0, atol=EXACT)

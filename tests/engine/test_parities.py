@@ -67,39 +67,39 @@ def described(degree=2, net=None, measure="label-gradient", **words):
     return reading.parse({**described, "pictures": [{"x": "layer", "measure": measure}]})
 
 
-def line_on(whole):
+def line_on(setup):
     """The line on an experiment, [layers], or why it is none of it."""
     line = catalogue.make("theory", "parity-gradient")
-    (learner,) = whole.learners
-    for finding in (line.holds(whole), line.binds(learner, whole)):
+    (learner,) = setup.learners
+    for finding in (line.holds(setup), line.binds(learner, setup)):
         if not finding.holds:
             return finding.reason
     clocks = {"k": np.zeros(1)}
-    (values,) = line.value(At(whole, RunData(lambda: data_of(whole)), clocks, {}, learner))
+    (values,) = line.value(At(setup, RunData(lambda: data_of(setup)), clocks, {}, learner))
     return values
 
 
-def measured(whole):
+def measured(setup):
     """What a picture of a run shows of every replica, [R, layers]."""
-    (curve,) = run(whole).curves
-    (values,) = curve.array(whole.pictures[0].measure.name).values
+    (curve,) = run(setup).curves
+    (values,) = curve.array(setup.pictures[0].measure.name).values
     return values
 
 
 @pytest.mark.parametrize(("degree", "net"), [(1, {"cw": [0.5, 3.0]}), (2, {}), (4, {"cw": [2.0, 0.5]})])
 def test_nets_see_on_average_what_the_line_says(degree, net):
-    whole = described(degree, net)
-    values = measured(whole)
+    setup = described(degree, net)
+    values = measured(setup)
     errors = values.std(0, ddof=1) / np.sqrt(len(values))
-    np.testing.assert_array_less(np.abs(values.mean(0) - line_on(whole)) / errors, 4)
+    np.testing.assert_array_less(np.abs(values.mean(0) - line_on(setup)) / errors, 4)
 
 
 def test_odd_parities_are_seen_by_the_biases_alone():
     weights = measured(described(3))
     assert np.abs(weights).max() < 1e-28
     of_biases = {"kind": "label-gradient", "of": "biases"}
-    whole = described(3, {"biases": True}, of_biases)
-    values = measured(whole)
+    setup = described(3, {"biases": True}, of_biases)
+    values = measured(setup)
     errors = values.std(0, ddof=1) / np.sqrt(len(values))
     away = np.abs(values.mean(0) - [parities.steps_eigenvalue(6, 3), 0])
     np.testing.assert_array_less(away, 4 * errors + 1e-28)
@@ -108,10 +108,10 @@ def test_odd_parities_are_seen_by_the_biases_alone():
 @pytest.mark.parametrize("biases", [False, True])
 def test_the_gradients_are_those_of_a_net_written_out(biases):
     of = {"kind": "label-gradient", "of": "biases" if biases else "weights"}
-    whole = described(2, {"cb": 0.3} if biases else {}, of, replicas=3)
-    hypothesis, data = beginning(whole)
+    setup = described(2, {"cb": 0.3} if biases else {}, of, replicas=3)
+    hypothesis, data = beginning(setup)
     tensors = {name: tensor.numpy() for name, tensor in hypothesis.tensors.items()}
-    values = measured(whole)
+    values = measured(setup)
     for replica, (rows, (labels,)) in enumerate(
         zip(data.instances.rows.numpy(), data.labels.view(3, 1, -1).numpy(), strict=True)
     ):
@@ -124,15 +124,15 @@ def test_the_gradients_are_those_of_a_net_written_out(biases):
         np.testing.assert_allclose(values[replica], expected, rtol=1e-10, atol=1e-30)
 
 
-@pytest.mark.parametrize(("words", "said"), [
+@pytest.mark.parametrize(("words", "reason"), [
     ({"net": {"parametrisation": "ntk"}}, "standard parametrisation"),
     ({"net": {"widths": [4, 4]}}, "one layer of ReLU units"),
     ({"net": {"activation": "tanh"}}, "one layer of ReLU units"),
     ({"net": {"cb": 0.1}}, "without biases"),
     ({"target": "coin"}, "one product of bits"),
 ])  # fmt: skip
-def test_the_line_says_where_it_is_none(words, said):
-    assert said in line_on(described(replicas=1, **words))
+def test_the_line_says_where_it_is_none(words, reason):
+    assert reason in line_on(described(replicas=1, **words))
 
 
 def test_nets_without_biases_have_none_to_measure():

@@ -20,7 +20,7 @@ RATES = [0.05, 0.2]
 
 
 def document(steps=6, loss="exponential", matrix=None, **learner):
-    given = {
+    words = {
         "architecture": "linear",
         "update": {"kind": "gd", "lr": RATES},
         "schedule": "per-loss",
@@ -28,7 +28,7 @@ def document(steps=6, loss="exponential", matrix=None, **learner):
     return raw(
         matrix or {"kind": "gaussian", "n": 8, "d": 3},
         {"kind": "feature", "index": 0},
-        {"GD": given},
+        {"GD": words},
         loss=loss,
         labels="sign",
         replicas=3,
@@ -45,13 +45,13 @@ def naive(rows, labels, rate, steps):
     """Losses and times of w ← w − η ∇L/L on mean exp(−y xᵀw), from 0."""
     w, time, losses, times = np.zeros(rows.shape[1]), 0.0, [], []
     for step in range(steps + 1):
-        each = np.exp(-labels * (rows @ w))
-        losses.append(each.mean())
+        row_losses = np.exp(-labels * (rows @ w))
+        losses.append(row_losses.mean())
         times.append(time)
         if step < steps:
-            gradient = -(each * labels) @ rows / len(rows)
-            w = w - rate / each.mean() * gradient
-            time += rate / each.mean()
+            gradient = -(row_losses * labels) @ rows / len(rows)
+            w = w - rate / row_losses.mean() * gradient
+            time += rate / row_losses.mean()
     return np.array(losses), np.array(times)
 
 
@@ -70,8 +70,8 @@ def test_steps_and_times_of_every_replica_and_rate_are_those_of_a_loop():
 
 def test_of_one_example_the_time_is_a_geometric_series():
     """Margins are 2ηs after s steps for x of two signs, L = e^(−2ηs), and times Σ_{j<s} η e^(2ηj)."""
-    one = {"kind": "rademacher", "n": 1, "d": 2}
-    words = document(steps=40, matrix=one, update={"kind": "gd", "lr": 0.25})
+    single_row = {"kind": "rademacher", "n": 1, "d": 2}
+    words = document(steps=40, matrix=single_row, update={"kind": "gd", "lr": 0.25})
     _, trace = measured(words)
     steps = np.arange(41)
     times = 0.25 * np.expm1(0.5 * steps) / math.expm1(0.5)
@@ -113,32 +113,34 @@ def test_a_picture_takes_every_replica_at_the_places_of_the_slowest():
     words = document(update={"kind": "gd", "lr": 0.2})
     words["pictures"] = [{"x": "2*time", "measure": "loss", "times": "sqrt(time)"}]
     it, trace = measured(words)
-    own, losses = trace.curves[0].own_clocks["time"], trace.curves[0].values("loss")
-    found = view(it.pictures[0], of_one(it, trace)).curve("GD")
-    least = own.min(1)
-    np.testing.assert_allclose(found.x, 2 * least)
-    each = [np.interp(least, own[:, r], losses[:, r] * np.sqrt(own[:, r])) for r in range(3)]
-    np.testing.assert_allclose(found.y, np.mean(each, 0), rtol=1e-12)
-    np.testing.assert_allclose(found.stderr, np.std(each, 0, ddof=1) / math.sqrt(3), rtol=1e-9)
-    assert not np.isnan(found.y).any()
-    assert found.place(2 * least[3] + 1e-6) == 4
+    times, losses = trace.curves[0].own_clocks["time"], trace.curves[0].values("loss")
+    curve = view(it.pictures[0], of_one(it, trace)).curve("GD")
+    least = times.min(1)
+    np.testing.assert_allclose(curve.x, 2 * least)
+    losses_of_replicas = [
+        np.interp(least, times[:, r], losses[:, r] * np.sqrt(times[:, r])) for r in range(3)
+    ]
+    np.testing.assert_allclose(curve.y, np.mean(losses_of_replicas, 0), rtol=1e-12)
+    np.testing.assert_allclose(curve.stderr, np.std(losses_of_replicas, 0, ddof=1) / math.sqrt(3), rtol=1e-9)
+    assert not np.isnan(curve.y).any()
+    assert curve.place(2 * least[3] + 1e-6) == 4
 
 
 def test_a_replica_that_has_diverged_is_not_waited_for():
     values = np.array([[1, 2, 3, 4.0], [1, 2, np.nan, np.nan]])
-    own = np.array([[0, 1, 2, 3], [0, 2, 4, 6.0]])
-    found = reductions.resampled(values, own, own[0])
-    np.testing.assert_allclose(found, [[1, 2, 3, 4], [1, 1.5, 2, np.nan]])
+    clocks = np.array([[0, 1, 2, 3], [0, 2, 4, 6.0]])
+    resampled = reductions.resampled(values, clocks, clocks[0])
+    np.testing.assert_allclose(resampled, [[1, 2, 3, 4], [1, 1.5, 2, np.nan]])
 
 
 def test_a_run_ends_once_every_replica_has_come_to_a_time():
     words = document(steps=200, update={"kind": "gd", "lr": 0.2})
     words["protocol"]["until"] = {"clock": "time", "above": 100}
     _, trace = measured(words)
-    own = trace.curves[0].own_clocks["time"]
+    times = trace.curves[0].own_clocks["time"]
     assert trace.curves[0].complete
-    assert len(own) < 200
-    assert own[-1].min() > 100 >= own[-2].min()
+    assert len(times) < 200
+    assert times[-1].min() > 100 >= times[-2].min()
 
 
 def test_clocks_of_replicas_are_kept_as_they_are():
@@ -179,9 +181,9 @@ def test_the_distance_to_a_margin_is_that_of_directions():
     )
     words["pictures"] = [{"x": "step", "measure": "distance"}]
     _, trace = measured(words)
-    kept = trace.curves[0].weights[-1]
+    weights = trace.curves[0].weights[-1]
     again = {"solver": "max-margin"}
     solved = run(reading.parse({**words, "learners": [{"name": "m", **again}], "pictures": []})).curves[0]
     best = solved.weights[-1]
-    away = kept / np.linalg.norm(kept) - best / np.linalg.norm(best)
+    away = weights / np.linalg.norm(weights) - best / np.linalg.norm(best)
     assert trace.curves[0].values("distance")[-1, 0] == pytest.approx(np.linalg.norm(away), rel=1e-9)

@@ -37,9 +37,9 @@ def feasible(layers, slopes, pattern):
         through = np.where(on > 0, *slopes)
         slope, offset = through[:, None] * a, through * c
     matrix = np.column_stack((below, np.linalg.norm(below, axis=1)))  # the radius of a ball that fits
-    found = linprog([0, 0, -1], matrix, bounds, bounds=[(None, None), (None, None), (None, 1)])
+    solution = linprog([0, 0, -1], matrix, bounds, bounds=[(None, None), (None, None), (None, 1)])
     # A unit whose slope is 0 here is on or off everywhere.
-    return found.status == 0 and found.x[2] > 1e-9
+    return solution.status == 0 and solution.x[2] > 1e-9
 
 
 @pytest.mark.parametrize("slopes", [RELU, LEAKY])
@@ -49,7 +49,7 @@ def test_cells_are_the_patterns_that_a_linear_program_finds(widths, slopes):
     for seed in range(2):
         layers = drawn(seed, *widths)
         patterns = itertools.product((1, -1), repeat=sum(widths))
-        assert cells(layers, slopes) == sum(feasible(layers, slopes, one) for one in patterns)
+        assert cells(layers, slopes) == sum(feasible(layers, slopes, pattern) for pattern in patterns)
 
 
 @pytest.mark.parametrize(("width", "count"), [(3, 7), (5, 16), (10, 56), (20, 211)])
@@ -116,7 +116,7 @@ def test_the_count_of_a_run_is_that_of_its_nets():
 
 
 @pytest.mark.parametrize(
-    ("picture", "place", "what"),
+    ("picture", "place", "reason"),
     [
         ({"x": "s", "measure": "cells"}, "", "t of cells must be x, read off, or set by at"),
         ({"x": "s", "y": "s", "measure": "cells"}, "", "t of cells must be x"),
@@ -124,21 +124,21 @@ def test_the_count_of_a_run_is_that_of_its_nets():
         ({"x": "s", "y": "d", "measure": "cells", "at": {"t": 0}}, ".y", "nothing varies along it"),
     ],
 )
-def test_a_map_needs_two_dimensions(picture, place, what):
-    with pytest.raises(BadInput, match=what) as caught:
+def test_a_map_needs_two_dimensions(picture, place, reason):
+    with pytest.raises(BadInput, match=reason) as caught:
         described(picture)
     assert caught.value.where == f"pictures[0]{place}"
 
 
 @pytest.mark.parametrize(
-    ("architecture", "matrix", "what"),
+    ("architecture", "matrix", "reason"),
     [
         ({**NET, "activation": "tanh"}, PLANE, "σ bends at 0 alone"),
         (NET, {"kind": "interval", "n": 2}, "two entries or more"),
         ("linear", PLANE, "a dense net with one output"),
     ],
 )
-def test_cells_are_those_of_bent_nets_on_a_plane(architecture, matrix, what):
+def test_cells_are_those_of_bent_nets_on_a_plane(architecture, matrix, reason):
     for measure in ("cells", "regions"):
-        with pytest.raises(BadInput, match=what):
+        with pytest.raises(BadInput, match=reason):
             described({"x": "s", "y": "t", "measure": measure}, architecture, matrix)

@@ -76,16 +76,16 @@ def test_a_preset_says_what_it_shows_and_where_it_comes_from(name):
 @pytest.mark.slow
 @looped("name", NAMES)
 def test_a_preset_claims_something_of_every_learner_and_says_it_in_different_words(name):
-    whole = planned(name)
-    check(whole.experiment)
-    learners = {each.name for point in whole.points for each in point.experiment.learners}
-    compared = {each.name for each in whole.experiment.learners if each.role == "learner"}
-    assert (1 if whole.axes else 2) <= len(learners) <= 9
-    assert len(whole.claims) >= 2
-    named = {getattr(claim, field) for claim in whole.claims for field in claim.curve_fields} - {None}
-    spoken_of = {name.split(", ")[0] for name in named} if whole.axes else named
+    sweep = planned(name)
+    check(sweep.experiment)
+    learners = {learner.name for point in sweep.points for learner in point.experiment.learners}
+    compared = {learner.name for learner in sweep.experiment.learners if learner.role == "learner"}
+    assert (1 if sweep.axes else 2) <= len(learners) <= 9
+    assert len(sweep.claims) >= 2
+    named = {getattr(claim, field) for claim in sweep.claims for field in claim.curve_fields} - {None}
+    spoken_of = {name.split(", ")[0] for name in named} if sweep.axes else named
     assert compared <= spoken_of
-    texts = [claim.text for claim in whole.claims]
+    texts = [claim.text for claim in sweep.claims]
     assert len(set(texts)) == len(texts)
 
 
@@ -112,7 +112,11 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
         used["targets"].add(described.problem.target.kind)
         used["protocols"].add(described.protocol.kind)
         used["losses"].add(described.protocol.loss)
-        everywhere = [one for point in planned(name).points for one in point.experiment.learners]
+        everywhere = [
+            learner_of_point
+            for point in planned(name).points
+            for learner_of_point in point.experiment.learners
+        ]
         for learner in everywhere:
             for family in ("architectures", "updates", "solvers"):
                 if (part := getattr(learner, family[:-1])) is not None:
@@ -120,7 +124,7 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
             if learner.tends_to is not None:
                 used["solvers"].add(learner.tends_to.kind)
         used["measures"] |= {
-            each.kind for learner in described.learners for each in measures_of(learner, described)
+            measure.kind for learner in described.learners for measure in measures_of(learner, described)
         }
         for claim in described.claims:
             named = {getattr(claim, field) for field in claim.line_fields} - {None}
@@ -171,7 +175,7 @@ def test_a_preset_is_loaded_by_its_path_too(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "words"),
     [
         ("hadamard-129", "did you mean"),
         ("hadamrd-128", "hadamard-128"),
@@ -181,10 +185,10 @@ def test_a_preset_is_loaded_by_its_path_too(tmp_path):
         ("folder/absent", "no such file"),
     ],
 )
-def test_an_unknown_preset_is_refused_with_the_nearest_names(name, said):
+def test_an_unknown_preset_is_refused_with_the_nearest_names(name, words):
     with pytest.raises(BadInput) as caught:
         presets.load(name)
-    assert said in caught.value.what
+    assert words in caught.value.what
     assert "\n" not in str(caught.value)
 
 

@@ -71,7 +71,7 @@ def test_the_cosine_with_the_signs_of_what_was_seen_and_the_share_of_minus_ones_
         catalogue.make("measures", "sign-alignment"),
         catalogue.make("measures", "error", rows="test"),
     ]
-    made = experiment(
+    setup = experiment(
         **problem(3),
         learners={
             "GD": {"update": {"kind": "gd", "lr": 0.01}},
@@ -80,8 +80,8 @@ def test_the_cosine_with_the_signs_of_what_was_seen_and_the_share_of_minus_ones_
         protocol={"kind": "steps", "steps": 3, "records": 3, "train": SEEN},
         replicas=2,
     )
-    made = structs.replace(made, pictures=tuple(Picture(x="step", measure=one) for one in measures))
-    trace, data = run(made), data_of(made)
+    setup = structs.replace(setup, pictures=tuple(Picture(x="step", measure=measure) for measure in measures))
+    trace, data = run(setup), data_of(setup)
     of_gd, of_sign = (curve.values("sign-alignment") for curve in trace.curves)
     assert np.isnan(of_gd[0]).all()
     np.testing.assert_allclose(of_sign[1], 1)
@@ -89,7 +89,7 @@ def test_the_cosine_with_the_signs_of_what_was_seen_and_the_share_of_minus_ones_
     sums = np.einsum("rnd,rn->rd", x, y)
     first = np.abs(sums).sum(1) / np.linalg.norm(sums, axis=1) / np.sqrt((sums != 0).sum(1))
     np.testing.assert_allclose(of_gd[1], first, rtol=1e-9)
-    seen = view(made.pictures[1], of_one(made, trace))
+    seen = view(setup.pictures[1], of_one(setup, trace))
     (line,) = (line for line in seen.lines if line.kind == "all-positive")
     share = (data.labels.view(2, -1)[:, SEEN:] < 0).double().mean()
     assert line.y == pytest.approx(float(share))
@@ -111,21 +111,21 @@ def test_least_squares_has_the_loss_of_the_line_on_unseen_rows_of_every_draw(pri
     """Also with only these rows measured, and rotated; every draw by its own counts of both classes."""
     unseen = catalogue.make("measures", "loss", rows="test")
     for rotate in (False, True):
-        made = experiment(
+        setup = experiment(
             **problem(1, private=private, rotate=rotate),
             learners={"LLS": {"solver": "lls"}},
             protocol={"kind": "steps", "steps": 3, "records": 3, "train": SEEN},
             replicas=4,
         )
-        made = structs.replace(made, pictures=(Picture(x="step", measure=unseen),))
-        trace, data = run(made), data_of(made)
+        setup = structs.replace(setup, pictures=(Picture(x="step", measure=unseen),))
+        trace, data = run(setup), data_of(setup)
         y = data.labels.view(4, -1).numpy()
         assert len(set((y[:, :SEEN] > 0).sum(1))) > 1
         expected = []
         for x, labels in zip(data.instances.rows.numpy(), y, strict=True):
             w = np.linalg.lstsq(x[:SEEN], labels[:SEEN], rcond=None)[0]
             expected.append(np.square(x[SEEN:] @ w - labels[SEEN:]).mean())
-        seen = view(made.pictures[0], of_one(made, trace))
+        seen = view(setup.pictures[0], of_one(setup, trace))
         (line,) = (line for line in seen.lines if line.kind == "shortest-private")
         assert seen.curves[0].y[-1] == pytest.approx(np.mean(expected))
         assert line.y == pytest.approx(np.mean(expected))

@@ -14,19 +14,19 @@ def test_products_with_rows_have_the_digits_of_their_dtype(replicas, k, n, d, dt
     a, x = (torch.randn(replicas, count, d, generator=generator, dtype=torch.float64) for count in (k, n))
     lengths = a.norm(dim=2)[:, :, None] * x.norm(dim=2)[:, None]
     for several, rows in ((a, x), (a.mT.contiguous().mT, x), (a, x.mT.contiguous().mT)):
-        found = with_rows(several.to(dtype), rows.to(dtype))
-        error = (found - several @ rows.mT).abs() / lengths
-        assert found.shape == (replicas, k, n)
-        assert found.dtype == dtype
+        products = with_rows(several.to(dtype), rows.to(dtype))
+        error = (products - several @ rows.mT).abs() / lengths
+        assert products.shape == (replicas, k, n)
+        assert products.dtype == dtype
         assert error.max() < 4 * torch.finfo(dtype).eps
 
 
 def test_both_libraries_compute_the_same(monkeypatch):
     monkeypatch.setattr(linear_algebra, "LARGE", 1)
     a, x = torch.randn(2, 3, 8), torch.randn(2, 5, 8)
-    found = {}
+    products_by_library = {}
     for onednn in (False, torch.backends.mkldnn.is_available()):
         monkeypatch.setattr(linear_algebra, "_by_onednn", lambda onednn=onednn: onednn)
-        found[onednn] = with_rows(a, x)
-    for products_found in found.values():
+        products_by_library[onednn] = with_rows(a, x)
+    for products_found in products_by_library.values():
         torch.testing.assert_close(products_found, a @ x.mT)

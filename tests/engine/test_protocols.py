@@ -27,7 +27,7 @@ def linear_gd(x, y, w, lr):
     return w - lr * gradient
 
 
-def whole(protocol, learner, problem="gaussian", **words):
+def losses_and_data(protocol, learner, problem="gaussian", **words):
     """Losses [S, R] of a learner through a protocol, its instances [n, d] and labels [n]."""
     described = experiment(problem, learners={"it": learner}, d=D, protocol=protocol, seed=4, **words)
     data = data_of(described)
@@ -40,8 +40,8 @@ def losses_of(described):
 
 @pytest.mark.parametrize("protocol", catalogue.members("protocols"))
 def test_the_clock_of_a_protocol_is_the_first_of_its_clocks(protocol):
-    made = catalogue.make("protocols", protocol)
-    assert made.clock == next(iter(made.clocks(8)))
+    clocked = catalogue.make("protocols", protocol)
+    assert clocked.clock == next(iter(clocked.clocks(8)))
 
 
 SHOWN = [
@@ -63,7 +63,7 @@ def test_the_most_examples_are_the_last_of_those_seen_and_a_solver_is_told_no_mo
 ):
     described = experiment("gaussian", learners={"LLS": LLS}, d=D, protocol=protocol)
     told, add = [], lls.Fit._add
-    monkeypatch.setattr(lls.Fit, "_add", lambda fit, *given: told.append(1) or add(fit, *given))
+    monkeypatch.setattr(lls.Fit, "_add", lambda fit, *arguments: told.append(1) or add(fit, *arguments))
     assert described.protocol.extent(D).most_examples == described.protocol.examples_seen(D)[-1]
     run(described)
     assert len(told) == described.protocol.extent(D).examples_given
@@ -71,7 +71,7 @@ def test_the_most_examples_are_the_last_of_those_seen_and_a_solver_is_told_no_mo
 
 def test_erm_trains_a_fresh_model_for_every_k():
     protocol = {"kind": "erm", "every": 3, "steps": 40, "tolerance": 0.0}
-    measured, x, y = whole(protocol, gd(0.03))
+    measured, x, y = losses_and_data(protocol, gd(0.03))
     for row, k in zip(measured, [0, 3, 6, 8], strict=True):
         w = np.zeros(D)
         for _ in range(40 if k else 0):
@@ -81,7 +81,7 @@ def test_erm_trains_a_fresh_model_for_every_k():
 
 def test_an_erm_model_rests_once_it_fits():
     protocol = {"kind": "erm", "every": 4, "steps": 500, "tolerance": 0.01}
-    measured, x, y = whole(protocol, gd(0.03))
+    measured, x, y = losses_and_data(protocol, gd(0.03))
     for row, k in zip(measured[1:], [4, 8], strict=True):
         w = np.zeros(D)
         for _ in range(500):
@@ -97,26 +97,26 @@ def test_stateful_rules_rest_too():
     rule = {"architecture": "linear", "update": {"kind": "momentum", "lr": 0.01}}
     long = {"kind": "erm", "every": 4, "steps": 2000, "tolerance": 0.05}
     longer = {**long, "steps": 4000}
-    np.testing.assert_array_equal(whole(long, rule)[0], whole(longer, rule)[0])
+    np.testing.assert_array_equal(losses_and_data(long, rule)[0], losses_and_data(longer, rule)[0])
 
 
 def test_erm_on_hadamard_rows_reaches_the_bound_like_least_squares():
     protocol = {"kind": "erm", "every": 2, "steps": 4000, "tolerance": 1e-12}
-    measured, _, _ = whole(protocol, gd(0.1), "hadamard")
+    measured, _, _ = losses_and_data(protocol, gd(0.1), "hadamard")
     np.testing.assert_allclose(measured[:, 0], 1 - np.array([0, 2, 4, 6, 8]) / D, atol=1e-5)
 
 
 @pytest.mark.parametrize("protocol", ["erm", "to-consistency"])
 def test_a_solver_fits_whatever_the_protocol(protocol):
-    every = {"every": 2} if protocol == "erm" else {}
-    measured, _, _ = whole({"kind": protocol, **every}, LLS)
-    one_pass, _, _ = whole({"kind": "one-pass"}, LLS)
-    np.testing.assert_allclose(measured, one_pass[:: every.get("every", 1)], atol=1e-12)
+    settings = {"every": 2} if protocol == "erm" else {}
+    measured, _, _ = losses_and_data({"kind": protocol, **settings}, LLS)
+    one_pass, _, _ = losses_and_data({"kind": "one-pass"}, LLS)
+    np.testing.assert_allclose(measured, one_pass[:: settings.get("every", 1)], atol=1e-12)
 
 
 def test_to_consistency_goes_back_until_the_seen_examples_fit():
     protocol = {"kind": "to-consistency", "tolerance": 1e-4, "passes": 60}
-    measured, x, y = whole(protocol, gd(0.02))
+    measured, x, y = losses_and_data(protocol, gd(0.02))
     w = np.zeros(D)
     for k in range(1, D + 1):
         for _ in range(60):
@@ -128,7 +128,7 @@ def test_to_consistency_goes_back_until_the_seen_examples_fit():
 
 
 def test_epochs_step_along_the_mean_of_the_training_rows():
-    measured, x, y = whole({"kind": "epochs", "train": 5, "epochs": 12}, gd(0.03))
+    measured, x, y = losses_and_data({"kind": "epochs", "train": 5, "epochs": 12}, gd(0.03))
     w = np.zeros(D)
     for epoch in range(13):
         np.testing.assert_allclose(measured[epoch], np.mean((x @ w - y) ** 2), rtol=1e-9)
@@ -138,7 +138,7 @@ def test_epochs_step_along_the_mean_of_the_training_rows():
 def test_reshuffled_epochs_take_every_pass_in_an_order_of_its_own():
     words = {"kind": "epochs", "train": 5, "epochs": 6, "reshuffle": True}
     learner = {"architecture": "linear", "update": {"kind": "sgd", "lr": 0.03, "batch": 2}}
-    measured, x, y = whole(words, learner)
+    measured, x, y = losses_and_data(words, learner)
     orders, w, seen = Streams([4])("passes"), np.zeros(D), set()
     for epoch in range(7):
         np.testing.assert_allclose(measured[epoch], np.mean((x @ w - y) ** 2), rtol=1e-9)
@@ -156,9 +156,11 @@ def test_replicas_draw_their_own_orders_and_rates_and_targets_share_them():
     settings = {"target": "all", "d": D, "protocol": words}
     together = run(experiment("gaussian", learners={"it": learner}, replicas=2, seed=1, **settings))
     for curve in together.curves:
-        one = {**learner, "update": {**learner["update"], "lr": curve.rate}}
+        learner_at_rate = {**learner, "update": {**learner["update"], "lr": curve.rate}}
         for replica in range(2):
-            (alone,) = run(experiment("gaussian", learners={"it": one}, seed=1 + replica, **settings)).curves
+            (alone,) = run(
+                experiment("gaussian", learners={"it": learner_at_rate}, seed=1 + replica, **settings)
+            ).curves
             np.testing.assert_allclose(curve.values("loss")[:, replica], alone.mean("loss"), rtol=1e-12)
 
 
@@ -174,7 +176,7 @@ def test_reshuffled_rows_teach_the_same_where_the_axes_take_their_place():
 
 def test_an_order_changes_no_step_along_all_training_rows():
     fixed, shuffled = (
-        whole({"kind": "epochs", "train": 5, "epochs": 3, "reshuffle": reshuffle}, gd(0.03))[0]
+        losses_and_data({"kind": "epochs", "train": 5, "epochs": 3, "reshuffle": reshuffle}, gd(0.03))[0]
         for reshuffle in (False, True)
     )
     assert fixed.tobytes() == shuffled.tobytes()
@@ -262,13 +264,13 @@ def test_mistakes_are_counted_beside_the_loss_of_signs():
 @pytest.mark.parametrize(("loss", "boundary"), [("square", 0.5), ("entropic", 0.0)])
 def test_labels_0_and_1_are_mistaken_on_the_wrong_side_of_the_loss_boundary(loss, boundary):
     described = experiment("hadamard01", learners={"GD": gd(0.05)}, d=D, loss=loss)
-    found = run(described).curves[0].mean("error")
+    errors = run(described).curves[0].mean("error")
     hypothesis, data = beginning(described)
     x, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
     for k in range(data.instances.n + 1):
         margins = (x @ hypothesis.weights()[0].numpy() - boundary) * np.where(y == 1, 1, -1)
         naive = np.mean([0.5 if abs(margin) < 1e-8 else float(margin < 0) for margin in margins])
-        assert found[k] == pytest.approx(naive)
+        assert errors[k] == pytest.approx(naive)
         if k < data.instances.n:
             hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
 
@@ -303,35 +305,37 @@ def test_mini_batches_of_fresh_models_are_drawn_from_their_examples():
     protocol = {"kind": "erm", "every": 1, "steps": 1, "tolerance": 0.0}
     learner = {"update": {"kind": "sgd", "lr": 0.01, "batch": 2}}
     described = experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol)
-    data, found = data_of(described), run(described).curves[0]
+    data, curve = data_of(described), run(described).curves[0]
     x, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
     for k in range(1, D + 1):
         pairs = [(i, j) for i in range(k) for j in range(k)]
         steps = [linear_gd(x[[i, j]], y[[i, j]], np.zeros(D), 0.01) for i, j in pairs]
         possible = [np.mean((x @ w - y) ** 2) for w in steps]
-        assert min(abs(np.array(possible) - found.mean("loss")[k])) < 1e-12
+        assert min(abs(np.array(possible) - curve.mean("loss")[k])) < 1e-12
 
 
 def test_mini_batches_of_fresh_models_are_the_same_in_groups_of_any_size(monkeypatch):
     learner = {"update": {"kind": "sgd", "lr": 0.01, "batch": 2}}
     protocol = {"kind": "erm", "every": 1, "steps": 20}
     described = experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol, replicas=2)
-    whole = run(described).curves[0]
+    in_one_group = run(described).curves[0]
     for models in (1, 3):
         monkeypatch.setattr(erm, "NUMBERS", 2 * D * models)
-        np.testing.assert_allclose(run(described).curves[0].mean("loss"), whole.mean("loss"), rtol=1e-12)
+        np.testing.assert_allclose(
+            run(described).curves[0].mean("loss"), in_one_group.mean("loss"), rtol=1e-12
+        )
 
 
 def test_fresh_models_for_more_numbers_of_examples_than_a_curve_keeps_weights_of(monkeypatch):
     monkeypatch.setattr(descent, "MOST_WEIGHT_RECORDS", 4)
     protocol = {"kind": "erm", "every": 1, "steps": 3}
-    found = run(experiment("gaussian", learners={"it": gd(0.01)}, d=D, protocol=protocol)).curves[0]
+    of_few_records = run(experiment("gaussian", learners={"it": gd(0.01)}, d=D, protocol=protocol)).curves[0]
     monkeypatch.undo()
-    whole = run(experiment("gaussian", learners={"it": gd(0.01)}, d=D, protocol=protocol)).curves[0]
-    assert len(whole.weights) == D + 1
-    kept = [*range(0, D, -(-D // 3)), D]
-    assert found.weights_x.tolist() == kept
-    assert np.array_equal(found.weights, whole.weights[kept])
+    of_every_record = run(experiment("gaussian", learners={"it": gd(0.01)}, d=D, protocol=protocol)).curves[0]
+    assert len(of_every_record.weights) == D + 1
+    records_with_weights = [*range(0, D, -(-D // 3)), D]
+    assert of_few_records.weights_x.tolist() == records_with_weights
+    assert np.array_equal(of_few_records.weights, of_every_record.weights[records_with_weights])
 
 
 def test_errors_counted_at_some_records_only_have_no_mean(monkeypatch):
@@ -395,9 +399,9 @@ def test_a_run_comes_back_after_one_update_or_one_fit(protocol, learner, monkeyp
             blocks.append(learner_run.training_run.advance(1))
             assert len(work) <= done + 1
         _, (at_once,) = prepare(plan_run(experiment("gaussian", "all", **words)))
-        whole = at_once.training_run.advance(10**6)
+        block_at_once = at_once.training_run.advance(10**6)
     assert work
-    np.testing.assert_array_equal(np.concatenate([block.loss for block in blocks]), whole.loss)
+    np.testing.assert_array_equal(np.concatenate([block.loss for block in blocks]), block_at_once.loss)
 
 
 def test_no_more_work_is_begun_once_the_time_is_up():

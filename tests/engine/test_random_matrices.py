@@ -4,7 +4,7 @@ import crossing
 import numpy as np
 import pytest
 from building import LLS, experiment, gd, weights
-from crossing import each
+from crossing import covering_names
 from discovery import LEARNERS, asked, traits
 
 from engine.core import catalogue
@@ -116,10 +116,10 @@ TURNS = 1 if crossing.all_combinations else 5
 
 def those_for(problem: int) -> list[str]:
     """On every problem a fifth of all rules, architectures and shapes; and every learner on some problem."""
-    everywhere = each(traits(LEARNERS))
-    others = [name for name in LEARNERS if name not in everywhere]
-    found = [*NEAREST, *everywhere[problem % TURNS :: TURNS], *others[problem :: len(PROBLEMS)]]
-    return list(dict.fromkeys(found))
+    everywhere = covering_names(traits(LEARNERS))
+    learners_in_turns = [name for name in LEARNERS if name not in everywhere]
+    learners = [*NEAREST, *everywhere[problem % TURNS :: TURNS], *learners_in_turns[problem :: len(PROBLEMS)]]
+    return list(dict.fromkeys(learners))
 
 
 @pytest.fixture(scope="module", params=PROBLEMS)

@@ -54,14 +54,14 @@ def refusal(call) -> str:
 
 @pytest.mark.parametrize("case", MALICIOUS)
 def test_a_malicious_preset_is_refused_in_one_line_at_once(case: str, tmp_path: Path) -> None:
-    text, said = MALICIOUS[case]
+    text, reason = MALICIOUS[case]
     file = tmp_path / "it.toml"
     file.write_text(text)
-    assert said in refusal(lambda: presets.load(str(file)))
+    assert reason in refusal(lambda: presets.load(str(file)))
 
 
 @pytest.mark.parametrize(
-    ("override", "said"),
+    ("override", "reason"),
     [
         ("run.seed=" + "9" * 5000, "too many digits"),
         ("run.seed=0x" + "f" * 5000, "run.seed: the number is too large"),
@@ -75,8 +75,8 @@ def test_a_malicious_preset_is_refused_in_one_line_at_once(case: str, tmp_path: 
         ("run.dtype=\udcff", "bytes that are not UTF-8"),
     ],
 )
-def test_a_malicious_override_is_refused_in_one_line_at_once(override: str, said: str) -> None:
-    assert said in refusal(lambda: presets.load("hadamard-128", [override]))
+def test_a_malicious_override_is_refused_in_one_line_at_once(override: str, reason: str) -> None:
+    assert reason in refusal(lambda: presets.load("hadamard-128", [override]))
 
 
 def test_a_story_of_many_short_sentences_is_no_long_key() -> None:
@@ -119,9 +119,9 @@ def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "it.toml")
     (tmp_path / "folder.toml").mkdir()
     for path in (str(tmp_path / "it.toml"), "/dev/zero", str(tmp_path / "folder.toml")):
-        said = refusal(lambda path=path: presets.load(path))
-        assert said.startswith(path)
-        assert "not a regular file" in said
+        error = refusal(lambda path=path: presets.load(path))
+        assert error.startswith(path)
+        assert "not a regular file" in error
 
 
 @pytest.mark.parametrize(
@@ -145,5 +145,5 @@ def test_a_working_folder_that_is_gone_is_told(tmp_path: Path, monkeypatch) -> N
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    said = refusal(lambda: presets.load("hadamard-128", ['problem.matrix={kind="file", path="X.npy"}']))
-    assert "problem.matrix.path: cannot be found" in said
+    error = refusal(lambda: presets.load("hadamard-128", ['problem.matrix={kind="file", path="X.npy"}']))
+    assert "problem.matrix.path: cannot be found" in error

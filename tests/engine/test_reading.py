@@ -117,12 +117,12 @@ def test_the_good_experiment_is_good():
     assert reading.parse(copy.deepcopy(GOOD)).problem.matrix.d == 16
 
 
-@looped(("override", "place", "said"), BAD, ids=[case[0] for case in BAD])
+@looped(("override", "place", "reasons"), BAD, ids=[case[0] for case in BAD])
 @pytest.mark.slow
-def test_bad_values_are_refused_with_place_and_remedy(override, place, said):
+def test_bad_values_are_refused_with_place_and_remedy(override, place, reasons):
     error = refusal(changed(override))
     assert error.where == place
-    for part in said:
+    for part in reasons:
         assert part in error.what, error.what
 
 
@@ -157,11 +157,11 @@ MISSING = [
 ]
 
 
-@pytest.mark.parametrize(("path", "place", "said"), MISSING, ids=[case[1] for case in MISSING])
-def test_what_is_missing_is_named(path, place, said):
+@pytest.mark.parametrize(("path", "place", "reasons"), MISSING, ids=[case[1] for case in MISSING])
+def test_what_is_missing_is_named(path, place, reasons):
     error = refusal(without(path))
     assert error.where == place
-    for part in (*said, *(["missing"] if place != "claims[0].equals" else [])):
+    for part in (*reasons, *(["missing"] if place != "claims[0].equals" else [])):
         assert part in error.what, error.what
 
 
@@ -185,16 +185,16 @@ def test_a_file_matrix_needs_a_path():
 
 
 @pytest.mark.parametrize(
-    ("overrides", "said"),
+    ("overrides", "reason"),
     [
         (["problem.matrix.kind=gaussian"], "gaussian with target feature has others; take square"),
         (["problem.noise=0.1"], "noise makes them real; take square"),
     ],
 )
-def test_logistic_loss_needs_signs(overrides, said):
+def test_logistic_loss_needs_signs(overrides, reason):
     error = refusal(changed("protocol.loss=logistic", *overrides))
     assert error.where == "protocol.loss"
-    assert said in error.what
+    assert reason in error.what
 
 
 def test_an_unknown_bound_in_a_claim_is_refused_with_the_known_ones():
@@ -209,7 +209,7 @@ def test_an_unknown_bound_in_a_claim_is_refused_with_the_known_ones():
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "said"),
+    ("text", "place", "reason"),
     [
         ("title = \n", "line 1, column 9", "malformed TOML"),
         ("title = 'a'\n\nstory = [1,\n", "", "malformed TOML"),
@@ -218,13 +218,13 @@ def test_an_unknown_bound_in_a_claim_is_refused_with_the_known_ones():
         ('a = """\nno end\n', "line 3", "malformed TOML"),
     ],
 )
-def test_malformed_toml_is_refused_with_its_line(text, place, said, tmp_path):
+def test_malformed_toml_is_refused_with_its_line(text, place, reason, tmp_path):
     (tmp_path / "it.toml").write_text(text)
     with pytest.raises(BadInput) as caught:
         reading.read_raw(tmp_path / "it.toml")
     assert place in caught.value.where
     assert caught.value.where
-    assert said in caught.value.what
+    assert reason in caught.value.what
     assert "\n" not in str(caught.value)
 
 
@@ -277,7 +277,7 @@ def test_overrides_make_tables_that_were_not_there():
 
 
 @pytest.mark.parametrize(
-    ("override", "place", "said"),
+    ("override", "place", "reason"),
     [
         ("problem.matrix.d", "--set problem.matrix.d", "PLACE=VALUE"),
         ("=3", "--set =3", "PLACE=VALUE"),
@@ -292,16 +292,16 @@ def test_overrides_make_tables_that_were_not_there():
         ("claims[3].k=1", "--set claims", "there is no [3]"),
     ],
 )
-def test_overrides_of_places_that_are_not_there_are_refused(override, place, said):
+def test_overrides_of_places_that_are_not_there_are_refused(override, place, reason):
     with pytest.raises(BadInput) as caught:
         changed(override)
     assert caught.value.where.startswith(place)
-    assert said in caught.value.what
+    assert reason in caught.value.what
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("override", "path", "kept"),
+    ("override", "path", "table"),
     [
         ("problem.matrix.kind=gaussian", ("problem", "matrix"), {"kind": "gaussian", "d": 16}),
         ("problem.target.kind=all", ("problem", "target"), {"kind": "all"}),
@@ -311,12 +311,12 @@ def test_overrides_of_places_that_are_not_there_are_refused(override, place, sai
         ("learners[0].update.kind=egu-pm", ("learners", 0, "update"), {"kind": "egu-pm", "lr": 0.01}),
     ],
 )
-def test_an_override_of_kind_drops_what_the_new_kind_has_not(override, path, kept):
+def test_an_override_of_kind_drops_what_the_new_kind_has_not(override, path, table):
     described = changed("problem.matrix.permute=true", "problem.target.index=2", override)
     node = described
     for step in path:
         node = node[step]
-    assert node == kept
+    assert node == table
     reading.parse(described)
 
 

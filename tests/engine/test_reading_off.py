@@ -20,15 +20,15 @@ PLACES = np.array([1.0, 2, 4, 8, 16, 32])
 def test_a_power_law_is_read_off_exactly_in_logarithms():
     powers = np.array([-0.5, -1.0, -2.0])
     values = 3 * PLACES ** powers[:, None]
-    found = reductions.read(Read(first_below=0.6, between="log"), values, PLACES, 1)
-    np.testing.assert_allclose(found, (0.6 / 3) ** (1 / powers), rtol=1e-12)
+    places = reductions.read(Read(first_below=0.6, between="log"), values, PLACES, 1)
+    np.testing.assert_allclose(places, (0.6 / 3) ** (1 / powers), rtol=1e-12)
     assert reductions.read(Read(first_below=0.6), values, PLACES, 1).tolist() == [32, 8, 4]
 
 
 def test_a_straight_line_is_read_off_exactly():
     values = np.stack([5 - PLACES / 4, 4 - PLACES / 8]).T[:, None]  # [places, 1, replicas]
-    found = reductions.read(Read(first_below=3.2, between="linear"), values, PLACES, 0)
-    np.testing.assert_allclose(found, [[7.2, 6.4]], rtol=1e-12)
+    places = reductions.read(Read(first_below=3.2, between="linear"), values, PLACES, 0)
+    np.testing.assert_allclose(places, [[7.2, 6.4]], rtol=1e-12)
     rising = reductions.read(Read(first_above=1.3, between="linear"), PLACES / 10, PLACES, 0)
     np.testing.assert_allclose(rising, 13)
 
@@ -37,8 +37,8 @@ def test_a_straight_line_is_read_off_exactly():
 def test_what_is_not_between_two_places_is_the_place_that_was_measured(between):
     how = Read(first_below=1.0, between=between)
     values = np.array([[0.5, 0.4], [2, 3], [np.nan, 0.5], [np.nan, np.nan]])
-    found = reductions.read(how, values, PLACES[:2], 1)
-    np.testing.assert_array_equal(found, [1, np.inf, 2, np.nan])
+    places = reductions.read(how, values, PLACES[:2], 1)
+    np.testing.assert_array_equal(places, [1, np.inf, 2, np.nan])
 
 
 def test_where_there_is_no_logarithm_it_is_the_place_that_was_measured():
@@ -55,10 +55,10 @@ def test_a_value_of_the_measure_is_between_no_places():
 def test_what_a_value_has_passed_holds_every_replica_there():
     values = np.arange(12.0).reshape(3, 4) ** 2
     passed = np.array([[False, True, False, True], [True, True, True, True], [False] * 4])
-    found = reductions.held(values, passed)
-    np.testing.assert_array_equal(found, [[0, 1, 1, 1], [16, 16, 16, 16], [np.nan] * 4])
+    held = reductions.held(values, passed)
+    np.testing.assert_array_equal(held, [[0, 1, 1, 1], [16, 16, 16, 16], [np.nan] * 4])
     both = reductions.held(np.stack([values, -values], 2), passed)
-    np.testing.assert_array_equal(both, np.stack([found, -found], 2))
+    np.testing.assert_array_equal(both, np.stack([held, -held], 2))
     at_once = reductions.held(values, passed[:1])
     np.testing.assert_array_equal(at_once, values[:, [0, 1, 1, 1]])
 
@@ -84,19 +84,22 @@ def test_a_measure_is_read_where_another_has_passed_a_value():
         {"measure": "loss", "below": -1},
     ]
     pictures = [*along, *({**read, "read": {"take": "last", "until": end}} for end in ends)]
-    whole = sweep_of({**described, "pictures": pictures})
-    results = run_sweep(whole)
-    _, _, *found = (view(one, results).curves[0] for one in whole.experiment.pictures)
+    sweep = sweep_of({**described, "pictures": pictures})
+    results = run_sweep(sweep)
+    _, _, *curves = (view(picture, results).curves[0] for picture in sweep.experiment.pictures)
     trace = results.traces[0].curves[0]
     losses, movements = trace.values("loss").T, trace.array("layer-movement").values[:, :, 0]
-    first = [int(np.flatnonzero(each < 0.8)[0]) for each in losses]
+    first = [int(np.flatnonzero(losses_of_replica < 0.8)[0]) for losses_of_replica in losses]
     assert len(set(first)) > 1
-    each = [movement[place] for movement, place in zip(movements.T, first, strict=True)]
-    assert found[0].y[0] == pytest.approx(np.mean(each))
-    assert found[0].stderr[0] == pytest.approx(np.std(each, ddof=1) / np.sqrt(3))
-    assert found[1].y[0] == pytest.approx(movements[21].mean())
-    assert np.isnan(found[2].y[0])
-    labels = [view(one, results).axes.y_label.partition(" once ")[2] for one in whole.experiment.pictures[2:]]
+    movements_there = [movement[place] for movement, place in zip(movements.T, first, strict=True)]
+    assert curves[0].y[0] == pytest.approx(np.mean(movements_there))
+    assert curves[0].stderr[0] == pytest.approx(np.std(movements_there, ddof=1) / np.sqrt(3))
+    assert curves[1].y[0] == pytest.approx(movements[21].mean())
+    assert np.isnan(curves[2].y[0])
+    labels = [
+        view(picture, results).axes.y_label.partition(" once ")[2]
+        for picture in sweep.experiment.pictures[2:]
+    ]
     assert labels == ["average square loss < 0.8", "step > 20", "average square loss < -1"]
 
 
@@ -129,9 +132,9 @@ def test_never_is_known_once_all_points_of_an_axis_that_is_read_off_are_there():
     pictures = [{"x": "size", "measure": "loss", "read": {"over": "rows", "first_below": 1e-9}}]
     described = raw("gaussian", learners={"GD": gd(0.1)}, protocol={"kind": "steps", "steps": 1})
     described["problem"]["matrix"] |= {"n": "rows", "d": "size"}
-    whole = sweep_of(described | {"axes": axes, "pictures": pictures})
-    results = run_sweep(whole)
-    some = Results(whole, {number: results.traces[number] for number in range(3)}, set(range(3)))
-    (picture,) = whole.experiment.pictures
-    np.testing.assert_array_equal(view(picture, some).curves[0].y, [np.inf, np.nan])
+    sweep = sweep_of(described | {"axes": axes, "pictures": pictures})
+    results = run_sweep(sweep)
+    unfinished = Results(sweep, {number: results.traces[number] for number in range(3)}, set(range(3)))
+    (picture,) = sweep.experiment.pictures
+    np.testing.assert_array_equal(view(picture, unfinished).curves[0].y, [np.inf, np.nan])
     np.testing.assert_array_equal(view(picture, results).curves[0].y, [np.inf, np.inf])

@@ -70,13 +70,13 @@ def test_the_least_with_a_penalty_has_the_printed_digits_and_nothing_near_it_is_
         bends, ends = bends_and_ends(values)
         return np.square(values - Y).mean() + rate * max(bends, (bends + ends) / 2)
 
-    found = penalised(X, Y, rate)
-    assert found.objective == pytest.approx(objective, abs=6e-7)
-    assert found.norm == pytest.approx(norm, abs=6e-6)
+    least = penalised(X, Y, rate)
+    assert least.objective == pytest.approx(objective, abs=6e-7)
+    assert least.norm == pytest.approx(norm, abs=6e-6)
     draws = np.random.default_rng(0)
-    assert cost(found.fitted) == pytest.approx(found.objective, abs=1e-12)
+    assert cost(least.fitted) == pytest.approx(least.objective, abs=1e-12)
     for size, _ in itertools.product((1e-6, 1e-4, 1e-2, 1), range(50)):
-        assert cost(found.fitted + size * draws.standard_normal(6)) >= found.objective - 1e-12
+        assert cost(least.fitted + size * draws.standard_normal(6)) >= least.objective - 1e-12
 
 
 def test_labels_that_are_all_alike_cost_nothing():
@@ -155,14 +155,14 @@ def test_the_variation_of_slopes_is_the_sum_of_all_bends_that_lie_apart():
     trace = run(described("slope-variation", net, protocol="at-init", seed=4))
     start = make("architectures", **net["architecture"]).start(Streams([4, 5])("init of net"), 1)
     assert start["b1"].shape == (2, 2, 1)
-    found = trace.curves[0].values("slope-variation")[0]
+    variation = trace.curves[0].values("slope-variation")[0]
     values = run(described("function", net, protocol="at-init", seed=4)).curves[0]
     x, f = values.indices("function")["input"], values.array("function").values[0]
     for replica in range(2):
         places, first = np.unique(x, return_index=True)
         slopes = np.diff(f[replica][first]) / np.diff(places)
-        assert found[replica] == pytest.approx(abs(np.diff(slopes)).sum())
-        assert found[replica] <= 2 * 0.7**2 + 1e-12
+        assert variation[replica] == pytest.approx(abs(np.diff(slopes)).sum())
+        assert variation[replica] <= 2 * 0.7**2 + 1e-12
 
 
 def test_points_of_a_grid_that_are_given_points_up_to_rounding_make_no_slopes():
@@ -175,22 +175,22 @@ def test_points_of_a_grid_that_are_given_points_up_to_rounding_make_no_slopes():
 
 def test_a_penalty_is_on_the_weights_alone_in_gradients_curvature_and_objective():
     net = gd(0.02, kind="relu-layer", width=4, l2_penalty=0.3)
-    whole = described("objective", net, protocol=steps(1))
+    penalised_setup = described("objective", net, protocol=steps(1))
     free = described("objective", gd(0.02, kind="relu-layer", width=4), protocol=steps(1))
-    found = []
-    for one in (whole, free):
-        hypothesis, data = beginning(one)
+    curvatures = []
+    for setup in (penalised_setup, free):
+        hypothesis, data = beginning(setup)
         shares = torch.full((1, 30), 1 / 30, dtype=torch.float64)
         loss = make("losses", "square").of_targets(1)
         curvature = Curvature(
             hypothesis.architecture, hypothesis.tensors, data.instances, data.labels, shares, loss
         )
-        found.append((curvature.gradient, curvature.matrices()))
+        curvatures.append((curvature.gradient, curvature.matrices()))
     params = torch.cat([hypothesis.tensors[name].flatten(1) for name in ("W1", "b1", "W2", "b2")], 1)
     on = torch.tensor([1.0] * 4 + [0.0] * 4 + [1.0] * 4 + [0.0], dtype=torch.float64)
-    torch.testing.assert_close(found[0][0] - found[1][0], 0.3 * on * params)
-    torch.testing.assert_close(found[0][1] - found[1][1], torch.diag(0.3 * on).expand(2, -1, -1))
-    objectives = [run(one).curves[0].values("objective")[0] for one in (whole, free)]
+    torch.testing.assert_close(curvatures[0][0] - curvatures[1][0], 0.3 * on * params)
+    torch.testing.assert_close(curvatures[0][1] - curvatures[1][1], torch.diag(0.3 * on).expand(2, -1, -1))
+    objectives = [run(setup).curves[0].values("objective")[0] for setup in (penalised_setup, free)]
     squares = (on * params.square()).sum(1).numpy()
     np.testing.assert_allclose(objectives[0] - objectives[1], 0.15 * squares)
 
@@ -203,7 +203,9 @@ def test_a_linear_schedule_may_stay_where_it_is_before_it_falls():
 
 def test_lines_along_an_index_that_are_the_same_for_all_go_through_the_points():
     (line,) = (
-        one for one in run(described("function", protocol=steps(2))).lines if one.kind == "linear-spline"
+        trace_line
+        for trace_line in run(described("function", protocol=steps(2))).lines
+        if trace_line.kind == "linear-spline"
     )
     labels = data_of(described("function", protocol=steps(2))).labels[0].numpy()
     order = np.argsort(np.append(X, np.linspace(-3, 3, 24)), kind="stable")
@@ -212,10 +214,10 @@ def test_lines_along_an_index_that_are_the_same_for_all_go_through_the_points():
 
 @pytest.mark.slow
 def test_small_starts_end_near_the_least_norm_and_large_ones_far_above():
-    found = {}
+    norms_by_scale = {}
     for scale, rate in ((0.1, 0.1), (1.0, 0.02)):
         net = gd(rate, kind="relu-layer", width=50, scale=scale)
         curve = run(described("path-norm", net, protocol=steps(1500))).curves[0]
-        found[scale] = curve.values("path-norm")[-1]
-    assert (found[0.1] < 1.3 * least_norm(X, Y)).all()
-    assert (found[1.0] > 2 * least_norm(X, Y)).all()
+        norms_by_scale[scale] = curve.values("path-norm")[-1]
+    assert (norms_by_scale[0.1] < 1.3 * least_norm(X, Y)).all()
+    assert (norms_by_scale[1.0] > 2 * least_norm(X, Y)).all()

@@ -9,8 +9,8 @@ import pytest
 from engine.core.expressions import with_name
 from engine.core.parts import BadInput
 from engine.spec import documents, presets
+from engine.spec.changes import put_numbers, rename_axis, rename_learner, rename_picture
 from engine.spec.reading import Raw
-from engine.spec.renaming import put_numbers, rename_axis, rename_learner, rename_picture
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_numbers_stand_for_names_in_expressions(raw: Raw):
 
 
 @pytest.mark.parametrize(
-    ("changes", "where", "what"),
+    ("changes", "where", "reason"),
     [
         ({"x": "foo*step"}, "x", "no 'foo'; there are eta, step, k"),
         ({"x": "step*?"}, "x", "'?' does not belong in an expression"),
@@ -107,14 +107,14 @@ def test_numbers_stand_for_names_in_expressions(raw: Raw):
     ],
 )
 def test_a_picture_of_what_there_is_not_is_refused_with_its_place(
-    raw: Raw, changes: Raw, where: str, what: str
+    raw: Raw, changes: Raw, where: str, reason: str
 ):
     raw["pictures"][0] |= changes
     for read in (documents.first, documents.sweep_of):
         with pytest.raises(BadInput) as error:
             read(copy.deepcopy(raw))
         assert error.value.where == f"pictures[0].{where}"
-        assert what in error.value.what
+        assert reason in error.value.what
 
 
 def test_a_measure_that_is_not_recorded_along_an_axis_is_refused_in_a_claim(raw: Raw):

@@ -48,35 +48,41 @@ def measured(request):
 
 
 def test_the_keys_are_those_of_schema_2(measured):
-    found = told(*measured)
-    assert found["schema"] == 2
+    document = told(*measured)
+    assert document["schema"] == 2
     keys = ("schema", "experiment", "environment", "data", "axes", "points", "pictures", "claims")
-    assert found.keys() == {*keys}
-    assert found["environment"].keys() >= {"version", "torch", "device", "dtype"}
-    for curve in found["pictures"][0]["curves"]:
+    assert document.keys() == {*keys}
+    assert document["environment"].keys() >= {"version", "torch", "device", "dtype"}
+    for curve in document["pictures"][0]["curves"]:
         assert curve.keys() >= {"learner", "x", "y", "stderr", "diverged_at", "verdict", "path"}
         assert curve["verdict"].keys() == {"answer", "invariant", "reason"}
         assert curve["verdict"]["invariant"] in (True, False, "on this data")
-    for line in found["pictures"][0]["theory"]:
+    for line in document["pictures"][0]["theory"]:
         assert line.keys() >= {"kind", "direction", "x", "y", "applies_to", "source", "reasons"}
         assert line["direction"] in get_args(Direction)
-    for claim in found["claims"]:
+    for claim in document["claims"]:
         assert claim.keys() == {"text", "holds", "measured", "stderr", "detail"}
 
 
 def test_a_run_without_pictures_has_one_of_every_number_that_was_measured(measured):
     _, trace = measured
-    found = told(*measured)["pictures"]
-    assert found[0]["title"] == "Average loss over all rows"
-    assert {one["measure"] for one in found} == {name for curve in trace.curves for name in curve.measures}
-    assert {one["x"] for one in found} == {"k"}
+    pictures = told(*measured)["pictures"]
+    assert pictures[0]["title"] == "Average loss over all rows"
+    assert {picture["measure"] for picture in pictures} == {
+        name for curve in trace.curves for name in curve.measures
+    }
+    assert {picture["x"] for picture in pictures} == {"k"}
 
 
 def test_the_numbers_are_those_that_were_computed(measured):
     described, trace = measured
-    found = told(described, trace)
-    for picture in found["pictures"]:
-        measured_there = [one for one in trace.curves if one.mean(picture["measure"]) is not None]
+    document = told(described, trace)
+    for picture in document["pictures"]:
+        measured_there = [
+            curve_of_measure
+            for curve_of_measure in trace.curves
+            if curve_of_measure.mean(picture["measure"]) is not None
+        ]
         for written, curve in zip(picture["curves"], measured_there, strict=True):
             assert written["learner"] == curve.learner
             assert written["x"] == curve.x.tolist()
@@ -85,20 +91,20 @@ def test_the_numbers_are_those_that_were_computed(measured):
             assert written["stderr"] == (None if stderr is None else reports.numbers(stderr))
             assert written["diverged_at"] == curve.diverged_at
     lines = {line.kind: line for line in trace.lines_of("loss")}
-    for written in found["pictures"][0]["theory"]:
+    for written in document["pictures"][0]["theory"]:
         line = lines.pop(written["kind"])
         assert written["y"] == line.values.tolist()
         assert written["applies_to"] == line.applies_to
         assert written["source"] == line.statement.source
-    assert {one["kind"] for one in found["pictures"][0]["absent"]} == lines.keys()
+    assert {absent_line["kind"] for absent_line in document["pictures"][0]["absent"]} == lines.keys()
 
 
 def test_bounds_name_the_learners_they_apply_to_and_the_reasons(measured):
     losses = told(*measured)["pictures"][0]
-    found = {line["kind"]: line for line in losses["theory"]}
+    bounds = {line["kind"]: line for line in losses["theory"]}
     absent = {line["kind"]: line for line in losses["absent"]}
-    assert found["ri-signed"]["applies_to"] == ["GD", "LLS", "wild"]
-    assert found["ri-signed"]["reasons"].keys() == {"problem", *LEARNERS}
+    assert bounds["ri-signed"]["applies_to"] == ["GD", "LLS", "wild"]
+    assert bounds["ri-signed"]["reasons"].keys() == {"problem", *LEARNERS}
     assert absent["ri-gaussian"]["why"] == absent["ri-gaussian"]["reasons"]["problem"]
 
 
@@ -111,22 +117,22 @@ def test_a_run_that_goes_on_is_not_finished(measured):
 
 
 def test_claims_are_judged(measured):
-    whole = told(*measured)
-    found = whole["claims"]
-    assert [claim["holds"] for claim in found] == [True, True, False]
-    assert found[0]["measured"] == pytest.approx(0.5)
-    assert found[1]["measured"] == whole["pictures"][0]["curves"][3]["diverged_at"]
-    assert found[2]["measured"] is None
+    document = told(*measured)
+    claims = document["claims"]
+    assert [claim["holds"] for claim in claims] == [True, True, False]
+    assert claims[0]["measured"] == pytest.approx(0.5)
+    assert claims[1]["measured"] == document["pictures"][0]["curves"][3]["diverged_at"]
+    assert claims[2]["measured"] is None
 
 
 def test_the_experiment_is_fully_resolved_and_can_be_read_again(measured):
     described, trace = measured
-    found = told(described, trace, {"learners": []})["experiment"]
-    assert found["given"] == {"learners": []}
-    found = found["resolved"]
-    assert reading.parse(found) == described
-    assert found["learners"][2]["update"] == {"kind": "egu", "lr": 0.05, "w0": None}
-    assert found["run"].keys() == {"seed", "streams", "replicas", "dtype", "device", "path", "measures"}
+    setup = told(described, trace, {"learners": []})["experiment"]
+    assert setup["given"] == {"learners": []}
+    setup = setup["resolved"]
+    assert reading.parse(setup) == described
+    assert setup["learners"][2]["update"] == {"kind": "egu", "lr": 0.05, "w0": None}
+    assert setup["run"].keys() == {"seed", "streams", "replicas", "dtype", "device", "path", "measures"}
 
 
 def test_numbers_that_are_not_finite_become_null(measured):
@@ -134,8 +140,8 @@ def test_numbers_that_are_not_finite_become_null(measured):
     trace = run(described)
     trace.curves[0].mean("loss")[3] = float("nan")
     trace.curves[0].mean("loss")[4] = float("inf")
-    found = told(described, trace)
-    assert found["pictures"][0]["curves"][0]["y"][3:5] == [None, None]
+    document = told(described, trace)
+    assert document["pictures"][0]["curves"][0]["y"][3:5] == [None, None]
 
 
 def test_every_number_is_what_json_has_for_it_alone():
@@ -175,34 +181,34 @@ def test_a_report_of_many_records_takes_little_more_memory_than_its_text():
 def test_a_claim_about_a_curve_that_diverged_is_told_in_json():
     claim = {"text": "It stays above", "learner": "wild", "never_below": "ri-signed"}
     described = experiment(d=8, learners={"wild": gd(1e4)}, claims=[claim])
-    (found,) = told(described, run(described))["claims"]
-    assert found["holds"] is False
-    assert found["detail"].endswith("; it diverged at k = 1")
+    (claim_in_json,) = told(described, run(described))["claims"]
+    assert claim_in_json["holds"] is False
+    assert claim_in_json["detail"].endswith("; it diverged at k = 1")
 
 
 def test_epochs_are_called_epochs():
     described = experiment("gaussian", d=4, protocol={"kind": "epochs", "epochs": 3})
-    found = told(described, run(described))["pictures"][0]
-    assert found["x"] == "epoch"
-    assert found["curves"][0]["x"] == [0, 1, 2, 3]
+    picture = told(described, run(described))["pictures"][0]
+    assert picture["x"] == "epoch"
+    assert picture["curves"][0]["x"] == [0, 1, 2, 3]
 
 
 def test_it_has_the_headline_of_the_run():
     described = experiment(learners={"GD": gd(1 / 16)}, claims=CLAIMS[:1], d=8)
-    found = told(described, run(described))["pictures"][0]
-    assert found["summary"].startswith("After 4 examples, average square loss is 0.5")
+    picture = told(described, run(described))["pictures"][0]
+    assert picture["summary"].startswith("After 4 examples, average square loss is 0.5")
 
 
 def test_ranks_have_a_picture_with_their_lines_and_the_run_has_singular_values():
     described = experiment(target="all", learners={"LLS": LLS, "GD": gd(0.05)}, d=4, spectrum=True)
     trace = run(described)
-    found = told(described, trace)
-    (ranks,) = (one for one in found["pictures"] if one["measure"] == "rank")
+    document = told(described, trace)
+    (ranks,) = (picture for picture in document["pictures"] if picture["measure"] == "rank")
     (span,) = (line for line in ranks["theory"] if line["kind"] == "rank-span")
     assert (span["direction"], span["formula"]) == ("upper", "k")
     assert span["reasons"].keys() == {"problem", "LLS", "GD"}
     assert span["y"] == [0, 1, 2, 3, 4]
-    for written, curve in zip(found["points"][0]["runs"], trace.curves, strict=True):
+    for written, curve in zip(document["points"][0]["runs"], trace.curves, strict=True):
         expected = spectrum_of(curve)
-        assert written["spectrum"]["values"] == [reports.numbers(one) for one in expected.values]
+        assert written["spectrum"]["values"] == [reports.numbers(number) for number in expected.values]
         assert written["spectrum"]["rank"] == expected.rank.tolist()

@@ -49,20 +49,20 @@ def described(words, learners, rotate=True, replicas=1):
 def test_a_bound_for_rotation_invariant_learners_binds_all_learners_of_rotated_data(kind):
     line = catalogue.make("theory", kind)
     for rotate in (True, False):
-        one = described(BINDING[kind], WITH_AXES, rotate)
-        assert on_problem(line, one).holds, on_problem(line, one).reason
-        for learner in one.learners:
-            found = on_learner(line, learner, one)
-            invariant = verdict(learner, one).invariant is not False
-            assert found.holds == (rotate or invariant), learner.name
+        setup = described(BINDING[kind], WITH_AXES, rotate)
+        assert on_problem(line, setup).holds, on_problem(line, setup).reason
+        for learner in setup.learners:
+            finding = on_learner(line, learner, setup)
+            invariant = verdict(learner, setup).invariant is not False
+            assert finding.holds == (rotate or invariant), learner.name
             if rotate and not invariant:
-                assert found.reason.endswith("yet it is bound, because the data are rotated at random")
+                assert finding.reason.endswith("yet it is bound, because the data are rotated at random")
 
 
 @pytest.mark.parametrize("kind", BINDING)
 def test_no_learner_of_rotated_data_is_below_a_bound_for_rotation_invariant_ones(kind):
     trace = run(described(BINDING[kind], TRAINED, replicas=100))
-    (line,) = (one for one in trace.lines if one.kind == kind)
+    (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == kind)
     assert line.applies_to == [*TRAINED]
     for curve in trace.curves:
         gaps = curve.values("loss") - (line.values[:, None] if line.each is None else line.each.T)
@@ -76,7 +76,7 @@ def test_the_same_learners_are_below_it_where_nothing_is_rotated():
         "basis pursuit": {"solver": "basis-pursuit"},
     }
     trace = run(described(BINDING["ri-signed"], learners, rotate=False, replicas=20))
-    (line,) = (one for one in trace.lines if one.kind == "ri-signed")
+    (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "ri-signed")
     below = {curve.name for curve in trace.curves if (curve.mean("loss") < line.values - 0.05).any()}
     assert below == {*learners}
 
@@ -84,33 +84,33 @@ def test_the_same_learners_are_below_it_where_nothing_is_rotated():
 def test_what_is_said_of_predictions_that_are_linear_in_the_labels_needs_them_on_rotated_data_too():
     line = catalogue.make("theory", "ri-rademacher")
     fixed = {**gd(0.05, kind="neuron", activation="identity", init="gaussian"), "start_seed": [0]}
-    one = described({"matrix": {"kind": "rademacher"}}, {"fixed": fixed, "EGU±": EGU})
-    neuron, egu = one.learners
-    assert verdict(neuron, one).invariant is False
-    assert line.binds(neuron, one).holds
+    setup = described({"matrix": {"kind": "rademacher"}}, {"fixed": fixed, "EGU±": EGU})
+    neuron, egu = setup.learners
+    assert verdict(neuron, setup).invariant is False
+    assert line.binds(neuron, setup).holds
     as_drawn = described({"matrix": {"kind": "rademacher"}}, {"fixed": fixed}, rotate=False)
     assert "may prefer features" in line.binds(neuron, as_drawn).reason
-    assert "not linear in the gradients" in line.binds(egu, one).reason
+    assert "not linear in the gradients" in line.binds(egu, setup).reason
 
 
 @pytest.mark.parametrize("kind", ["ri-signed", "percolation"])
 def test_nets_that_share_layers_among_targets_are_not_bound_on_rotated_data(kind):
     net = gd(0.1, kind="dense", widths=[4], outputs="m")
     words = {**BINDING[kind], "target": "all"}
-    one = described(words, {"net": net})
-    found = catalogue.make("theory", kind).binds(one.learners[0], one)
-    assert "share their hidden layers" in found.reason
+    setup = described(words, {"net": net})
+    finding = catalogue.make("theory", kind).binds(setup.learners[0], setup)
+    assert "share their hidden layers" in finding.reason
 
 
 def test_weights_of_learners_with_axes_leave_the_span_of_rotated_instances():
-    one = described({"matrix": {"kind": "hadamard"}, "target": "all"}, {"EGU±": EGU})
+    setup = described({"matrix": {"kind": "hadamard"}, "target": "all"}, {"EGU±": EGU})
     for kind in ("svd", "rank-span"):
-        assert "leave the span" in catalogue.make("theory", kind).binds(one.learners[0], one).reason
+        assert "leave the span" in catalogue.make("theory", kind).binds(setup.learners[0], setup).reason
 
 
 def test_the_judgement_says_both_that_a_learner_is_not_invariant_and_why_it_is_bound():
-    one = described(BINDING["ri-signed"], {"EGU±": EGU}, replicas=4)
-    judged = judgement(one, run(one), one.learners[0])
+    setup = described(BINDING["ri-signed"], {"EGU±": EGU}, replicas=4)
+    judged = judgement(setup, run(setup), setup.learners[0])
     assert judged.verdict.invariant is False
     assert [bound.bound for bound in judged.bounds] == ["ri-permuted", "ri-signed"]
     assert judged.reasons == [

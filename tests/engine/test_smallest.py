@@ -91,11 +91,11 @@ def test_every_learner_runs_on_a_single_row_and_a_single_feature(shape, folder):
     n, d = shape
     matrix = {"kind": "file", "path": str(folder / f"{n}x{d}.npy")}
     target = {"kind": "feature", "index": 0}
-    here = {name: EVERY[name] for name, its in LEARNING if its == shape}
-    for loss in {loss_of(learner) for learner in here.values()}:
-        learners = {name: learner for name, learner in here.items() if loss_of(learner) == loss}
-        for some in in_turns(learners):
-            trace = judged(raw(matrix, target, some, loss=loss))
+    learners_of_shape = {name: EVERY[name] for name, its in LEARNING if its == shape}
+    for loss in {loss_of(learner) for learner in learners_of_shape.values()}:
+        learners = {name: learner for name, learner in learners_of_shape.items() if loss_of(learner) == loss}
+        for group in in_turns(learners):
+            trace = judged(raw(matrix, target, group, loss=loss))
             assert trace is not None
             for curve in trace.curves:
                 assert curve.complete or curve.diverged_at is not None

@@ -41,11 +41,11 @@ def after_each(words, X, Y, rows=None):
     data = as_data(X, Y)
     fit = catalogue.make("solvers", **words).begin(data)
     asked = data.instances if rows is None else Dense(torch.from_numpy(rows[None]))
-    found = [fit.predict(asked)]
+    predictions = [fit.predict(asked)]
     for k in range(len(X)):
         fit.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
-        found.append(fit.predict(asked))
-    return torch.stack(found).numpy()
+        predictions.append(fit.predict(asked))
+    return torch.stack(predictions).numpy()
 
 
 def dependent(seed):
@@ -68,10 +68,10 @@ by_shape = looped("X", SHAPES.values(), ids=SHAPES)
 @looped("lam", [1e-6, 0.3, 20.0])
 def test_ridge(X, lam):
     Y = random(5, len(X), 2)
-    found = after_each({"kind": "ridge", "lam": lam}, X, Y)
+    predictions = after_each({"kind": "ridge", "lam": lam}, X, Y)
     for target, y in enumerate(Y.T):
         expected = naive.ridge(X, y, lam) @ X.T
-        np.testing.assert_allclose(found[:, target], expected, rtol=0, atol=NEAR)
+        np.testing.assert_allclose(predictions[:, target], expected, rtol=0, atol=NEAR)
 
 
 def test_ridge_with_a_small_penalty_is_least_squares():
@@ -87,10 +87,10 @@ def test_ridge_with_a_small_penalty_is_least_squares():
 def test_vaw(X, eps):
     Y, rows = random(8, len(X), 2), random(9, 5, X.shape[1])
     for asked in (None, rows):
-        found = after_each({"kind": "vaw", "eps": eps}, X, Y, asked)
+        predictions = after_each({"kind": "vaw", "eps": eps}, X, Y, asked)
         for target, y in enumerate(Y.T):
             expected = naive.forecasts(X, y, eps, X if asked is None else asked)
-            np.testing.assert_allclose(found[:, target], expected, rtol=0, atol=NEAR)
+            np.testing.assert_allclose(predictions[:, target], expected, rtol=0, atol=NEAR)
 
 
 def told_in(order, fit, data, X, rows):
@@ -99,8 +99,8 @@ def told_in(order, fit, data, X, rows):
         fit.learn(data.instances.at(slice(row, row + 1)), data.labels[:, row : row + 1])
         for asked in (X, rows):
             instances = data.instances if asked is X else as_data(rows, rows).instances
-            for target, found in enumerate(fit.predict(instances).numpy()):
-                yield found, list(order)[: count + 1], target, asked
+            for target, predictions_of_target in enumerate(fit.predict(instances).numpy()):
+                yield predictions_of_target, list(order)[: count + 1], target, asked
 
 
 @pytest.mark.slow
@@ -111,9 +111,9 @@ def test_vaw_looks_ahead_as_far_as_examples_are_the_rows_in_their_order(order, a
     X, Y, rows = random(8, 12, 4), random(9, 12, 2), random(10, 5, 4)
     data = as_data(X, Y)
     fit = catalogue.make("solvers", "vaw", eps=0.3).begin(data)
-    for found, told, target, asked in told_in(order, fit, data, X, rows):
+    for of_target, told, target, asked in told_in(order, fit, data, X, rows):
         expected = naive.forecasts(X[told], Y[told, target], 0.3, asked)[-1]
-        np.testing.assert_allclose(found, expected, rtol=0, atol=NEAR)
+        np.testing.assert_allclose(of_target, expected, rtol=0, atol=NEAR)
 
 
 def test_vaw_on_numbers_of_float32_has_their_digits(monkeypatch):
@@ -152,10 +152,10 @@ def test_kernels_look_ahead_as_far_as_examples_are_the_rows_in_their_order(
     X, Y, rows = random(8, 12, 4)[[*range(5), 1, 3, *range(5, 10)]], random(9, 12, 2), random(10, 5, 4)
     data = as_data(X, Y)
     fit = catalogue.make("solvers", "kernel", lam=lam).begin(data)
-    for found, told, target, asked in told_in(order, fit, data, X, rows):
+    for of_target, told, target, asked in told_in(order, fit, data, X, rows):
         y = Y[told, target]
         expected = naive.kernel_predictions(of_kernel({"kernel": "rbf"}), X[told], y, lam, asked)[-1]
-        np.testing.assert_allclose(found, expected, rtol=0, atol=NEAR)
+        np.testing.assert_allclose(of_target, expected, rtol=0, atol=NEAR)
 
 
 KERNELS = [
@@ -182,23 +182,23 @@ def test_kernel(X, lam, settings):
     X = X / np.sqrt(X.shape[1])
     Y, rows = random(10, len(X), 2), random(11, 5, X.shape[1])
     for asked in (None, rows):
-        found = after_each({"kind": "kernel", "lam": lam, **settings}, X, Y, asked)
-        there = X if asked is None else asked
+        predictions = after_each({"kind": "kernel", "lam": lam, **settings}, X, Y, asked)
+        predicted_rows = X if asked is None else asked
         for target, y in enumerate(Y.T):
-            expected = naive.kernel_predictions(of_kernel(settings), X, y, lam, there)
+            expected = naive.kernel_predictions(of_kernel(settings), X, y, lam, predicted_rows)
             scale = 1 + abs(expected).max()
-            np.testing.assert_allclose(found[:, target] / scale, expected / scale, rtol=0, atol=NEAR)
+            np.testing.assert_allclose(predictions[:, target] / scale, expected / scale, rtol=0, atol=NEAR)
 
 
 @pytest.mark.parametrize("settings", KERNELS, ids=str)
 def test_a_kernel_is_a_function_of_two_instances(settings):
     solver = catalogue.make("solvers", "kernel", **settings)
-    rows, others = random(12, 2, 6, 5), random(13, 2, 4, 5)
-    others[0, 1], others[1, 2], others[0, 3] = rows[0, 2], -rows[1, 3], 0
-    found = solver.values(torch.from_numpy(rows), torch.from_numpy(others)).numpy()
-    for r, i, j in np.ndindex(found.shape):
-        expected = of_kernel(settings)(rows[r, i], others[r, j])
-        assert found[r, i, j] == pytest.approx(expected, rel=NEAR, abs=NEAR)
+    rows, other_rows = random(12, 2, 6, 5), random(13, 2, 4, 5)
+    other_rows[0, 1], other_rows[1, 2], other_rows[0, 3] = rows[0, 2], -rows[1, 3], 0
+    kernel_values = solver.values(torch.from_numpy(rows), torch.from_numpy(other_rows)).numpy()
+    for r, i, j in np.ndindex(kernel_values.shape):
+        expected = of_kernel(settings)(rows[r, i], other_rows[r, j])
+        assert kernel_values[r, i, j] == pytest.approx(expected, rel=NEAR, abs=NEAR)
 
 
 @by_shape
@@ -212,11 +212,11 @@ def test_the_linear_kernel_knows_its_weights():
     for lam in (0.0, 0.5):
         learner = {"kind": "kernel", "kernel": "linear", "lam": lam}
         described = experiment("gaussian", "all", {"it": {"solver": learner}}, d=8, noise=0.2)
-        found, data = weights(described), data_of(described)
+        kernel_weights, data = weights(described), data_of(described)
         X = data.instances.rows[0].numpy()
         for target, y in enumerate(data.labels.numpy()):
             expected = naive.ridge(X, y, lam) if lam else naive.least_squares(X, y)
-            np.testing.assert_allclose(found[:, target], expected, atol=1e-8)
+            np.testing.assert_allclose(kernel_weights[:, target], expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.4])
@@ -250,10 +250,10 @@ def test_the_neural_tangent_kernel_is_that_of_a_wide_net():
 def test_a_kernel_fits_examples_that_come_again_by_least_squares(kernel):
     X = random(19, 5, 3)[[0, 1, 0, 2, 1, 3, 0, 4]]
     y = random(20, 8)
-    found = after_each({"kind": "kernel", "kernel": kernel}, X, y[:, None])[-1, 0]
-    np.testing.assert_allclose(found[0], y[[0, 2, 6]].mean(), atol=NEAR)
-    np.testing.assert_allclose(found[1], y[[1, 4]].mean(), atol=NEAR)
-    np.testing.assert_allclose(found[3], y[3], atol=NEAR)
+    predictions = after_each({"kind": "kernel", "kernel": kernel}, X, y[:, None])[-1, 0]
+    np.testing.assert_allclose(predictions[0], y[[0, 2, 6]].mean(), atol=NEAR)
+    np.testing.assert_allclose(predictions[1], y[[1, 4]].mean(), atol=NEAR)
+    np.testing.assert_allclose(predictions[3], y[3], atol=NEAR)
 
 
 @by_shape
@@ -272,8 +272,8 @@ def test_basis_pursuit_is_consistent_and_has_the_least_norm(X):
 
 def test_basis_pursuit_fits_contradicting_labels_by_least_squares():
     X, y = random(24, 9, 4), random(25, 9)
-    found = after_each({"kind": "basis-pursuit"}, X, y[:, None])[-1, 0]
-    np.testing.assert_allclose(found, X @ naive.least_squares(X, y)[-1], atol=NEAR)
+    predictions = after_each({"kind": "basis-pursuit"}, X, y[:, None])[-1, 0]
+    np.testing.assert_allclose(predictions, X @ naive.least_squares(X, y)[-1], atol=NEAR)
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
@@ -294,8 +294,8 @@ def test_basis_pursuit_recovers_a_sparse_vector_from_few_examples():
         {"kind": "feature", "index": 5},
         {"it": {"solver": "basis-pursuit"}},
     )
-    found = weights(described)[:, 0]
-    np.testing.assert_allclose(found[12:], np.tile(np.eye(64)[5], (21, 1)), atol=1e-8)
+    pursuit_weights = weights(described)[:, 0]
+    np.testing.assert_allclose(pursuit_weights[12:], np.tile(np.eye(64)[5], (21, 1)), atol=1e-8)
 
 
 def objective(X, y, w, lam):
@@ -403,19 +403,19 @@ def test_examples_together_are_examples_one_by_one(words):
 @by_solver
 def test_predictions_are_linear_in_the_labels_and_of_rank_k_where_that_is_promised(words):
     X, Y = random(29, 8, 8), random(30, 8, 8)[:, :5]
-    found = after_each(words, X, Y)  # [9, 5 targets, 8 rows]
+    predictions = after_each(words, X, Y)  # [9, 5 targets, 8 rows]
     summed = after_each(words, X, Y[:, :1] + Y[:, 1:2])[:, 0]
-    linear = np.allclose(summed, found[:, 0] + found[:, 1], atol=1e-7)
-    ranks = [np.linalg.matrix_rank(found[k], 1e-7) for k in range(9)]
-    made = catalogue.make("solvers", **words)
-    if made.structure().linear_in_labels:
+    linear = np.allclose(summed, predictions[:, 0] + predictions[:, 1], atol=1e-7)
+    ranks = [np.linalg.matrix_rank(predictions[k], 1e-7) for k in range(9)]
+    solver = catalogue.make("solvers", **words)
+    if solver.structure().linear_in_labels:
         assert linear
         assert all(rank <= k for k, rank in enumerate(ranks))
     else:
         assert not linear
         # predictions that are linear in x and rotation invariant stay in the span of the k instances,
         # and so do those that are 0 wherever the instances do not settle them
-        stays = made.invariance().invariant is True or getattr(made, "abstain", False)
+        stays = solver.invariance().invariant is True or getattr(solver, "abstain", False)
         assert any(rank > k for k, rank in enumerate(ranks)) or stays
 
 
@@ -453,15 +453,17 @@ def test_basis_pursuit_fits_labels_and_instances_of_any_size(size):
 
 def test_solvers_that_solve_anew_take_one_thread_and_give_the_others_back(monkeypatch):
     def threads():
-        return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
-    before, there = threads(), []
-    monkeypatch.setattr(basis_pursuit, "shortest", lambda X, y: there.append(threads()) or np.zeros(6))
+    before, threads_within = threads(), []
+    monkeypatch.setattr(
+        basis_pursuit, "shortest", lambda X, y: threads_within.append(threads()) or np.zeros(6)
+    )
     data = data_of(experiment({"kind": "gaussian", "n": 4, "d": 6}, learners={"it": LLS}))
     hypothesis = catalogue.make("solvers", "basis-pursuit").begin(data)
     hypothesis.learn(data.instances, data.labels)
     hypothesis.weights()
-    assert there == [{1}]
+    assert threads_within == [{1}]
     assert threads() == before
 
 
@@ -480,7 +482,7 @@ def test_solutions_for_all_rows_stay_with_the_data_and_those_for_others_do_not(m
     assert solved == [4, 4]
     np.testing.assert_array_equal(weights(0, 1, 2, 3), first)
     assert solved == [4, 4], "the same rows are solved once"
-    others = [(0, 1, 2), (0, 1, 3, 2), (0, 1, 1, 3)]
-    for some in others:
-        np.testing.assert_allclose(weights(*some)[:, 0], data.labels[:, list(some)].sum(1))
-    assert len(solved) == 2 + 2 * len(others)
+    other_rows = [(0, 1, 2), (0, 1, 3, 2), (0, 1, 1, 3)]
+    for row_numbers in other_rows:
+        np.testing.assert_allclose(weights(*row_numbers)[:, 0], data.labels[:, list(row_numbers)].sum(1))
+    assert len(solved) == 2 + 2 * len(other_rows)

@@ -7,8 +7,8 @@ from building import curve, experiment, gd, spectrum_of, weights
 from engine.core.linear_algebra import DENSE_RECORDS, looked_at
 from engine.core.parts import BadInput
 from engine.results import views
+from engine.results.report import picture_of_spectra, spectra
 from engine.results.results import of_one
-from engine.results.spectra import picture_of_spectra, spectra
 from engine.runtime.run import run
 
 D = 16
@@ -20,37 +20,37 @@ HALF = {"kind": "dense", "widths": [D], "activation": "identity", "scale": 0.5}
 def test_singular_values_are_those_of_the_weights_of_the_first_replica(rule):
     learners = {"it": {"update": {"kind": rule, "lr": 1 / 64}}}
     described = experiment(learners=learners, replicas=2, **ALL_TARGETS)
-    found = spectrum_of(run(described).curves[0])
+    spectrum = spectrum_of(run(described).curves[0])
     expected = np.linalg.svd(weights(described)[:, :D], compute_uv=False)
-    assert found.x.tolist() == list(range(D + 1))
-    np.testing.assert_allclose(found.values, expected, rtol=0, atol=1e-12)
+    assert spectrum.x.tolist() == list(range(D + 1))
+    np.testing.assert_allclose(spectrum.values, expected, rtol=0, atol=1e-12)
     threshold = D * np.finfo(np.float64).eps * expected[:, :1]
-    np.testing.assert_array_equal(found.rank, (expected > threshold).sum(1))
+    np.testing.assert_array_equal(spectrum.rank, (expected > threshold).sum(1))
 
 
 def test_the_rank_of_gradient_descent_is_k():
-    found = spectrum_of(curve(learners={"GD": gd(1 / (2 * D))}, **ALL_TARGETS))
-    np.testing.assert_array_equal(found.rank, found.x)
+    spectrum = spectrum_of(curve(learners={"GD": gd(1 / (2 * D))}, **ALL_TARGETS))
+    np.testing.assert_array_equal(spectrum.rank, spectrum.x)
 
 
 def test_the_rank_of_two_linear_layers_is_at_most_2k_plus_1_and_reaches_it():
     described = {"learners": {"two": gd(0.01, **HALF)}, "target": "all", "spectrum": True, "d": 32}
-    found = spectrum_of(curve(**described))
-    assert (found.rank <= 2 * found.x + 1).all()
-    np.testing.assert_array_equal(found.rank[4:12], 2 * found.x[4:12] + 1)
+    spectrum = spectrum_of(curve(**described))
+    assert (spectrum.rank <= 2 * spectrum.x + 1).all()
+    np.testing.assert_array_equal(spectrum.rank[4:12], 2 * spectrum.x[4:12] + 1)
 
 
 @pytest.mark.parametrize("learner", [{"update": {"kind": "egu", "lr": 0.15}}, gd(0.04, kind="spindly")])
 def test_the_rank_of_multiplicative_learners_doubles_with_every_example(learner):
     described = {"learners": {"it": learner}, "target": "all", "spectrum": True, "d": 64}
-    found = spectrum_of(curve(**described))
-    np.testing.assert_array_equal(found.rank[:7], 2 ** np.arange(7))
-    assert (found.rank[7:] == 64).all()
+    spectrum = spectrum_of(curve(**described))
+    np.testing.assert_array_equal(spectrum.rank[:7], 2 ** np.arange(7))
+    assert (spectrum.rank[7:] == 64).all()
 
 
 def test_float32_has_its_own_rounding():
-    found = spectrum_of(curve(learners={"GD": gd(0.01)}, dtype="float32", **ALL_TARGETS))
-    np.testing.assert_array_equal(found.rank, found.x)
+    spectrum = spectrum_of(curve(learners={"GD": gd(0.01)}, dtype="float32", **ALL_TARGETS))
+    np.testing.assert_array_equal(spectrum.rank, spectrum.x)
 
 
 def test_every_rate_has_a_spectrum_and_the_best_keeps_its_own():
@@ -64,9 +64,9 @@ def test_every_rate_has_a_spectrum_and_the_best_keeps_its_own():
 
 def test_models_trained_afresh_have_one_each():
     protocol = {"kind": "erm", "every": 4, "steps": 50}
-    found = spectrum_of(curve(learners={"GD": gd(1 / (2 * D))}, protocol=protocol, **ALL_TARGETS))
-    assert found.x.tolist() == [0, 4, 8, 12, 16]
-    assert found.rank.tolist() == [0, 4, 8, 12, 16]
+    spectrum = spectrum_of(curve(learners={"GD": gd(1 / (2 * D))}, protocol=protocol, **ALL_TARGETS))
+    assert spectrum.x.tolist() == [0, 4, 8, 12, 16]
+    assert spectrum.rank.tolist() == [0, 4, 8, 12, 16]
 
 
 def test_predictions_that_are_not_linear_have_none():
@@ -96,20 +96,21 @@ def test_records_are_thinned_by_octaves():
     looked = np.flatnonzero([looked_at(record) for record in range(1 << 12)])
     assert looked[: 1 << DENSE_RECORDS].tolist() == list(range(1 << DENSE_RECORDS))
     for octave in range(DENSE_RECORDS, 12):
-        here = looked[(looked >= 1 << octave) & (looked < 1 << (octave + 1))]
-        assert len(here) == 1 << (DENSE_RECORDS - 1)
-        assert (np.diff(here) == 1 << (octave - DENSE_RECORDS + 1)).all()
+        records_of_octave = looked[(looked >= 1 << octave) & (looked < 1 << (octave + 1))]
+        assert len(records_of_octave) == 1 << (DENSE_RECORDS - 1)
+        assert (np.diff(records_of_octave) == 1 << (octave - DENSE_RECORDS + 1)).all()
 
 
 def test_the_view_of_spectra_is_what_was_recorded_and_what_the_steps_of_pictures_make_of_it(monkeypatch):
     described = experiment(learners={"GD": gd(0.01), "EGU": {"update": "egu"}}, **ALL_TARGETS)
     trace = run(described)
     picture, results = picture_of_spectra(described), of_one(described, trace)
-    found = views.view(picture, results)
-    monkeypatch.setattr(views, "_as_recorded", lambda steps, taken: None)
-    for quick, slow in zip(found.heats, views.view(picture, results).heats, strict=True):
-        for one in ("x", "y", "z"):
-            np.testing.assert_array_equal(getattr(quick, one), getattr(slow, one))
+    spectra_view = views.view(picture, results)
+    monkeypatch.setattr(views, "_as_recorded", lambda steps, arguments: None)
+    for quick, slow in zip(spectra_view.heats, views.view(picture, results).heats, strict=True):
+        for axis in ("x", "y", "z"):
+            np.testing.assert_array_equal(getattr(quick, axis), getattr(slow, axis))
         assert quick.stderr is slow.stderr is None
-    for one in trace.curves:
-        np.testing.assert_array_equal(spectra(found)[one.name].values, spectrum_of(one).values)
+    for curve_of_run in trace.curves:
+        expected = spectrum_of(curve_of_run).values
+        np.testing.assert_array_equal(spectra(spectra_view)[curve_of_run.name].values, expected)

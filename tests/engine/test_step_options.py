@@ -45,28 +45,28 @@ def curve(learner, **words):
     return run(described(learner, **words)).curves[0]
 
 
-def by_hand(made, step, replica=0):
+def by_hand(setup, step, replica=0):
     """The weights of a linear neuron along its steps; `step` makes new ones of w, the gradient and t."""
-    data = data_of(made)
+    data = data_of(setup)
     x, y = data.instances.rows[replica].numpy(), data.labels[replica].numpy()
     w = np.zeros(x.shape[1])
-    found = [w]
+    weights = [w]
     for t in range(12):
         w = step(w, 2 * x.T @ (x @ w - y) / len(x), t)
-        found.append(w)
-    return np.stack(found)
+        weights.append(w)
+    return np.stack(weights)
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_a_schedule_multiplies_the_rate(name):
     schedule, factor = SCHEDULES[name]
     learner = {**gd([0.02, 0.1]), "schedule": schedule}
-    made = described(learner)
-    for found, lr in zip(run(made).curves, (0.02, 0.1), strict=True):
-        expected = by_hand(made, lambda w, g, t, lr=lr: w - lr * factor(t) * g)
-        np.testing.assert_allclose(found.weights, expected, rtol=0, atol=1e-12)
+    setup = described(learner)
+    for curve_at_rate, lr in zip(run(setup).curves, (0.02, 0.1), strict=True):
+        expected = by_hand(setup, lambda w, g, t, lr=lr: w - lr * factor(t) * g)
+        np.testing.assert_allclose(curve_at_rate.weights, expected, rtol=0, atol=1e-12)
         times = [lr * math.fsum(factor(t) for t in range(step)) for step in range(13)]
-        np.testing.assert_allclose(found.clocks["time"], times, rtol=1e-12)
+        np.testing.assert_allclose(curve_at_rate.clocks["time"], times, rtol=1e-12)
 
 
 def test_numbers_of_options_may_be_expressions_of_axes_and_sizes():
@@ -79,17 +79,19 @@ def test_numbers_of_options_may_be_expressions_of_axes_and_sizes():
 
 
 def test_gradients_are_clipped_by_value_or_by_their_length():
-    found = curve({**gd(0.1), "clip": {"value": 0.3}})
+    clipped_curve = curve({**gd(0.1), "clip": {"value": 0.3}})
     expected = by_hand(described(gd(0.1)), lambda w, g, t: w - 0.1 * np.clip(g, -0.3, 0.3))
-    np.testing.assert_allclose(found.weights, expected, rtol=0, atol=1e-12)
-    found = curve({**gd(0.1), "clip": {"norm": 0.5}})
+    np.testing.assert_allclose(clipped_curve.weights, expected, rtol=0, atol=1e-12)
+    clipped_curve = curve({**gd(0.1), "clip": {"norm": 0.5}})
     lengths = []
 
     def shortened(w, g, t):
         lengths.append(np.linalg.norm(g))
         return w - 0.1 * g * min(1, 0.5 / lengths[-1])
 
-    np.testing.assert_allclose(found.weights, by_hand(described(gd(0.1)), shortened), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        clipped_curve.weights, by_hand(described(gd(0.1)), shortened), rtol=0, atol=1e-12
+    )
     assert max(lengths) > 0.5
 
 
@@ -98,10 +100,10 @@ def test_the_length_that_is_clipped_is_that_of_all_layers_of_each_learner_by_its
     plain, data = beginning(described({**NET, "update": gd(1.0)["update"]}, **words))
     clipped, _ = beginning(described({**NET, "update": gd(1.0)["update"], "clip": {"norm": 3.0}}, **words))
     start = {name: w.clone() for name, w in plain.params.items()}
-    for each in (plain, clipped):
-        each.learn(data.instances, data.labels)
+    for hypothesis in (plain, clipped):
+        hypothesis.learn(data.instances, data.labels)
     gradient, moved = (
-        {name: start[name] - w for name, w in each.params.items()} for each in (plain, clipped)
+        {name: start[name] - w for name, w in hypothesis.params.items()} for hypothesis in (plain, clipped)
     )
     lengths = sum(g.flatten(1).square().sum(1) for g in gradient.values()).sqrt()
     assert lengths.min() < 3.0 < lengths.max()
@@ -112,38 +114,40 @@ def test_the_length_that_is_clipped_is_that_of_all_layers_of_each_learner_by_its
 
 @pytest.mark.parametrize("p", ["1", "2"])
 def test_weights_decay_by_the_rate_of_the_step(p):
-    found = curve({**gd(0.1), "decay": {"rate": 0.3, "p": p}, "schedule": {"kind": "linear", "steps": 9}})
+    decayed_curve = curve(
+        {**gd(0.1), "decay": {"rate": 0.3, "p": p}, "schedule": {"kind": "linear", "steps": 9}}
+    )
 
     def step(w, g, t):
         rate = 0.1 * max(0, 1 - t / 9)
         return w - rate * 0.3 * (w if p == "2" else np.sign(w)) - rate * g
 
-    np.testing.assert_allclose(found.weights, by_hand(described(gd(0.1)), step), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(decayed_curve.weights, by_hand(described(gd(0.1)), step), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("on", ["gradient", "weights"])
 def test_noise_is_drawn_by_every_replica_and_multiplied_by_the_rate_on_gradients_only(on):
-    made = described({**gd([0.02, 0.1]), "noise": {"sigma": 0.05, "on": on}}, replicas=2)
-    data, curves = data_of(made), run(made).curves
+    setup = described({**gd([0.02, 0.1]), "noise": {"sigma": 0.05, "on": on}}, replicas=2)
+    data, curves = data_of(setup), run(setup).curves
     for replica in range(2):
         draws = Streams([3 + replica])("steps").normal
         noise = [draws(D)[0] for _ in range(12)]
         x, y = data.instances.rows[replica].numpy(), data.labels[replica].numpy()
-        for found, lr in zip(curves, (0.02, 0.1), strict=True):
+        for curve_at_rate, lr in zip(curves, (0.02, 0.1), strict=True):
             size = 0.05 * (lr if on == "gradient" else -1)
             weights = by_hand(
-                made, lambda w, g, t, lr=lr, size=size, noise=noise: w - lr * g - size * noise[t], replica
+                setup, lambda w, g, t, lr=lr, size=size, noise=noise: w - lr * g - size * noise[t], replica
             )
             losses = np.mean((weights @ x.T - y) ** 2, 1)
-            np.testing.assert_allclose(found.values("loss")[:, replica], losses, rtol=1e-10)
+            np.testing.assert_allclose(curve_at_rate.values("loss")[:, replica], losses, rtol=1e-10)
 
 
 def test_the_noise_of_a_rule_is_that_of_its_own_choice_of_scale():
     """Its mean is 0 and its standard deviation σ, within 4.5 standard errors, where there is no gradient."""
     words = {"noise": {"sigma": 0.2, "on": "weights"}, "layer_rates": {"W1": 0.0}}
-    made = described({**NET, **words, "architecture": {"kind": "dense", "widths": [400]}},
+    setup = described({**NET, **words, "architecture": {"kind": "dense", "widths": [400]}},
                      protocol={**MADE, "steps": 1, "records": 1})  # fmt: skip
-    hypothesis, data = beginning(made)
+    hypothesis, data = beginning(setup)
     before = hypothesis.params["W1"].clone()
     hypothesis.learn(data.instances, data.labels)
     sample = (hypothesis.params["W1"] - before).numpy().flatten() / 0.2
@@ -159,32 +163,32 @@ ALL = {"schedule": {"kind": "cosine", "steps": 20}, "clip": {"norm": 2.0}, "nois
 def test_it_does_not_matter_how_a_run_is_divided_or_what_runs_beside(learner):
     options = {name: ALL[name] for name in ALL if learner["update"] != "hypentropy" or name != "decay"}
     words = {"replicas": 2, "target": "all", "d": 3}
-    made = described({**learner, **options}, **words)
-    whole = run(made).curves[0]
+    setup = described({**learner, **options}, **words)
+    undivided = run(setup).curves[0]
     for at_once in (1, 5):
-        divided = run(made, gate=lambda at_once=at_once: at_once).curves[0]
-        assert np.array_equal(divided.values("loss"), whole.values("loss"))
+        divided = run(setup, gate=lambda at_once=at_once: at_once).curves[0]
+        assert np.array_equal(divided.values("loss"), undivided.values("loss"))
     for replica in range(2):
-        each = [
+        target_curves = [
             curve({**learner, **options}, target={"kind": "feature", "index": index}, d=3, seed=3 + replica)
             for index in range(3)
         ]
-        expected = np.mean([one.mean("loss") for one in each], 0)
-        np.testing.assert_allclose(whole.values("loss")[:, replica], expected, rtol=1e-10)
+        expected = np.mean([target_curve.mean("loss") for target_curve in target_curves], 0)
+        np.testing.assert_allclose(undivided.values("loss")[:, replica], expected, rtol=1e-10)
 
 
 @looped("rule", catalogue.members("updates"))
 def test_rules_say_whether_they_make_their_weights_of_their_state(rule):
-    made = catalogue.make("updates", rule)
+    update_rule = catalogue.make("updates", rule)
     draw = torch.Generator().manual_seed(0)
     params, gradients, moves = (
         {"w": torch.rand(1, D, generator=draw, dtype=torch.float64) + 0.5} for _ in range(3)
     )
-    params, state = made.start(params)
+    params, state = update_rule.start(params)
     rates = {"w": 0.01}
-    here, _ = made.step(params, gradients, rates, state)
-    there, _ = made.step({"w": params["w"] + moves["w"]}, gradients, rates, state)
-    assert torch.equal(here["w"], there["w"]) == made.structure().weights_of_state
+    stepped, _ = update_rule.step(params, gradients, rates, state)
+    stepped_elsewhere, _ = update_rule.step({"w": params["w"] + moves["w"]}, gradients, rates, state)
+    assert torch.equal(stepped["w"], stepped_elsewhere["w"]) == update_rule.structure().weights_of_state
 
 
 KEEPING = [
@@ -201,26 +205,30 @@ BREAKING = [{"clip": {"value": 0.02}}, {"decay": {"rate": 0.5, "p": "1"}}]
 @pytest.mark.parametrize("options", [*KEEPING, *BREAKING])
 @pytest.mark.parametrize("rule", ["gd", "adam"])
 def test_the_certificate_agrees_with_the_verdict_about_what_is_added(rule, options):
-    made = described({**NET, "update": {"kind": rule, "lr": 0.1}, **options})
-    (learner,) = made.learners
-    judged = verdict(learner, made)
-    kept = rule == "gd" and options in KEEPING
-    assert (judged.invariant is not False) == kept
-    change = certificate(made, learner)
-    assert change < UNCHANGED if kept else change > 1e-3
+    setup = described({**NET, "update": {"kind": rule, "lr": 0.1}, **options})
+    (learner,) = setup.learners
+    judged = verdict(learner, setup)
+    is_invariant = rule == "gd" and options in KEEPING
+    assert (judged.invariant is not False) == is_invariant
+    change = certificate(setup, learner)
+    assert change < UNCHANGED if is_invariant else change > 1e-3
     swap, flip = np.eye(D)[[1, 0, *range(2, D)]], np.diag([-1.0, *[1.0] * (D - 1)])
     for transformation, inside in ((swap, judged.group.permutations), (flip, judged.group.signs)):
-        assert inside or kept
-        assert change_under(made, learner, transformation) < UNCHANGED
+        assert inside or is_invariant
+        assert change_under(setup, learner, transformation) < UNCHANGED
 
 
 def test_what_equals_an_invariant_rule_on_signs_does_so_no_longer_beside_noise():
     learner = {"architecture": NET["architecture"], "update": "adagrad"}
-    for options, kept in (({}, True), ({"noise": {"sigma": 0.1}}, False), ({"clip": {"norm": 0.1}}, True)):
-        made = described({**learner, **options}, matrix="rademacher", protocol="one-pass")
-        assert (verdict(made.learners[0], made).invariant is not False) == kept
-        change = certificate(made, made.learners[0])
-        assert change < UNCHANGED if kept else change > 1e-3
+    for options, is_invariant in (
+        ({}, True),
+        ({"noise": {"sigma": 0.1}}, False),
+        ({"clip": {"norm": 0.1}}, True),
+    ):
+        setup = described({**learner, **options}, matrix="rademacher", protocol="one-pass")
+        assert (verdict(setup.learners[0], setup).invariant is not False) == is_invariant
+        change = certificate(setup, setup.learners[0])
+        assert change < UNCHANGED if is_invariant else change > 1e-3
 
 
 @pytest.mark.parametrize("option", STEP_OPTIONS)
@@ -231,8 +239,8 @@ def test_fast_backends_leave_such_learners_alone(option):
         with pytest.raises(BadInput) as caught:
             run(described(learner, **words, path=path))
         assert caught.value.where == "run.path"
-    plain, found = curve(gd(1 / 128), **words), curve(learner, **words)
-    assert abs(plain.mean("loss") - found.mean("loss")).max() > 1e-4
+    plain, with_option = curve(gd(1 / 128), **words), curve(learner, **words)
+    assert abs(plain.mean("loss") - with_option.mean("loss")).max() > 1e-4
     egu = {"update": {"kind": "egu", "lr": 0.05}}
     with pytest.raises(BadInput):
         run(described({**egu, option: ALL[option]}, **words, path="compiled"))
@@ -240,8 +248,8 @@ def test_fast_backends_leave_such_learners_alone(option):
 
 def test_lines_that_are_about_plain_steps_do_not_bind():
     def bound(kind, learner, **words):
-        made = described(learner, **words)
-        return catalogue.make("theory", kind).binds(made.learners[0], made).holds
+        setup = described(learner, **words)
+        return catalogue.make("theory", kind).binds(setup.learners[0], setup).holds
 
     schedule = {"schedule": ALL["schedule"]}
     assert bound("two-over-eta", NET)

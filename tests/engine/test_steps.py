@@ -34,14 +34,14 @@ def naive(data, numbers, lr, replica=0):
     """The weights after each step of GD on the mean square loss of these rows, as a loop over examples."""
     x, y = data.instances.rows[replica].numpy(), data.labels[replica].numpy()
     w = np.zeros(x.shape[1])
-    found = [w]
+    weights = [w]
     for batch in numbers:
         gradient = np.zeros_like(w)
         for row in batch:
             gradient += 2 * (x[row] @ w - y[row]) * x[row] / len(batch)
         w = w - lr * gradient
-        found.append(w)
-    return np.stack(found)
+        weights.append(w)
+    return np.stack(weights)
 
 
 def loss_of(data, weights, replica=0):
@@ -87,18 +87,20 @@ def test_every_pass_without_replacement_shows_every_row_once():
     batches = MiniBatches(Streams([1, 2])("batches"), 6, 4, replacement=False)
     shown = torch.cat([batches.draw() for _ in range(6)], 1).numpy()
     for replica in shown:
-        for each in replica.reshape(-1, 6):
-            assert sorted(each) == list(range(6))
+        for pass_of_rows in replica.reshape(-1, 6):
+            assert sorted(pass_of_rows) == list(range(6))
     assert not np.array_equal(shown[0], shown[1])
 
 
 def test_what_is_left_of_a_pass_is_dropped_or_goes_on_in_the_next():
-    kept, dropped = (MiniBatches(Streams([1])("batches"), 5, 2, drop_last=drop) for drop in (False, True))
+    continued, dropped = (
+        MiniBatches(Streams([1])("batches"), 5, 2, drop_last=drop) for drop in (False, True)
+    )
     order = Streams([1])("batches").permutation(5)[0].tolist()
     draws = [dropped.draw()[0].tolist() for _ in range(4)]
     assert draws[:2] == [order[:2], order[2:4]]
     assert len({*draws[2], *draws[3]}) == 4
-    first = [kept.draw()[0].tolist() for _ in range(5)]
+    first = [continued.draw()[0].tolist() for _ in range(5)]
     assert first[:2] == draws[:2]
     assert first[2][0] == order[4]
     assert sorted(row for batch in first for row in batch)[::2] == list(range(5))
@@ -109,7 +111,7 @@ def test_fresh_mini_batches_are_subsets_that_know_nothing_of_those_before():
     batches = MiniBatches(Streams([1])("batches"), 4, 2, fresh=True)
     shown = torch.cat([batches.draw() for _ in range(4000)]).numpy()
     assert (shown[:, 0] != shown[:, 1]).all()
-    pairs = np.array([set(one) == set(two) for one, two in pairwise(shown.tolist())])
+    pairs = np.array([set(first) == set(two) for first, two in pairwise(shown.tolist())])
     error = np.sqrt(1 / 6 * 5 / 6 / len(pairs))
     assert pairs.mean() == pytest.approx(1 / 6, abs=4 * error), "of passes, one set of two would never follow"
     counts = np.bincount(shown.ravel(), minlength=4)
@@ -118,19 +120,19 @@ def test_fresh_mini_batches_are_subsets_that_know_nothing_of_those_before():
 
 @pytest.mark.parametrize("draws", [{}, {"fresh": True}, {"replacement": True}])
 def test_learners_see_the_same_mini_batches_unless_each_draws_its_own(draws, tmp_path):
-    def curves(own, names=("a", "b"), store=None):
-        protocol = steps(steps=6, records=6, batch=3, own_batches=own, **draws)
+    def curves(own_batches, names=("a", "b"), store=None):
+        protocol = steps(steps=6, records=6, batch=3, own_batches=own_batches, **draws)
         learners = {name: gd(0.02) for name in names}
         return run(experiment("gaussian", learners=learners, d=D, protocol=protocol), store=store).curves
 
     store = Store(tmp_path)
-    for own in (False, True):
-        first, second = curves(own, store=store)
-        assert np.array_equal(first.values("loss"), second.values("loss")) is not own
-    again, other = curves(own=True, names=("b", "c"), store=store)
+    for own_batches in (False, True):
+        first, second = curves(own_batches, store=store)
+        assert np.array_equal(first.values("loss"), second.values("loss")) is not own_batches
+    again, other = curves(own_batches=True, names=("b", "c"), store=store)
     np.testing.assert_array_equal(again.values("loss"), second.values("loss"))
-    others = (one.values("loss") for one in (first, second))
-    assert not any(np.array_equal(other.values("loss"), one) for one in others)
+    loss_arrays = (curve.values("loss") for curve in (first, second))
+    assert not any(np.array_equal(other.values("loss"), losses) for losses in loss_arrays)
 
 
 @pytest.mark.parametrize("batch", [{}, {"batch": 3}])
@@ -138,28 +140,35 @@ def test_all_targets_take_the_same_steps_side_by_side(batch):
     protocol = steps(steps=5, records=5, **batch)
     words = {"d": D, "protocol": protocol, "learners": {"it": gd(0.02)}, "seed": 3}
     together = run(experiment("gaussian", "all", **words)).curves[0].mean("loss")
-    each = [
+    target_losses = [
         run(experiment("gaussian", {"kind": "feature", "index": i}, **words)).curves[0].mean("loss")
         for i in range(D)
     ]
-    np.testing.assert_allclose(together, np.mean(each, 0), rtol=1e-9)
+    np.testing.assert_allclose(together, np.mean(target_losses, 0), rtol=1e-9)
 
 
 @pytest.mark.parametrize("learner", [NET, LLS])
 def test_it_does_not_matter_how_a_run_is_divided(learner):
     protocol = steps(steps=40, records=6, grid="log", batch=3, until={"measure": "loss", "below": 0.01})
     described = experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol, replicas=2)
-    whole = run(described).curves[0]
+    undivided = run(described).curves[0]
     for at_once in (1, 3, 17):
         divided = run(described, gate=lambda at_once=at_once: at_once).curves[0]
-        assert np.array_equal(divided.values("loss"), whole.values("loss"))
-        assert divided.x.tolist() == whole.x.tolist()
+        assert np.array_equal(divided.values("loss"), undivided.values("loss"))
+        assert divided.x.tolist() == undivided.x.tolist()
 
 
 def test_a_number_of_steps_is_rounded_up():
-    for given, whole in ((0.2, 1), (3.0, 3), (3.2, 4), ("0.7/0.1", 7), ("1.1/0.1", 11), ("300/0.3", 1000)):
-        protocol = experiment(protocol=steps(steps=given), d=D).protocol
-        assert protocol.extent(D).last == whole
+    for written_steps, whole_steps in (
+        (0.2, 1),
+        (3.0, 3),
+        (3.2, 4),
+        ("0.7/0.1", 7),
+        ("1.1/0.1", 11),
+        ("300/0.3", 1000),
+    ):
+        protocol = experiment(protocol=steps(steps=written_steps), d=D).protocol
+        assert protocol.extent(D).last == whole_steps
 
 
 @pytest.mark.parametrize(
@@ -197,15 +206,15 @@ def test_a_run_ends_when_a_clock_has_passed_a_value():
 
 
 def test_a_run_ends_when_every_replica_has_passed_a_value_at_some_time():
-    whole, _ = measured(steps(steps=300, records=300), gd(0.02), replicas=3)
-    limit = float(np.median(whole.values("loss")[150]))
+    to_the_end, _ = measured(steps(steps=300, records=300), gd(0.02), replicas=3)
+    limit = float(np.median(to_the_end.values("loss")[150]))
     until = {"measure": "loss", "below": limit}
     curve, _ = measured(steps(steps=300, records=300, until=until), gd(0.02), replicas=3)
-    first = (whole.values("loss") < limit).argmax(0)
+    first = (to_the_end.values("loss") < limit).argmax(0)
     assert len(set(first)) == 3
     assert curve.length == first.max() + 1
     assert curve.complete
-    np.testing.assert_array_equal(curve.values("loss"), whole.values("loss")[: curve.length])
+    np.testing.assert_array_equal(curve.values("loss"), to_the_end.values("loss")[: curve.length])
 
 
 def test_replicas_may_pass_a_value_at_different_times_and_come_back():
@@ -230,11 +239,13 @@ def test_a_value_that_is_not_passed_ends_nothing():
 def test_replicas_that_diverge_are_not_waited_for():
     words = {"replicas": 20, "seed": 1}
     until = {"measure": "loss", "below": 0.3}
-    whole, _ = measured(steps(steps=400, records=400), gd(0.3), **words)
-    assert 0 < whole.diverged < 20
+    to_the_end, _ = measured(steps(steps=400, records=400), gd(0.3), **words)
+    assert 0 < to_the_end.diverged < 20
     curve, _ = measured(steps(steps=400, records=400, until=until), gd(0.3), **words)
-    values = whole.values("loss")
-    done = np.logical_or.accumulate((values < 0.3) | (whole.divergences <= whole.x[:, None]), 0).all(1)
+    values = to_the_end.values("loss")
+    done = np.logical_or.accumulate(
+        (values < 0.3) | (to_the_end.divergences <= to_the_end.x[:, None]), 0
+    ).all(1)
     assert done.any()
     assert curve.length == done.argmax() + 1
     assert curve.complete
@@ -248,11 +259,11 @@ def test_a_run_that_ended_early_is_kept_and_found_complete(tmp_path):
     protocol = steps(steps=50, records=50, until={"clock": "step", "above": 9})
     described = experiment("gaussian", learners={"it": gd([0.01, 50.0])}, d=D, protocol=protocol)
     computed = run(described, store=Store(tmp_path)).curves
-    found = run(described, store=Store(tmp_path)).curves
-    for curve, kept in zip(computed, found, strict=True):
-        assert (kept.length, kept.complete) == (curve.length, curve.complete)
-        assert kept.clocks["time"].tolist() == curve.clocks["time"].tolist()
-    assert [curve.complete for curve in found] == [True, False]
+    restored = run(described, store=Store(tmp_path)).curves
+    for curve, restored_curve in zip(computed, restored, strict=True):
+        assert (restored_curve.length, restored_curve.complete) == (curve.length, curve.complete)
+        assert restored_curve.clocks["time"].tolist() == curve.clocks["time"].tolist()
+    assert [curve.complete for curve in restored] == [True, False]
 
 
 def test_the_best_of_several_rates_is_complete_where_its_curve_ends():

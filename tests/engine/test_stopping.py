@@ -45,11 +45,11 @@ def test_what_is_made_aside_comes_back_and_so_does_what_it_raises():
 
 def test_one_call_at_a_time_is_at_work_aside_and_those_not_begun_never_are():
     begun, let_go, wanted = threading.Semaphore(0), threading.Event(), [True]
-    at_work, most = [], []
+    at_work, counts_at_work = [], []
 
     def long():
         at_work.append(0)
-        most.append(len(at_work))
+        counts_at_work.append(len(at_work))
         begun.release()
         let_go.wait(PATIENCE)
         at_work.pop()
@@ -69,7 +69,7 @@ def test_one_call_at_a_time_is_at_work_aside_and_those_not_begun_never_are():
     let_go.set()
     with stopped_by(lambda: False):
         assert aside(lambda: 4) == 4, "once the last one is over"
-    assert most == [1]
+    assert counts_at_work == [1]
 
 
 def test_a_run_that_is_halted_within_a_solution_ends_at_once(monkeypatch):
@@ -94,14 +94,14 @@ def test_a_run_that_is_halted_within_a_solution_ends_at_once(monkeypatch):
 
 
 def test_a_run_that_is_halted_within_a_long_search_of_min_divergence_ends_and_so_does_the_search(monkeypatch):
-    begun, left, nearest = threading.Event(), threading.Event(), min_divergence.nearest
+    begun, search_ended, nearest = threading.Event(), threading.Event(), min_divergence.nearest
 
     def noted(X, y, dual):
         begun.set()
         try:
             return nearest(X, y, dual)
         except Stopped:
-            left.set()
+            search_ended.set()
             raise
 
     monkeypatch.setattr(min_divergence, "nearest", noted)
@@ -112,7 +112,7 @@ def test_a_run_that_is_halted_within_a_long_search_of_min_divergence_ends_and_so
     assert begun.wait(PATIENCE)
     worker.stop()
     assert worker.join(1.0), "this search takes longer"
-    assert left.wait(PATIENCE)
+    assert search_ended.wait(PATIENCE)
 
 
 X = np.random.default_rng(0).standard_normal((24, 36))

@@ -14,7 +14,7 @@ from engine.runtime.store import Store
 from engine.runtime.sweep import run_sweep
 from engine.spec import presets
 from engine.spec.documents import sweep_of
-from engine.spec.pictures import drawn
+from engine.spec.experiment import drawn
 
 REPLICAS = 3
 

@@ -42,29 +42,31 @@ def begun(monkeypatch):
     monkeypatch.setattr(
         runs,
         "LearnerRun",
-        lambda *given, **named: (given[0] and names.append(given[3].learner.name)) or before(*given, **named),
+        lambda *arguments, **named: (
+            (arguments[0] and names.append(arguments[3].learner.name)) or before(*arguments, **named)
+        ),
     )
     return names
 
 
-def same(one, other):
-    assert [curve.name for curve in one.curves] == [curve.name for curve in other.curves]
-    for mine, theirs in zip(one.curves, other.curves, strict=True):
+def same(trace, other):
+    assert [curve.name for curve in trace.curves] == [curve.name for curve in other.curves]
+    for mine, theirs in zip(trace.curves, other.curves, strict=True):
         assert mine.complete == theirs.complete
         assert mine.measures == theirs.measures
         assert mine.mean_along("loss") == theirs.mean_along("loss")
-        found, expected = mine.as_arrays(), theirs.as_arrays()
-        assert found.keys() == expected.keys()
-        for name in found:
-            np.testing.assert_array_equal(found[name], expected[name])
+        arrays, expected = mine.as_arrays(), theirs.as_arrays()
+        assert arrays.keys() == expected.keys()
+        for name in arrays:
+            np.testing.assert_array_equal(arrays[name], expected[name])
 
 
 def test_every_point_is_the_run_of_its_experiment():
-    whole = sweep_of(document())
-    results = run_sweep(whole)
+    sweep = sweep_of(document())
+    results = run_sweep(sweep)
     assert results.complete
     assert [len(results.traces[number].curves) for number in range(3)] == [2, 2, 1]
-    for number, point in enumerate(whole.points):
+    for number, point in enumerate(sweep.points):
         same(results.traces[number], run(point.experiment))
 
 
@@ -278,10 +280,10 @@ def test_a_store_stays_below_its_limit_and_forgets_what_was_used_the_longest_ago
     more["run"] = {**more["run"], "seed": 9}
     run_sweep(sweep_of(more), notify=heard.append, store=limited)
     assert begun == ["GD"]
-    left = set(tmp_path.rglob("*.npz"))
+    remaining = set(tmp_path.rglob("*.npz"))
     assert not oldest.exists()
-    assert len(left) == len(sizes)
-    assert sum(path.stat().st_size for path in left) <= sum(sizes.values()) + 100
+    assert len(remaining) == len(sizes)
+    assert sum(path.stat().st_size for path in remaining) <= sum(sizes.values()) + 100
     assert not any(isinstance(event, NotKept) for event in heard)
 
 
@@ -289,14 +291,14 @@ def test_what_killed_writers_left_in_any_folder_of_a_store_is_removed(tmp_path):
     folders = [tmp_path / f"{number:02x}" for number in range(256)]
     for folder in folders:
         folder.mkdir()
-    left = [folder / f".0{store.files.UNFINISHED}" for folder in folders]
-    for file in left:
+    leftovers = [folder / f".0{store.files.UNFINISHED}" for folder in folders]
+    for file in leftovers:
         file.write_bytes(b"half")
-    written = left.pop(0)
+    written = leftovers.pop(0)
     with written.open() as writer:
         flock(writer, LOCK_EX)
         run_sweep(sweep_of(of_gd()), store=Store(tmp_path))
-    assert not [file for file in left if file.exists()]
+    assert not [file for file in leftovers if file.exists()]
     assert written.exists(), "somebody is writing it"
 
 
@@ -307,5 +309,5 @@ def test_a_point_larger_than_the_store_may_be_is_not_kept(tmp_path):
     assert run_sweep(sweep_of(of_gd()), notify=heard.append, store=small).complete
     (notice,) = (event for event in heard if isinstance(event, NotKept))
     assert "and all may take" in notice.why
-    (kept,) = (tmp_path / "small").rglob("*.npz")
-    assert kept.stat().st_size == sizes[0], "a smaller one is kept"
+    (kept_file,) = (tmp_path / "small").rglob("*.npz")
+    assert kept_file.stat().st_size == sizes[0], "a smaller one is kept"

@@ -123,42 +123,46 @@ def learned(target="feature", **words):
 
 
 def line(trace, kind):
-    return next(one for one in trace.lines if one.kind == kind)
+    return next(trace_line for trace_line in trace.lines if trace_line.kind == kind)
 
 
 def test_a_line_of_every_curve_knows_its_rate(lines):
     described = experiment(learners={"GD": gd(0.05), "EGU": {"update": "egu"}}, d=D)
-    found = line(run(described), "rates")
-    assert found.applies_to == ["GD"]
-    assert {name: along.values.tolist() for name, along in found.of_curves.items()} == {
+    rates_line = line(run(described), "rates")
+    assert rates_line.applies_to == ["GD"]
+    assert {name: along.values.tolist() for name, along in rates_line.of_curves.items()} == {
         "GD": [[20.0] * (D + 1)]
     }
     with_two = experiment(learners={"GD": {"update": {"kind": "gd", "lr": [0.01, 0.02]}}}, d=D)
     trace = run(with_two)
-    found = line(trace, "rates").of_curves
-    assert {name: along.values[0, 0] for name, along in found.items()} == {
+    rates_line = line(trace, "rates").of_curves
+    assert {name: along.values[0, 0] for name, along in rates_line.items()} == {
         curve.name: pytest.approx(1 / curve.rate) for curve in trace.curves
     }
 
 
 def test_lines_share_what_they_ask_of_the_labels(monkeypatch):
-    found = []
+    calls = []
     monkeypatch.setattr(
-        examples, "_squared_singular_values", lambda one: found.append(1) or np.ones(len(one))
+        examples,
+        "_squared_singular_values",
+        lambda label_arrays: calls.append(1) or np.ones(len(label_arrays)),
     )
     run(experiment(target="doubled", learners={"GD": gd(0.01)}, d=D, replicas=2))
-    assert len(found) == 2, "once for every replica, whatever the number of lines"
+    assert len(calls) == 2, "once for every replica, whatever the number of lines"
 
 
 def test_lines_of_measures_that_are_not_recorded_are_left_out(lines, monkeypatch):
     monkeypatch.delitem(LINES, "rates")
     _, without = learned("all")
-    assert {one.kind for one in without.lines} == {"halves"}
+    assert {trace_line.kind for trace_line in without.lines} == {"halves"}
     described, trace = learned("all", spectrum=True)
-    assert {one.kind for one in trace.lines} == {"halves", "decay"}
-    assert [one.kind for one in trace.lines_of("spectrum")] == ["decay"]
+    assert {trace_line.kind for trace_line in trace.lines} == {"halves", "decay"}
+    assert [trace_line.kind for trace_line in trace.lines_of("spectrum")] == ["decay"]
     losses = json.loads(encode({}, of_one(described, trace), []))["pictures"][0]
-    assert {one["kind"] for one in losses["theory"]} == {"halves"}, "the other is about the spectrum"
+    assert {line_in_json["kind"] for line_in_json in losses["theory"]} == {"halves"}, (
+        "the other is about the spectrum"
+    )
     assert losses["absent"] == []
 
 
@@ -166,26 +170,26 @@ def test_a_line_with_an_index_is_drawn_along_it(lines, monkeypatch):
     monkeypatch.delitem(LINES, "rates")
     described, trace = learned("all", spectrum=True)
     results = of_one(described, trace)
-    found = view(Picture(x="j", measure=SingularValues(), at={"k": 3.0}), results)
-    assert {one.kind for one in found.lines} == {"decay"}
-    first = found.lines[0]
+    spectrum_view = view(Picture(x="j", measure=SingularValues(), at={"k": 3.0}), results)
+    assert {line_view.kind for line_view in spectrum_view.lines} == {"decay"}
+    first = spectrum_view.lines[0]
     assert first.name.startswith("decay of ")
     assert first.direction == "reference"
     np.testing.assert_array_equal(first.x, np.arange(1.0, D + 1))
     np.testing.assert_allclose(first.y, 4 / first.x, rtol=1e-12)
-    assert {one.kind for one in view(Picture(measure=AverageLoss()), results).lines} == {"halves"}
+    assert {line_view.kind for line_view in view(Picture(measure=AverageLoss()), results).lines} == {"halves"}
 
 
 def test_a_claim_is_about_the_line_of_its_own_curve(lines, monkeypatch):
     monkeypatch.delitem(LINES, "rates")
     described, trace = learned()
-    found = view(Picture(measure=AverageLoss()), of_one(described, trace))
+    loss_view = view(Picture(measure=AverageLoss()), of_one(described, trace))
     for planned in plan_run(described).learners:
         for name, rate in planned.rates_by_curve.items() if planned.learner.name != "EGU" else ():
-            assert found.line("halves", name).y[0] == (rate or 1.0) / 2
-            assert found.line("halves", name).curve == name
+            assert loss_view.line("halves", name).y[0] == (rate or 1.0) / 2
+            assert loss_view.line("halves", name).curve == name
     with pytest.raises(KeyError):
-        found.line("halves", "EGU")
+        loss_view.line("halves", "EGU")
 
 
 @pytest.mark.parametrize(("summary", "of_three"), [("mean", 3), ("median", 2), ("first", 1), ("max", 6)])
@@ -193,8 +197,8 @@ def test_a_line_with_a_value_for_every_replica_is_summed_up_as_curves_are(monkey
     instead(monkeypatch, {"seeds": Seeds})
     described = experiment(learners={"GD": gd(0.05)}, d=D, replicas=3)
     results = of_one(described, run(described))
-    (found,) = view(Picture(measure=AverageLoss(), summary=summary), results).lines
-    np.testing.assert_array_equal(found.y, of_three * (1 + np.arange(D + 1.0)))
+    (summed_line,) = view(Picture(measure=AverageLoss(), summary=summary), results).lines
+    np.testing.assert_array_equal(summed_line.y, of_three * (1 + np.arange(D + 1.0)))
 
 
 def test_a_line_sees_the_start_that_its_learner_has_in_the_run(monkeypatch):
@@ -202,11 +206,11 @@ def test_a_line_sees_the_start_that_its_learner_has_in_the_run(monkeypatch):
     net = {"kind": "dense", "widths": [5], "activation": "tanh"}
     learners = {"net": {"architecture": net, "update": {"kind": "gd", "lr": [0.01, 0.02]}}}
     described = experiment("gaussian", learners=learners, d=D, replicas=3)
-    found = line(run(described), "starts").of_curves
+    lines_by_curve = line(run(described), "starts").of_curves
     hypothesis, data = beginning(described)
     expected = hypothesis.predict(data.instances)[:, 0].numpy()
-    assert len(found) == 2
-    for along in found.values():
+    assert len(lines_by_curve) == 2
+    for along in lines_by_curve.values():
         np.testing.assert_allclose(along.values[:, 0], expected, rtol=1e-12)
 
 
@@ -217,17 +221,19 @@ def test_a_line_about_the_mean_is_no_line_of_a_median_unless_the_picture_names_i
     median = Picture(measure=AverageLoss(), summary="median")
     (mean,) = view(Picture(measure=AverageLoss()), results).lines
     assert mean.kind == "means"
-    found = view(median, results)
-    assert [line.kind for line in found.lines] == []
-    assert found.absences.lines["means"] == "it is about the mean of many replicas, and this is the median"
+    median_view = view(median, results)
+    assert [line.kind for line in median_view.lines] == []
+    assert (
+        median_view.absences.lines["means"] == "it is about the mean of many replicas, and this is the median"
+    )
     named = view(Picture(measure=AverageLoss(), summary="median", lines=("means",)), results)
     (line,), (curve,) = named.lines, named.curves
     assert (line.is_about(curve), line.says(curve)) == (True, False)
 
 
 def test_what_holds_in_every_run_and_what_is_only_compared_go_with_every_summary():
-    made = {kind: catalogue.make("theory", kind) for kind in catalogue.members("theory")}
-    about = {kind: line.structure().about for kind, line in made.items()}
+    theory_lines = {kind: catalogue.make("theory", kind) for kind in catalogue.members("theory")}
+    about = {kind: line.structure().about for kind, line in theory_lines.items()}
     assert {about[kind] for kind in ("svd", "two-over-eta", "lazy-flow", "catapult-loss")} == {None}
     assert {about[kind] for kind in ("ri-signed", "layer-recursion", "ri-bayes")} == {"mean"}
     assert about["layer-recursion-finite"] == "median"

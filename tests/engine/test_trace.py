@@ -26,8 +26,12 @@ def hand_made(capacity=101, replicas=1, block=7, d=None):
         x = np.arange(start, min(start + block, capacity), dtype=float)
         loss = np.tile(2 * x[:, None], (1, replicas))
         keeps = () if d is None else descent.kept_records(capacity, d, 8)
-        kept = [place for place, record in enumerate(x) if record in keeps]
-        curve.append({"k": x}, {"loss": loss}, weights={record: np.full(d, x[record]) for record in kept})
+        places_with_weights = [place for place, record in enumerate(x) if record in keeps]
+        curve.append(
+            {"k": x},
+            {"loss": loss},
+            weights={record: np.full(d, x[record]) for record in places_with_weights},
+        )
     return curve
 
 
@@ -66,23 +70,23 @@ def test_every_replica_keeps_its_own_values_of_every_measure():
     for replica in range(3):
         alone = run(experiment("gaussian", seed=replica, **words))
         for measure in curve.measures:
-            own = curve.values(measure)[:, replica]
-            np.testing.assert_allclose(own, alone.curves[0].mean(measure), rtol=1e-12)
+            replica_values = curve.values(measure)[:, replica]
+            np.testing.assert_allclose(replica_values, alone.curves[0].mean(measure), rtol=1e-12)
     np.testing.assert_allclose(curve.mean("train"), curve.values("train").mean(1), rtol=1e-12)
     assert np.isnan(curve.stderr_of("train")).tolist() == [True] + 8 * [False]
 
 
 def test_a_series_too_large_for_all_replicas_keeps_the_first_beside_mean_and_error(monkeypatch):
     described = experiment("gaussian", learners={"GD": gd(0.3)}, d=32, replicas=5)
-    whole = run(described).curves[0]
-    assert whole.values("loss").shape == (whole.length, 5)
+    full_curve = run(described).curves[0]
+    assert full_curve.values("loss").shape == (full_curve.length, 5)
     monkeypatch.setattr(series, "MOST_REPLICA_BYTES", 5 * 33 * 8 - 1)
     small = run(described, gate=lambda: 3).curves[0]
-    assert small.values("loss").shape == (whole.length, 1)
-    assert np.array_equal(small.values("loss")[:, 0], whole.values("loss")[:, 0], equal_nan=True)
-    assert np.array_equal(small.mean("loss"), whole.mean("loss"))
-    assert np.array_equal(small.stderr_of("loss"), whole.stderr_of("loss"), equal_nan=True)
-    assert small.divergences.tolist() == whole.divergences.tolist()
+    assert small.values("loss").shape == (full_curve.length, 1)
+    assert np.array_equal(small.values("loss")[:, 0], full_curve.values("loss")[:, 0], equal_nan=True)
+    assert np.array_equal(small.mean("loss"), full_curve.mean("loss"))
+    assert np.array_equal(small.stderr_of("loss"), full_curve.stderr_of("loss"), equal_nan=True)
+    assert small.divergences.tolist() == full_curve.divergences.tolist()
 
 
 def test_a_curve_has_clocks_of_its_own_the_first_on_the_x_axis():
@@ -115,7 +119,7 @@ def test_learners_that_take_long_come_to_their_records_one_after_the_other():
             seen.append(([curve.length for curve in traces[0].curves], traces[0].reached))
         return 1
 
-    whole = run(
+    trace = run(
         described,
         gate=gate,
         notify=lambda event: traces.append(event.trace) if hasattr(event, "trace") else 0,
@@ -125,7 +129,7 @@ def test_learners_that_take_long_come_to_their_records_one_after_the_other():
     assert first[0] > 0
     assert first[1] == 0
     assert all((reached >= 0) == any(lengths) for lengths, reached in seen)
-    assert [curve.length for curve in whole.curves] == [3, 3, 3]
+    assert [curve.length for curve in trace.curves] == [3, 3, 3]
 
 
 def test_a_single_replica_has_no_standard_error():
@@ -137,12 +141,12 @@ def test_a_single_replica_has_no_standard_error():
 @pytest.mark.parametrize("capacity", [5, 1023, 1024, 1025, 4000])
 def test_weights_are_kept_at_even_distances_and_at_the_end_and_never_more_than_the_limit(capacity, block):
     curve = hand_made(capacity, block=block, d=3)
-    kept = len(curve.weights_x)
+    kept_count = len(curve.weights_x)
     stride = -(-(capacity - 1) // (descent.MOST_WEIGHT_RECORDS - 1))
-    assert kept == len(curve.weights) <= descent.MOST_WEIGHT_RECORDS
+    assert kept_count == len(curve.weights) <= descent.MOST_WEIGHT_RECORDS
     assert curve.weights_x.tolist() == [*range(0, capacity - 1, stride), capacity - 1]
     assert np.array_equal(curve.weights, np.tile(curve.weights_x[:, None], (1, 3)))
-    assert kept == capacity or kept >= descent.MOST_WEIGHT_RECORDS / 2
+    assert kept_count == capacity or kept_count >= descent.MOST_WEIGHT_RECORDS / 2
     assert curve.length == capacity
 
 
@@ -155,14 +159,14 @@ def test_few_of_many_weights_are_kept_when_they_are_long(monkeypatch):
 
 def test_a_long_run_keeps_its_whole_loss_and_thinned_weights(monkeypatch):
     described = experiment({"kind": "gaussian", "d": 4, "n": 100}, learners={"GD": gd(0.01), "LLS": LLS})
-    whole = run(described)
+    full_trace = run(described)
     monkeypatch.setattr(descent, "MOST_WEIGHT_RECORDS", 20)
     thin = run(described, gate=lambda: 7)
-    for curve, other in zip(thin.curves, whole.curves, strict=True):
+    for curve, other in zip(thin.curves, full_trace.curves, strict=True):
         np.testing.assert_allclose(curve.mean("loss"), other.mean("loss"), rtol=1e-12, atol=1e-14)
-        kept = [*range(0, 100, 6), 100]
-        assert curve.weights_x.tolist() == kept
-        assert np.array_equal(curve.weights, other.weights[kept])
+        records_with_weights = [*range(0, 100, 6), 100]
+        assert curve.weights_x.tolist() == records_with_weights
+        assert np.array_equal(curve.weights, other.weights[records_with_weights])
 
 
 def test_weights_of_nets_that_are_not_linear_are_not_kept():
@@ -191,8 +195,8 @@ def test_a_reader_in_another_thread_never_sees_a_half_written_entry():
     keeps = descent.kept_records(20_000, 1, 8)
     for start in range(0, 20_000, 5):
         x = np.arange(start, start + 5, dtype=float)
-        kept = {0: x[:1]} if start in keeps else {}
-        curve.append({"k": x}, {"loss": np.tile(2 * x[:, None], (1, 2))}, weights=kept)
+        weights_of_block = {0: x[:1]} if start in keeps else {}
+        curve.append({"k": x}, {"loss": np.tile(2 * x[:, None], (1, 2))}, weights=weights_of_block)
     done.set()
     reader.join()
     assert not wrong
@@ -205,13 +209,18 @@ def test_a_snapshot_taken_in_another_thread_has_as_many_records_of_everything():
 
     def read():
         while not done.is_set():
-            taken = curve.snapshot()
+            snapshot = curve.snapshot()
             lengths = {
-                len(one)
-                for one in (taken.x, taken.mean("loss"), taken.stderr_of("loss"), taken.values("loss"))
-                if one is not None
+                len(series_of_snapshot)
+                for series_of_snapshot in (
+                    snapshot.x,
+                    snapshot.mean("loss"),
+                    snapshot.stderr_of("loss"),
+                    snapshot.values("loss"),
+                )
+                if series_of_snapshot is not None
             }
-            if lengths != {taken.length} and taken.length:
+            if lengths != {snapshot.length} and snapshot.length:
                 wrong.append(lengths)
 
     reader = threading.Thread(target=read)
@@ -228,10 +237,10 @@ def test_a_snapshot_of_a_trace_does_not_grow():
     trace = run(experiment(learners={"GD": gd(0.01)}, d=8))
     curve = trace.curves[0] = Curve("it", 10, 1, SURE)
     curve.append({"k": np.array([0.0, 1.0])}, {"loss": np.array([[3.0], [2.0]])})
-    [taken] = trace.snapshot().curves
+    [snapshot] = trace.snapshot().curves
     curve.append({"k": np.array([2.0])}, {"loss": np.array([[np.inf]])})
     curve.divergences[0] = 2.0
-    assert (taken.x.tolist(), taken.mean("loss").tolist(), taken.diverged) == ([0, 1], [3, 2], 0)
+    assert (snapshot.x.tolist(), snapshot.mean("loss").tolist(), snapshot.diverged) == ([0, 1], [3, 2], 0)
     assert (curve.length, curve.diverged) == (3, 1)
 
 
@@ -242,8 +251,8 @@ def test_the_trace_knows_how_far_its_learners_have_come():
     assert trace.last == 8
     rounds = iter([0])
     assert run(experiment(d=8), gate=lambda: next(rounds)).frontier == -1
-    whole = run(experiment(learners={"bad": gd(1e9), "LLS": LLS}, d=8))
-    assert whole.frontier == 8
+    diverged_trace = run(experiment(learners={"bad": gd(1e9), "LLS": LLS}, d=8))
+    assert diverged_trace.frontier == 8
 
 
 def test_nobody_waits_for_the_best_of_several_rates():

@@ -12,9 +12,9 @@ D = 8
 
 def naive(losses, seen):
     """Means of losses [n] over the rows in the list `seen`, repeated ones counted, and over the others."""
-    others = [losses[row] for row in range(len(losses)) if row not in seen]
+    unseen_losses = [losses[row] for row in range(len(losses)) if row not in seen]
     train = np.mean([losses[row] for row in seen]) if len(seen) else np.nan
-    return train, np.mean(others) if others else np.nan
+    return train, np.mean(unseen_losses) if unseen_losses else np.nan
 
 
 def row_losses(described):
@@ -25,18 +25,18 @@ def row_losses(described):
 @pytest.mark.parametrize("matrix", ["hadamard", "gaussian"])
 def test_one_pass(matrix):
     described = experiment(matrix, d=D, learners={"GD": gd(0.03)}, train_loss=True)
-    found = run(described).curves[0]
+    measured = run(described).curves[0]
     expected = [naive(losses, list(range(k))) for k, losses in enumerate(row_losses(described))]
-    both = np.transpose([found.mean("train"), found.mean("unseen")])
+    both = np.transpose([measured.mean("train"), measured.mean("unseen")])
     np.testing.assert_allclose(both, expected, rtol=1e-12, atol=1e-15)
 
 
 def test_gradient_descent_on_hadamard_knows_what_it_saw_and_nothing_else():
-    found = curve(d=D, learners={"GD": gd(1 / (2 * D))}, train_loss=True)
-    np.testing.assert_allclose(found.mean("train")[1:], 0, atol=1e-15)
-    np.testing.assert_allclose(found.mean("unseen")[:-1], 1, rtol=1e-15)
-    assert np.isnan(found.mean("train")[0])
-    assert np.isnan(found.mean("unseen")[-1])
+    gd_curve = curve(d=D, learners={"GD": gd(1 / (2 * D))}, train_loss=True)
+    np.testing.assert_allclose(gd_curve.mean("train")[1:], 0, atol=1e-15)
+    np.testing.assert_allclose(gd_curve.mean("unseen")[:-1], 1, rtol=1e-15)
+    assert np.isnan(gd_curve.mean("train")[0])
+    assert np.isnan(gd_curve.mean("unseen")[-1])
 
 
 def test_rows_drawn_twice_count_twice():
@@ -44,12 +44,12 @@ def test_rows_drawn_twice_count_twice():
     described = experiment(d=D, learners={"GD": gd(0.03)}, protocol=protocol, train_loss=True)
     draws = Streams([described.run.seed])("draws").integers(D, D)[0]
     assert len(set(draws)) < D, "some row must come twice"
-    found = run(described).curves[0]
+    measured = run(described).curves[0]
     x, y = data_of(described).instances.rows[0].numpy(), data_of(described).labels[0].numpy()
     w = np.zeros(D)
     for k in range(D + 1):
         train, unseen = naive((x @ w - y) ** 2, list(draws[:k]))
-        both = [found.mean("train")[k], found.mean("unseen")[k]]
+        both = [measured.mean("train")[k], measured.mean("unseen")[k]]
         np.testing.assert_allclose(both, [train, unseen], rtol=1e-12)
         if k < D:
             w -= 0.03 * 2 * (x[draws[k]] @ w - y[draws[k]]) * x[draws[k]]
@@ -75,23 +75,25 @@ def test_replicas_targets_and_rates_are_averaged_apart():
 )
 @pytest.mark.parametrize("learner", [gd(0.02), {"solver": "lls"}])
 def test_all_rows_are_seen_or_unseen(protocol, learner):
-    found = curve("gaussian", d=D, learners={"it": learner}, protocol=protocol, train_loss=True)
-    k = found.x
-    whole = (k * np.nan_to_num(found.mean("train")) + (D - k) * np.nan_to_num(found.mean("unseen"))) / D
-    np.testing.assert_allclose(whole, found.mean("loss"), rtol=1e-12)
-    assert np.isnan(found.mean("train")).tolist() == (k == 0).tolist()
-    assert np.isnan(found.mean("unseen")).tolist() == (k == D).tolist()
+    measured = curve("gaussian", d=D, learners={"it": learner}, protocol=protocol, train_loss=True)
+    k = measured.x
+    all_rows = (
+        k * np.nan_to_num(measured.mean("train")) + (D - k) * np.nan_to_num(measured.mean("unseen"))
+    ) / D
+    np.testing.assert_allclose(all_rows, measured.mean("loss"), rtol=1e-12)
+    assert np.isnan(measured.mean("train")).tolist() == (k == 0).tolist()
+    assert np.isnan(measured.mean("unseen")).tolist() == (k == D).tolist()
 
 
 def test_epochs_train_on_the_first_rows():
     protocol = {"kind": "epochs", "train": 3, "epochs": 5}
-    found = curve("gaussian", d=D, learners={"GD": gd(0.02)}, protocol=protocol, train_loss=True)
-    whole = (3 * found.mean("train") + (D - 3) * found.mean("unseen")) / D
-    np.testing.assert_allclose(whole, found.mean("loss"), rtol=1e-12)
-    assert (np.diff(found.mean("train")) < 0).all()
+    measured = curve("gaussian", d=D, learners={"GD": gd(0.02)}, protocol=protocol, train_loss=True)
+    all_rows = (3 * measured.mean("train") + (D - 3) * measured.mean("unseen")) / D
+    np.testing.assert_allclose(all_rows, measured.mean("loss"), rtol=1e-12)
+    assert (np.diff(measured.mean("train")) < 0).all()
 
 
 def test_nobody_pays_for_a_train_loss_that_was_not_asked_for():
-    found = curve(d=D)
-    assert found.mean("train") is None
-    assert found.mean("unseen") is None
+    plain_curve = curve(d=D)
+    assert plain_curve.mean("train") is None
+    assert plain_curve.mean("unseen") is None

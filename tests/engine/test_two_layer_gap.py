@@ -30,7 +30,7 @@ def test_the_constructed_net_has_the_loss_of_its_theory(d, k, expected):
     trace = run(described(d, k))
     (curve,) = trace.curves
     assert curve.mean("loss")[-1] == pytest.approx(expected, abs=1e-6)
-    (line,) = (one for one in trace.lines if one.kind == "two-layer-gap")
+    (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "two-layer-gap")
     assert line.applies_to == ["net"]
     np.testing.assert_allclose(curve.mean("loss"), line.values, atol=1e-5)
 
@@ -39,15 +39,15 @@ def test_it_comes_to_the_line_as_its_constants_become_small():
     off = []
     for size in (0.1, 0.01):
         trace = run(described(8, 5, eps=size, mu=size, gain=1 / size))
-        (line,) = (one for one in trace.lines if one.kind == "two-layer-gap")
+        (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "two-layer-gap")
         off.append(abs(trace.curves[0].mean("loss") - line.values).max())
     assert off[1] < off[0] / 50
 
 
 def test_its_steps_are_those_of_the_page():
     d, h = 8, 5
-    one = described(d, h)
-    net, data = begun(one, 0, data_of(one)), data_of(one)
+    setup = described(d, h)
+    net, data = begun(setup, 0, data_of(setup)), data_of(setup)
     phi = TwoLayerDecoder(**SMALL).features(d)
     w, W = np.zeros((2 * d, h)), np.tile(100 * np.eye(h, 2 * h), (2 * d, 1, 1))
     labels = data.labels.numpy()

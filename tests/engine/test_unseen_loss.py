@@ -28,9 +28,9 @@ CASES = [
 @pytest.mark.parametrize(("words", "learner"), CASES)
 @pytest.mark.parametrize("path", ["auto", "dense"])
 def test_it_is_the_same_whether_the_loss_on_seen_rows_is_measured_or_not(words, learner, path):
-    made = experiment(d=8, learners={"it": learner}, path=path, **words)
+    setup = experiment(d=8, learners={"it": learner}, path=path, **words)
     alone, beside = (
-        run(structs.replace(made, pictures=tuple(Picture(measure=one) for one in measures)))
+        run(structs.replace(setup, pictures=tuple(Picture(measure=measure) for measure in measures)))
         .curves[0]
         .values("unseen")
         for measures in ((UNSEEN,), (UNSEEN, SEEN))

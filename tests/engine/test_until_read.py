@@ -50,17 +50,17 @@ def runs(results):
 )
 @pytest.mark.slow
 def test_readings_and_their_errors_are_those_of_all_points_from_fewer_runs(read):
-    whole, short = run_sweep(sweep_of(document(read, until=None))), run_sweep(sweep_of(document(read)))
-    (picture,) = whole.sweep.experiment.pictures
-    for one, other in zip(view(picture, whole).curves, view(picture, short).curves, strict=True):
-        np.testing.assert_array_equal(one.y, other.y)
-        np.testing.assert_array_equal(one.stderr, other.stderr)
-        assert np.isfinite(one.y).all()
-        assert one.ends.complete
+    full, short = run_sweep(sweep_of(document(read, until=None))), run_sweep(sweep_of(document(read)))
+    (picture,) = full.sweep.experiment.pictures
+    for curve, other in zip(view(picture, full).curves, view(picture, short).curves, strict=True):
+        np.testing.assert_array_equal(curve.y, other.y)
+        np.testing.assert_array_equal(curve.stderr, other.stderr)
+        assert np.isfinite(curve.y).all()
+        assert curve.ends.complete
         assert other.ends.complete
     assert short.complete
-    assert set(runs(short)) < set(runs(whole))
-    assert sum(map(len, short.skipped.values())) == len(runs(whole)) - len(runs(short))
+    assert set(runs(short)) < set(runs(full))
+    assert sum(map(len, short.skipped.values())) == len(runs(full)) - len(runs(short))
 
 
 def test_a_reading_that_never_comes_takes_all_points():
@@ -74,7 +74,9 @@ def test_who_is_skipped_is_not_run_and_others_go_on():
     for number, trace in results.traces.items():
         names = {learner.name for learner in results.sweep.points[number].experiment.learners}
         assert {curve.name for curve in trace.curves} == names - results.skipped.get(number, frozenset())
-        assert [one.name for one in results.experiment(number).learners] == [one.name for one in trace.curves]
+        assert [learner.name for learner in results.experiment(number).learners] == [
+            curve.name for curve in trace.curves
+        ]
     assert set(results.left_out) == set(range(len(results.sweep.points))) - results.traces.keys()
     assert any(0 < len(names) < 2 for number, names in results.skipped.items() if number in results.traces)
 
@@ -84,8 +86,8 @@ def test_every_picture_that_reads_off_along_the_axis_counts():
         {"x": "size", "measure": "excess-risk", "read": READ},
         {"name": "less", "x": "size", "measure": "excess-risk", "read": READ | {"first_below": 0.01}},
     ]
-    one, two = run_sweep(sweep_of(document())), run_sweep(sweep_of(document(pictures=pictures)))
-    assert set(runs(one)) < set(runs(two))
+    one_reading, two = run_sweep(sweep_of(document())), run_sweep(sweep_of(document(pictures=pictures)))
+    assert set(runs(one_reading)) < set(runs(two))
 
 
 @pytest.mark.slow
@@ -93,9 +95,9 @@ def test_a_sweep_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path):
     store, rounds = Store(tmp_path), iter([1 << 30] * 5 + [0])
     stopped = run_sweep(sweep_of(document()), lambda: next(rounds), store=store)
     assert not stopped.complete
-    resumed, whole = run_sweep(sweep_of(document()), store=store), run_sweep(sweep_of(document()))
-    assert resumed.skipped == whole.skipped
-    assert runs(resumed) == runs(whole)
+    resumed, uninterrupted = run_sweep(sweep_of(document()), store=store), run_sweep(sweep_of(document()))
+    assert resumed.skipped == uninterrupted.skipped
+    assert runs(resumed) == runs(uninterrupted)
 
 
 def test_progress_and_json_say_what_is_skipped_and_why():
@@ -107,23 +109,23 @@ def test_progress_and_json_say_what_is_skipped_and_why():
     assert share(results) == 1.0
     assert points_done(results) == (len(results.traces), 0)
     assert skipped(Results(results.sweep)) == ""
-    said = [point["skipped"] for point in json.loads(encode({}, results, []))["points"]]
-    assert said == [sorted(results.skipped.get(number, ())) for number in range(len(said))]
+    skipped_names = [point["skipped"] for point in json.loads(encode({}, results, []))["points"]]
+    assert skipped_names == [sorted(results.skipped.get(number, ())) for number in range(len(skipped_names))]
 
 
 @pytest.mark.parametrize(
-    ("words", "where", "what"),
+    ("words", "where", "reason"),
     [
         ({"pictures": []}, "axes[1].until", "there is none"),
         ({"read": {"over": "rows", "take": "min"}}, "axes[1].until", "not known before the last"),
         ({"until": "dawn"}, "axes[1].until", "dawn"),
     ],
 )
-def test_it_is_for_places_that_are_read_off_along_the_axis(words, where, what):
+def test_it_is_for_places_that_are_read_off_along_the_axis(words, where, reason):
     with pytest.raises(BadInput) as refused:
         sweep_of(document(**words))
     assert refused.value.where == where
-    assert what in refused.value.what
+    assert reason in refused.value.what
 
 
 def test_values_of_such_an_axis_grow():
@@ -155,11 +157,11 @@ def test_the_best_of_the_rates_is_read_off_along_them(of):
     for number, trace in results.traces.items():
         last = np.array([curve.values("loss")[-1] for curve in trace.curves])
         gds = last[:3].mean(1).min() if of == "mean" else last[:3].min(0).mean()
-        found = [curve.y[number] for curve in best.curves]
-        np.testing.assert_allclose(found, [gds, last[3].mean(), last[4].mean()], rtol=1e-12)
-        every = np.array([curve.values("loss") for curve in trace.curves[:3]])
+        best_losses = [curve.y[number] for curve in best.curves]
+        np.testing.assert_allclose(best_losses, [gds, last[3].mean(), last[4].mean()], rtol=1e-12)
+        losses_of_rates = np.array([curve.values("loss") for curve in trace.curves[:3]])
         curve = next(curve for curve in along.curves if curve.name == f"GD, size = {4 * (number + 1)}")
-        np.testing.assert_allclose(curve.y, every.min(0).mean(1), rtol=1e-12)
+        np.testing.assert_allclose(curve.y, losses_of_rates.min(0).mean(1), rtol=1e-12)
 
 
 def test_without_several_rates_there_is_nothing_to_read_off_along_them():

@@ -149,11 +149,11 @@ def cases():
     A loss knows nothing of shapes: each is tried with one.
     """
     groups = {}
-    every, traits = zip(*_cases(), strict=True)
-    shapes = [(update["kind"], name_of(architecture)) for update, architecture, _ in every]
+    all_cases, traits = zip(*_cases(), strict=True)
+    shapes = [(update["kind"], name_of(architecture)) for update, architecture, _ in all_cases]
     first = [number for number, shape in enumerate(shapes) if shape not in shapes[:number]]
-    taken = range(len(every)) if crossing.all_combinations else sorted({*covering(traits), *first})
-    for update, architecture, loss in (every[number] for number in taken):
+    numbers = range(len(all_cases)) if crossing.all_combinations else sorted({*covering(traits), *first})
+    for update, architecture, loss in (all_cases[number] for number in numbers):
         learner = {"update": update, "architecture": architecture}
         groups.setdefault((update["kind"], loss), []).append(learner)
     return [pytest.param(group, loss, id=f"{rule} {loss}") for (rule, loss), group in groups.items()]
@@ -202,9 +202,9 @@ def assert_a_pass_of_the_twin(hypothesis, data, measured, learner, loss):
     update, architecture = learner["update"], learner["architecture"]
     X, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
     settings = {name: value for name, value in update.items() if name != "kind"}
-    made = catalogue.make("architectures", **architecture)
-    fixed = {name: value[0] for name, value in made.start(Streams([11])("init"), 8).items()}
-    start = {name: fixed.pop(name) for name in made.layers}
+    parts = catalogue.make("architectures", **architecture)
+    fixed = {name: value[0] for name, value in parts.start(Streams([11])("init"), 8).items()}
+    start = {name: fixed.pop(name) for name in parts.layers}
     rule = twin(update["kind"], "the update", naive.RULES)
     plain = twin(architecture["kind"], "the architecture", naive.ARCHITECTURES)
     takes = signature(plain).parameters
@@ -244,26 +244,26 @@ PLACES = 20 if crossing.all_combinations else 8
 @crossed(name=SHAPES_OF_ALL, loss=ELEMENTWISE)
 def test_gradients_equal_central_differences(name, loss):
     """Over a batch of 2 replicas × 3 targets and all rows at once; relu is far from its kink at this seed."""
-    size, made = 1e-6, catalogue.make("architectures", **ARCHITECTURES[name])
+    size, architecture = 1e-6, catalogue.make("architectures", **ARCHITECTURES[name])
     described = experiment(d=8, target="all", learners={"it": {"update": "gd"}}, replicas=2, seed=3)
     data, rule = data_of(described), catalogue.make("losses", loss)
     start = {
         name: torch.from_numpy(value).repeat_interleave(data.targets, 0)
-        for name, value in made.start(Streams([0, 1])("init"), 8).items()
+        for name, value in architecture.start(Streams([0, 1])("init"), 8).items()
     }
     random = np.random.default_rng(5)
     nudge = {name: torch.from_numpy(random.standard_normal(value.shape)) for name, value in start.items()}
-    params = {**start, **{name: start[name] + 0.1 * nudge[name] for name in made.layers}}
+    params = {**start, **{name: start[name] + 0.1 * nudge[name] for name in architecture.layers}}
 
     def total(moved):
-        return rule.value(made.predict(moved, data.instances), data.labels).sum(1)
+        return rule.value(architecture.predict(moved, data.instances), data.labels).sum(1)
 
     def slope(predicted):
         return rule.slope(predicted, data.labels)
 
-    gradients = made.gradient(params, data.instances, slope)
-    assert tuple(gradients) == made.layers
-    for name in made.layers:
+    gradients = architecture.gradient(params, data.instances, slope)
+    assert tuple(gradients) == architecture.layers
+    for name in architecture.layers:
         value = params[name]
         count = value[0].numel()
         for flat in random.choice(count, min(PLACES, count), replace=False):
@@ -296,14 +296,14 @@ def test_weights_once_given_never_change(learners):
     described = experiment(learners=learners, d=8)
     data = data_of(described)
     for number, name in enumerate(learners):
-        hypothesis, kept = begun(described, number, data), []
+        hypothesis, weights_and_copies = begun(described, number, data), []
         for k in range(data.instances.n):
             now = hypothesis.weights()
             if now is not None:
-                kept.append((now, now.clone()))
+                weights_and_copies.append((now, now.clone()))
             hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
-        for given, copy in kept:
-            assert torch.equal(given, copy), name
+        for weights, copy in weights_and_copies:
+            assert torch.equal(weights, copy), name
 
 
 @crossed_groups(EVERY_GENTLE)

@@ -13,9 +13,9 @@ from engine.spec.upgrade import upgraded
 def test_marks_among_the_lines_of_a_picture_are_its_marks():
     mark = {"kind": "mark", "x": 3}
     picture = {"measure": "loss", "lines": ["ri-signed", mark], "marks": [{"name": "two", "y": 2}]}
-    (found,) = upgraded({"pictures": [picture]})["pictures"]
+    (upgraded_picture,) = upgraded({"pictures": [picture]})["pictures"]
     expected = {"measure": "loss", "lines": ["ri-signed"], "marks": [{"name": "two", "y": 2}, {"x": 3}]}
-    assert found == expected
+    assert upgraded_picture == expected
     assert upgraded({"pictures": [{"lines": [mark]}]})["pictures"] == [{"marks": [{"x": 3}]}]
     for other in ({"lines": ["svd"]}, {"lines": []}, {"lines": 3}, 4):
         assert upgraded({"pictures": [other]})["pictures"] == [other]

@@ -29,12 +29,12 @@ X = np.arange(float(RECORDS))
 def curve(name, values, diverged=None, capacity=RECORDS, learner=None):
     """A curve with losses [R, S] and where its replicas diverged."""
     values = np.asarray(values, float)
-    made = Curve(name, capacity, len(values), Verdict(True, "made by hand"), learner)
-    made.append({"k": np.arange(float(values.shape[1]))}, {"loss": values.T})
+    hand_made = Curve(name, capacity, len(values), Verdict(True, "made by hand"), learner)
+    hand_made.append({"k": np.arange(float(values.shape[1]))}, {"loss": values.T})
     if diverged is not None:
-        made.divergences[:] = diverged
-    made.ended = True
-    return made
+        hand_made.divergences[:] = diverged
+    hand_made.ended = True
+    return hand_made
 
 
 def trace(*curves, lines=()):
@@ -48,9 +48,9 @@ def line(values, holds=True, kind="ri-signed"):
     )
 
 
-def one(*curves, lines=(), replicas=5, lines_drawn=None, **picture):
+def view_of_run(*curves, lines=(), replicas=5, lines_drawn=None, **picture):
     """The view of a single run."""
-    learners = {name: gd(0.1) for name in dict.fromkeys(made.learner for made in curves)}
+    learners = {name: gd(0.1) for name in dict.fromkeys(run_curve.learner for run_curve in curves)}
     described = experiment(d=RECORDS - 1, learners=learners, replicas=replicas)
     return view(
         Picture(measure=LOSS, lines=lines_drawn, **picture), of_one(described, trace(*curves, lines=lines))
@@ -62,35 +62,39 @@ def random():
     return np.random.default_rng(0).uniform(0.5, 2.0, (5, RECORDS))
 
 
-def by_mean(some):
-    return some.mean(0)
+def by_mean(array):
+    return array.mean(0)
 
 
 def naive_jackknife(statistic, values):
     """The error of a statistic of values [R, ...] by the definition."""
     count = len(values)
-    each = [statistic(np.array([values[r] for r in range(count) if r != left])) for left in range(count)]
-    mean = sum(each) / count
-    return np.sqrt((count - 1) / count * sum((one - mean) ** 2 for one in each))
+    estimates = [
+        statistic(np.array([values[r] for r in range(count) if r != omitted])) for omitted in range(count)
+    ]
+    mean = sum(estimates) / count
+    return np.sqrt((count - 1) / count * sum((estimate - mean) ** 2 for estimate in estimates))
 
 
 def test_a_curve_is_the_mean_over_replicas_with_its_standard_error(random):
-    made = curve("GD", random)
-    (found,) = one(made).curves
-    np.testing.assert_array_equal(found.x, X)
-    np.testing.assert_array_equal(found.y, made.mean("loss"))
-    np.testing.assert_array_equal(found.stderr, made.stderr_of("loss"))
-    np.testing.assert_allclose(found.stderr, naive_jackknife(lambda some: some.mean(0), random), rtol=1e-12)
-    assert (found.name, found.learner, found.replicas) == ("GD", "GD", 5)
-    assert found.ends.complete
-    assert found.ends.sound.all()
+    gd_curve = curve("GD", random)
+    (curve_view,) = view_of_run(gd_curve).curves
+    np.testing.assert_array_equal(curve_view.x, X)
+    np.testing.assert_array_equal(curve_view.y, gd_curve.mean("loss"))
+    np.testing.assert_array_equal(curve_view.stderr, gd_curve.stderr_of("loss"))
+    np.testing.assert_allclose(
+        curve_view.stderr, naive_jackknife(lambda replicas: replicas.mean(0), random), rtol=1e-12
+    )
+    assert (curve_view.name, curve_view.learner, curve_view.replicas) == ("GD", "GD", 5)
+    assert curve_view.ends.complete
+    assert curve_view.ends.sound.all()
 
 
 def test_what_was_recorded_is_not_copied(random):
-    made = curve("GD", random)
-    (found,) = one(made).curves
-    assert np.shares_memory(found.y, made.mean("loss"))
-    assert np.shares_memory(found.stderr, made.stderr_of("loss"))
+    gd_curve = curve("GD", random)
+    (curve_view,) = view_of_run(gd_curve).curves
+    assert np.shares_memory(curve_view.y, gd_curve.mean("loss"))
+    assert np.shares_memory(curve_view.stderr, gd_curve.stderr_of("loss"))
 
 
 STEPS = {
@@ -112,18 +116,20 @@ SUMMARIES = {
 @pytest.mark.parametrize("steps", STEPS)
 def test_steps_come_before_the_summary_and_the_jackknife_goes_through_all(steps, summary, random):
     words, naive = STEPS[steps]
-    (found,) = one(curve("GD", random), summary=summary, **words).curves
+    (curve_view,) = view_of_run(curve("GD", random), summary=summary, **words).curves
 
     def statistic(values):
         return SUMMARIES[summary](naive(values), axis=0)
 
-    np.testing.assert_allclose(found.y, statistic(random), rtol=1e-12)
+    np.testing.assert_allclose(curve_view.y, statistic(random), rtol=1e-12)
     if summary in ("mean", "geometric"):
-        np.testing.assert_allclose(found.stderr, naive_jackknife(statistic, random), rtol=1e-9, atol=1e-14)
+        np.testing.assert_allclose(
+            curve_view.stderr, naive_jackknife(statistic, random), rtol=1e-9, atol=1e-14
+        )
     elif summary == "median":
-        assert (found.stderr > 0).sum() >= RECORDS - 1
+        assert (curve_view.stderr > 0).sum() >= RECORDS - 1
     else:
-        assert found.stderr is None
+        assert curve_view.stderr is None
 
 
 def test_the_error_of_a_median_is_that_of_medians_of_draws_with_replacement():
@@ -132,48 +138,52 @@ def test_the_error_of_a_median_is_that_of_medians_of_draws_with_replacement():
     chance = np.diff(up_to)
     mean = chance @ values
     second, fourth = (chance @ (values - mean) ** power for power in (2, 4))
-    found = reductions.standard_error("median", count, lambda some: np.median(values[some], keepdims=True))
-    assert found is not None
+    error = reductions.standard_error("median", count, lambda drawn: np.median(values[drawn], keepdims=True))
+    assert error is not None
     several = 4 * np.sqrt((fourth - second**2) / reductions.RESAMPLES)
-    assert abs(found[0] ** 2 - second) < several
+    assert abs(error[0] ** 2 - second) < several
     assert several < second
 
 
 def test_a_curve_relative_to_another_leaves_out_the_same_replica_of_both(random):
     other = random[::-1] ** 2
-    seen = one(curve("GD", random), curve("LLS", other), relative="LLS")
-    (found,) = seen.curves
+    seen = view_of_run(curve("GD", random), curve("LLS", other), relative="LLS")
+    (relative_view,) = seen.curves
     ratios = [[random[r, s] / other[r, s] for s in range(RECORDS)] for r in range(5)]
-    np.testing.assert_allclose(found.y, [sum(column) / 5 for column in zip(*ratios, strict=True)], rtol=1e-12)
-    np.testing.assert_allclose(found.stderr, naive_jackknife(by_mean, np.array(ratios)), rtol=1e-9)
-    np.testing.assert_allclose(found.over([1, 3]), np.add(ratios[1], ratios[3]) / 2, rtol=1e-12)
+    np.testing.assert_allclose(
+        relative_view.y, [sum(column) / 5 for column in zip(*ratios, strict=True)], rtol=1e-12
+    )
+    np.testing.assert_allclose(relative_view.stderr, naive_jackknife(by_mean, np.array(ratios)), rtol=1e-9)
+    np.testing.assert_allclose(relative_view.over([1, 3]), np.add(ratios[1], ratios[3]) / 2, rtol=1e-12)
 
 
 def test_every_replica_is_divided_by_its_own_before_the_mean_is_taken():
-    seen = one(curve("GD", [[3.0], [2.0]]), curve("LLS", [[4.0], [1.0]]), replicas=2, relative="LLS")
+    seen = view_of_run(curve("GD", [[3.0], [2.0]]), curve("LLS", [[4.0], [1.0]]), replicas=2, relative="LLS")
     assert seen.curves[0].y.tolist() == [(3 / 4 + 2 / 1) / 2], "and not 5/5"
     assert seen.curves[0].stderr.tolist() == [(2 - 3 / 4) / 2]
 
 
 def test_a_median_relative_to_another_curve_is_that_of_the_quotients(random):
     other = random[::-1] ** 2
-    (found,) = one(curve("GD", random), curve("LLS", other), relative="LLS", summary="median").curves
-    np.testing.assert_allclose(found.y, np.sort(random / other, 0)[2], rtol=1e-12)
+    (median_view,) = view_of_run(
+        curve("GD", random), curve("LLS", other), relative="LLS", summary="median"
+    ).curves
+    np.testing.assert_allclose(median_view.y, np.sort(random / other, 0)[2], rtol=1e-12)
 
 
 def test_a_line_is_divided_by_the_curve_that_a_picture_is_relative_to(random):
     other, values = np.tile(random[:1] ** 2, (5, 1)), np.linspace(2, 1, RECORDS)
-    seen = one(curve("GD", random), curve("LLS", other), lines=[line(values)], relative="LLS")
-    (found,) = seen.lines
-    np.testing.assert_allclose(found.y, values / other[0], rtol=1e-12)
-    without = one(curve("GD", random), lines=[line(values)], replicas=5)
+    seen = view_of_run(curve("GD", random), curve("LLS", other), lines=[line(values)], relative="LLS")
+    (line_view,) = seen.lines
+    np.testing.assert_allclose(line_view.y, values / other[0], rtol=1e-12)
+    without = view_of_run(curve("GD", random), lines=[line(values)], replicas=5)
     np.testing.assert_array_equal(without.lines[0].y, values)
 
 
 def test_a_bound_on_the_mean_is_none_on_quotients_of_replicas_that_differ():
     """E a ≥ b says nothing of E a/c: with a = c = 1/2 or 3/2 and b = 1 it is b E 1/c = 4/3 > E a/c = 1."""
     both, bound = np.tile([[0.5], [1.5]], (1, RECORDS)), np.ones(RECORDS)
-    seen = one(curve("GD", both), curve("LLS", both), lines=[line(bound)], replicas=2, relative="LLS")
+    seen = view_of_run(curve("GD", both), curve("LLS", both), lines=[line(bound)], replicas=2, relative="LLS")
     assert not seen.lines
     assert "divided by its own number" in seen.absences.lines["ri-signed"]
 
@@ -181,25 +191,27 @@ def test_a_bound_on_the_mean_is_none_on_quotients_of_replicas_that_differ():
 def test_a_curve_is_divided_by_the_line_of_the_theory_that_a_picture_is_relative_to(random):
     values = np.linspace(2, 1, RECORDS)
     for drawn in (None, ()):
-        seen = one(curve("GD", random), lines=[line(values)], relative="ri-signed", lines_drawn=drawn)
-        (found,) = seen.curves
-        np.testing.assert_allclose(found.y, random.mean(0) / values, rtol=1e-12)
-        np.testing.assert_allclose(found.stderr, naive_jackknife(by_mean, random) / values, rtol=1e-9)
-        assert [list(each.y) for each in seen.lines] == ([[1.0] * RECORDS] if drawn is None else [])
-    (found,) = one(curve("GD", random), lines=[line(values, holds=False)], relative="ri-signed").curves
-    np.testing.assert_allclose(found.y, np.nan)
+        seen = view_of_run(curve("GD", random), lines=[line(values)], relative="ri-signed", lines_drawn=drawn)
+        (relative_view,) = seen.curves
+        np.testing.assert_allclose(relative_view.y, random.mean(0) / values, rtol=1e-12)
+        np.testing.assert_allclose(relative_view.stderr, naive_jackknife(by_mean, random) / values, rtol=1e-9)
+        assert [list(line_view.y) for line_view in seen.lines] == ([[1.0] * RECORDS] if drawn is None else [])
+    (relative_view,) = view_of_run(
+        curve("GD", random), lines=[line(values, holds=False)], relative="ri-signed"
+    ).curves
+    np.testing.assert_allclose(relative_view.y, np.nan)
 
 
 def test_a_picture_shows_the_share_of_replicas_for_which_something_holds_with_the_binomial_error(random):
     random[1, 4:] = np.nan
-    made = curve("GD", random, [np.nan, 4, np.nan, np.nan, np.nan])
-    seen = one(made, lines=[line(np.ones(RECORDS))], share=Share(below=1.5, above=0.8))
-    (found,) = seen.curves
+    gd_curve = curve("GD", random, [np.nan, 4, np.nan, np.nan, np.nan])
+    seen = view_of_run(gd_curve, lines=[line(np.ones(RECORDS))], share=Share(below=1.5, above=0.8))
+    (share_view,) = seen.curves
     for place in range(RECORDS):
         holding = sum(bool(0.8 < random[r, place] < 1.5) for r in range(5))
         p = holding / 5
-        assert found.y[place] == pytest.approx(p, abs=1e-15)
-        assert found.stderr[place] == pytest.approx((p * (1 - p) / (5 - 1)) ** 0.5, abs=1e-15)
+        assert share_view.y[place] == pytest.approx(p, abs=1e-15)
+        assert share_view.stderr[place] == pytest.approx((p * (1 - p) / (5 - 1)) ** 0.5, abs=1e-15)
     assert seen.axes.y_label == "share of replicas with 0.8 < average square loss < 1.5"
     assert "share of replicas" in seen.absences.lines["ri-signed"], "a bound on the mean bounds no share"
 
@@ -221,9 +233,11 @@ def test_the_standard_error_of_a_share_is_that_of_many_draws():
 
 def test_a_share_of_quotients_divides_every_replica_by_its_own(random):
     other = random[::-1] ** 2
-    (found,) = one(curve("GD", random), curve("LLS", other), relative="LLS", share=Share(above=1)).curves
+    (share_view,) = view_of_run(
+        curve("GD", random), curve("LLS", other), relative="LLS", share=Share(above=1)
+    ).curves
     expected = [np.mean([random[r, s] > other[r, s] for r in range(5)]) for s in range(RECORDS)]
-    np.testing.assert_allclose(found.y, expected, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(share_view.y, expected, rtol=0, atol=1e-15)
 
 
 PLACES_OF = {
@@ -237,10 +251,10 @@ PLACES_OF = {
 def test_a_picture_reads_off_the_place_of_an_extreme_of_every_replica(which, random):
     read, naive = Read(place_of=which), PLACES_OF[which]
     np.testing.assert_array_equal(reductions.read(read, random, X, 1), [naive(y) for y in random])
-    (found,) = one(curve("GD", random), x="d", read=read).curves
+    (place_view,) = view_of_run(curve("GD", random), x="d", read=read).curves
     places = np.array([naive(y) for y in random])
-    assert found.y.tolist() == [places.mean()]
-    np.testing.assert_allclose(found.stderr, places.std(ddof=1) / np.sqrt(5), rtol=1e-12)
+    assert place_view.y.tolist() == [places.mean()]
+    np.testing.assert_allclose(place_view.stderr, places.std(ddof=1) / np.sqrt(5), rtol=1e-12)
     deeper = np.moveaxis(np.stack([random[:2], random[2:4]]), 2, 1)  # [2, records, 2]
     expected = [[naive(y) for y in random[:2]], [naive(y) for y in random[2:4]]]
     np.testing.assert_array_equal(reductions.read(read, deeper, X, 1), expected)
@@ -263,19 +277,19 @@ def test_a_picture_shows_in_which_share_of_replicas_the_largest_gap_is_at_a_plac
         "learners": learners,
         "pictures": [spectrum, {"measure": "jacobian-spectrum", **gap}],
     }
-    whole = sweep_of(described)
-    results = run_sweep(whole)
-    spectra, shares = (view(picture, results) for picture in whole.experiment.pictures)
-    (found,) = shares.curves
-    for drawn, share in zip(spectra.curves, found.y, strict=True):
-        each = [drawn.over([replica]) for replica in range(8)]
-        largest = [drawn.x[np.maximum(y[:-1] / y[1:], y[1:] / y[:-1]).argmax()] for y in each]
+    sweep = sweep_of(described)
+    results = run_sweep(sweep)
+    spectra, shares = (view(picture, results) for picture in sweep.experiment.pictures)
+    (share_view,) = shares.curves
+    for drawn, share in zip(spectra.curves, share_view.y, strict=True):
+        spectra_of_replicas = [drawn.over([replica]) for replica in range(8)]
+        largest = [drawn.x[np.maximum(y[:-1] / y[1:], y[1:] / y[:-1]).argmax()] for y in spectra_of_replicas]
         assert share == np.mean([place == 4 for place in largest])
     assert shares.axes.y_label.startswith("share of replicas with 3.5 < j of the largest gap of ")
 
 
 @pytest.mark.parametrize(
-    ("words", "where", "what"),
+    ("words", "where", "reason"),
     [
         ({"share": {}}, "pictures[0].share.below", "give one of them"),
         ({"share": {"below": 1, "above": 2}}, "pictures[0].share.below", "no value is below 1 and above 2"),
@@ -284,59 +298,63 @@ def test_a_picture_shows_in_which_share_of_replicas_the_largest_gap_is_at_a_plac
         ({"read": {"place_of": "max", "between": "log"}}, "pictures[0].read.between", "leave it out"),
     ],
 )
-def test_shares_and_places_that_make_no_sense_are_refused_with_place_and_remedy(words, where, what):
+def test_shares_and_places_that_make_no_sense_are_refused_with_place_and_remedy(words, where, reason):
     with pytest.raises(BadInput) as caught:
         reading.parse({**raw(d=4), "pictures": [{"x": "k", "measure": "loss", **words}]})
     assert caught.value.where == where
-    assert what in caught.value.what
+    assert reason in caught.value.what
 
 
 def test_a_curve_of_some_replicas_is_made_of_these_alone(random):
     for words in ({}, {"running": "min"}):
-        (found,) = one(curve("GD", random), **words).curves
+        (curve_view,) = view_of_run(curve("GD", random), **words).curves
         values = np.minimum.accumulate(random, 1) if words else random
-        np.testing.assert_allclose(found.over([1, 3]), values[[1, 3]].mean(0), rtol=1e-12)
-        np.testing.assert_allclose(found.over([0, 1, 3, 4]), np.delete(values, 2, 0).mean(0), rtol=1e-12)
-        np.testing.assert_allclose(found.over([4]), values[4], rtol=0)
+        np.testing.assert_allclose(curve_view.over([1, 3]), values[[1, 3]].mean(0), rtol=1e-12)
+        np.testing.assert_allclose(curve_view.over([0, 1, 3, 4]), np.delete(values, 2, 0).mean(0), rtol=1e-12)
+        np.testing.assert_allclose(curve_view.over([4]), values[4], rtol=0)
 
 
 def test_a_summary_by_the_first_replica_has_no_error(random):
-    (found,) = one(curve("GD", random), summary="first").curves
-    np.testing.assert_array_equal(found.y, random[0])
-    assert found.stderr is None
+    (first_view,) = view_of_run(curve("GD", random), summary="first").curves
+    np.testing.assert_array_equal(first_view.y, random[0])
+    assert first_view.stderr is None
 
 
 def test_places_from_a_divergence_on_are_not_sound(random):
     random[1, 4:], random[3, 7:] = np.nan, np.nan
-    made = curve("GD", random, [np.nan, 4, np.nan, 7, np.nan])
+    gd_curve = curve("GD", random, [np.nan, 4, np.nan, 7, np.nan])
     for words in ({}, {"times": "2"}):
-        (found,) = one(made, **words).curves
-        assert found.ends.lost.tolist() == [0] * 4 + [1] * 3 + [2] * 2
-        assert (found.ends.diverged, found.ends.diverged_at, found.ends.complete) == (2, 4.0, False)
-        np.testing.assert_allclose(found.y, np.nanmean(random, 0) * (2 if words else 1), rtol=1e-12)
-    (scaled,) = one(made, x="k/d").curves
+        (curve_view,) = view_of_run(gd_curve, **words).curves
+        assert curve_view.ends.lost.tolist() == [0] * 4 + [1] * 3 + [2] * 2
+        assert (curve_view.ends.diverged, curve_view.ends.diverged_at, curve_view.ends.complete) == (
+            2,
+            4.0,
+            False,
+        )
+        np.testing.assert_allclose(curve_view.y, np.nanmean(random, 0) * (2 if words else 1), rtol=1e-12)
+    (scaled,) = view_of_run(gd_curve, x="k/d").curves
     assert scaled.ends.diverged_at == 0.5
 
 
 def test_a_long_series_of_which_one_replica_was_kept_has_a_mean_and_nothing_else(random, monkeypatch):
     monkeypatch.setattr("engine.results.series.MOST_REPLICA_BYTES", 8)
-    made = curve("GD", random)
-    (found,) = one(made).curves
-    np.testing.assert_allclose(found.y, random.mean(0), rtol=1e-12)
+    gd_curve = curve("GD", random)
+    (curve_view,) = view_of_run(gd_curve).curves
+    np.testing.assert_allclose(curve_view.y, random.mean(0), rtol=1e-12)
     for picture in ({"running": "min"}, {"summary": "median"}):
         with pytest.raises(BadInput, match="kept of the first of 5 replicas only"):
-            one(made, **picture)
+            view_of_run(gd_curve, **picture)
     with pytest.raises(BadInput, match="kept of the first of 5 replicas only"):
-        found.over([1])
+        curve_view.over([1])
 
 
 def test_lines_take_the_same_steps_and_those_that_do_not_hold_say_why(random):
     below = np.linspace(1, 0, RECORDS)
-    seen = one(curve("GD", random), lines=[line(below)], times="3")
-    (found,) = seen.lines
-    np.testing.assert_allclose(found.y, 3 * below)
-    assert (found.kind, found.direction, found.applies_to) == ("ri-signed", "lower", ("GD",))
-    seen = one(curve("GD", random), lines=[line(below, holds=False)])
+    seen = view_of_run(curve("GD", random), lines=[line(below)], times="3")
+    (line_view,) = seen.lines
+    np.testing.assert_allclose(line_view.y, 3 * below)
+    assert (line_view.kind, line_view.direction, line_view.applies_to) == ("ri-signed", "lower", ("GD",))
+    seen = view_of_run(curve("GD", random), lines=[line(below, holds=False)])
     assert seen.lines == []
     assert seen.absences.lines == {"ri-signed": "made by hand"}
 
@@ -344,8 +362,8 @@ def test_lines_take_the_same_steps_and_those_that_do_not_hold_say_why(random):
 def test_of_several_rates_the_best_stands_for_its_learner(random):
     worse = curve("GD η=1", random + 1, learner="GD")
     better = curve("GD η=2", random, learner="GD")
-    seen = one(worse, better)
-    assert [found.chosen for found in seen.curves] == [False, True]
+    seen = view_of_run(worse, better)
+    assert [curve_view.chosen for curve_view in seen.curves] == [False, True]
     assert seen.curve("GD").name == "GD η=2"
     assert seen.curve("GD η=1").name == "GD η=1"
     with pytest.raises(KeyError):
@@ -357,7 +375,7 @@ SIZES = [4, 8, 16]
 
 def sweep_of_losses(values, **axes):
     """Results over d = 4, 8, 16 with losses [R, S] of each."""
-    whole = sweep_of(
+    sweep = sweep_of(
         {
             "axes": [{"name": "size", "values": SIZES, **axes}],
             "problem": {"matrix": {"kind": "gaussian", "d": "size", "n": RECORDS - 1}, "target": "feature"},
@@ -366,27 +384,29 @@ def sweep_of_losses(values, **axes):
             "run": {"replicas": len(values[0]), "device": "cpu"},
         }
     )
-    traces = {number: trace(curve("GD", one)) for number, one in enumerate(values)}
-    return Results(whole, traces, set(traces))
+    traces = {number: trace(curve("GD", losses_of_point)) for number, losses_of_point in enumerate(values)}
+    return Results(sweep, traces, set(traces))
 
 
 def test_along_an_axis_the_last_record_is_taken(random):
     values = [random * (1 + number) for number in range(3)]
-    (found,) = view(Picture(x="size", measure=LOSS), sweep_of_losses(values)).curves
-    assert found.x.tolist() == SIZES
-    np.testing.assert_allclose(found.y, [each[:, -1].mean() for each in values], rtol=1e-12)
-    last = np.stack([each[:, -1] for each in values], 1)
-    np.testing.assert_allclose(found.stderr, naive_jackknife(lambda v: v.mean(0), last), rtol=1e-9)
-    assert found.ends.complete
+    (curve_view,) = view(Picture(x="size", measure=LOSS), sweep_of_losses(values)).curves
+    assert curve_view.x.tolist() == SIZES
+    np.testing.assert_allclose(
+        curve_view.y, [losses_of_point[:, -1].mean() for losses_of_point in values], rtol=1e-12
+    )
+    last = np.stack([losses_of_point[:, -1] for losses_of_point in values], 1)
+    np.testing.assert_allclose(curve_view.stderr, naive_jackknife(lambda v: v.mean(0), last), rtol=1e-9)
+    assert curve_view.ends.complete
 
 
 def test_along_an_axis_the_first_record_below_is_read_off_of_every_replica(random):
     values = [np.sort(random, 1)[:, ::-1] / (1 + number) for number in range(3)]
     picture = Picture(x="size", measure=LOSS, read=Read(first_below=0.6))
-    (found,) = view(picture, sweep_of_losses(values)).curves
-    for number, each in enumerate(values):
-        firsts = [next((k for k in range(RECORDS) if row[k] < 0.6), np.inf) for row in each]
-        np.testing.assert_allclose(found.y[number], np.mean(firsts))
+    (curve_view,) = view(picture, sweep_of_losses(values)).curves
+    for number, losses_of_point in enumerate(values):
+        firsts = [next((k for k in range(RECORDS) if row[k] < 0.6), np.inf) for row in losses_of_point]
+        np.testing.assert_allclose(curve_view.y[number], np.mean(firsts))
 
 
 def test_a_learner_that_ended_early_has_no_last_record(random):
@@ -394,44 +414,52 @@ def test_a_learner_that_ended_early_has_no_last_record(random):
     results = sweep_of_losses(values)
     ended = results.traces[2].curves[0]
     assert not ended.diverged
-    (found,) = view(Picture(x="size", measure=LOSS), results).curves
-    assert not found.ends.complete
+    (curve_view,) = view(Picture(x="size", measure=LOSS), results).curves
+    assert not curve_view.ends.complete
     ended.divergences[:] = [2, 3, 4, 4, 1]
     for words in ({}, {"at": {"k": RECORDS - 1}}, {"running": "min", "read": "last"}):
-        (found,) = view(Picture(x="size", measure=LOSS, **words), results).curves
-        assert np.isfinite(found.y[:2]).all()
-        assert np.isnan(found.y[2])
-        assert found.ends.lost.tolist() == [0, 0, 5]
-        assert (found.ends.diverged, found.ends.diverged_at, found.ends.complete) == (0, 16.0, True)
+        (curve_view,) = view(Picture(x="size", measure=LOSS, **words), results).curves
+        assert np.isfinite(curve_view.y[:2]).all()
+        assert np.isnan(curve_view.y[2])
+        assert curve_view.ends.lost.tolist() == [0, 0, 5]
+        assert (curve_view.ends.diverged, curve_view.ends.diverged_at, curve_view.ends.complete) == (
+            0,
+            16.0,
+            True,
+        )
 
 
 def test_points_that_are_still_to_come_leave_a_curve_incomplete(random):
     results = sweep_of_losses([random, random, random])
     del results.traces[1]
-    (found,) = view(Picture(x="size", measure=LOSS), results).curves
-    assert found.x.tolist() == [4, 16]
-    assert not found.ends.complete
+    (curve_view,) = view(Picture(x="size", measure=LOSS), results).curves
+    assert curve_view.x.tolist() == [4, 16]
+    assert not curve_view.ends.complete
 
 
 def test_a_run_that_goes_on_is_no_place_on_a_curve_along_an_axis(random):
     results = sweep_of_losses([random, random, random[:, :4]])
     results.traces[2].curves[0].ended = False
     for words in ({"x": "size"}, {"x": "size", "read": "max"}, {"x": "size", "at": {"k": 2}}):
-        (found,) = view(Picture(measure=LOSS, **words), results).curves
-        assert found.x.tolist() == [4, 8]
-        assert not found.ends.complete
+        (curve_view,) = view(Picture(measure=LOSS, **words), results).curves
+        assert curve_view.x.tolist() == [4, 8]
+        assert not curve_view.ends.complete
     (heat,) = view(Picture(x="k", y="size", measure=LOSS), results).heats
     assert heat.y.tolist() == [4, 8, 16], "along the records it is there as far as it has come"
     seen = view(Picture(x="k", measure=LOSS, curves="size"), results)
-    assert [len(found.x) for found in seen.curves] == [RECORDS, RECORDS, 4]
+    assert [len(curve_view.x) for curve_view in seen.curves] == [RECORDS, RECORDS, 4]
 
 
 def test_curves_told_apart_by_an_axis_are_named_by_its_values(random):
     results = sweep_of_losses([random * (1 + number) for number in range(3)])
     seen = view(Picture(x="k", measure=LOSS, curves="size"), results)
-    assert [found.name for found in seen.curves] == ["GD, size = 4", "GD, size = 8", "GD, size = 16"]
-    assert [found.apart for found in seen.curves] == [(0,), (1,), (2,)]
-    assert [found.name for found in at_values(seen, (1,)).curves] == ["GD, size = 8"]
+    assert [curve_view.name for curve_view in seen.curves] == [
+        "GD, size = 4",
+        "GD, size = 8",
+        "GD, size = 16",
+    ]
+    assert [curve_view.apart for curve_view in seen.curves] == [(0,), (1,), (2,)]
+    assert [curve_view.name for curve_view in at_values(seen, (1,)).curves] == ["GD, size = 8"]
     with pytest.raises(BadInput, match="varies along a curve"):
         view(Picture(x="k", measure=LOSS), results)
 
@@ -449,7 +477,11 @@ def test_a_curve_has_equally_many_replicas_at_all_of_its_places():
 def test_values_with_names_are_called_by_them_on_curves_and_places(random):
     named = sweep_of_losses([random * (1 + number) for number in range(3)], names=["few", "some", "many"])
     apart = view(Picture(x="k", measure=LOSS, curves="size"), named)
-    assert [found.name for found in apart.curves] == ["GD, size = few", "GD, size = some", "GD, size = many"]
+    assert [curve_view.name for curve_view in apart.curves] == [
+        "GD, size = few",
+        "GD, size = some",
+        "GD, size = many",
+    ]
     assert apart.axes.names == {}
     along = view(Picture(x="size", measure=LOSS), named)
     assert along.axes.names == {4: "few", 8: "some", 16: "many"}
@@ -458,15 +490,15 @@ def test_values_with_names_are_called_by_them_on_curves_and_places(random):
 def test_learners_that_have_not_begun_are_curves_without_records_and_numbers_stay(random):
     waiting = Curve("LLS", RECORDS, 5, Verdict(True, "made by hand"))
     both = [curve("GD", random), waiting, curve("EGU", random)]
-    seen = one(*both)
-    assert [(found.name, found.number, len(found.x)) for found in seen.curves] == [
+    seen = view_of_run(*both)
+    assert [(curve_view.name, curve_view.number, len(curve_view.x)) for curve_view in seen.curves] == [
         ("GD", 0, RECORDS),
         ("LLS", 1, 0),
         ("EGU", 2, RECORDS),
     ]
     assert not seen.curve("LLS").ends.complete
-    assert [found.name for found in one(*both, x="d", read="last").curves] == ["GD", "EGU"]
-    assert [found.number for found in one(*both, x="d", read="last").curves] == [0, 2]
+    assert [curve_view.name for curve_view in view_of_run(*both, x="d", read="last").curves] == ["GD", "EGU"]
+    assert [curve_view.number for curve_view in view_of_run(*both, x="d", read="last").curves] == [0, 2]
 
 
 @pytest.mark.parametrize("drawn", [{"x": "size"}, {"x": "k", "curves": "size"}, {"x": "k", "y": "size"}])
@@ -476,8 +508,8 @@ def test_learners_keep_the_order_of_their_list_wherever_along_an_axis_each_begin
         {"name": "at 8", **gd(0.1), "where": "size = 8"},
         {"name": "always", **gd(0.1)},
     ]
-    there = {0: ["always"], 1: ["from 8", "at 8", "always"], 2: ["from 8", "always"]}
-    whole = sweep_of(
+    names_by_point = {0: ["always"], 1: ["from 8", "at 8", "always"], 2: ["from 8", "always"]}
+    sweep = sweep_of(
         {
             "axes": [{"name": "size", "values": SIZES}],
             "problem": {"matrix": {"kind": "gaussian", "d": "size", "n": RECORDS - 1}, "target": "feature"},
@@ -486,30 +518,34 @@ def test_learners_keep_the_order_of_their_list_wherever_along_an_axis_each_begin
             "run": {"replicas": len(random), "device": "cpu"},
         }
     )
-    assert whole.learners == ("from 8", "at 8", "always")
-    traces = {number: trace(*(curve(name, random) for name in names)) for number, names in there.items()}
-    seen = view(Picture(measure=LOSS, **drawn), Results(whole, traces, set(traces)))
-    split = [f"{name}, size = {SIZES[number]}" for number, names in there.items() for name in names]
-    names = split if "curves" in drawn else list(whole.learners)
-    assert [one.learner for one in seen.heats] == names or [one.name for one in seen.curves] == names
-    assert [one.number for one in seen.curves] == list(range(len(seen.curves)))
+    assert sweep.learners == ("from 8", "at 8", "always")
+    traces = {
+        number: trace(*(curve(name, random) for name in names)) for number, names in names_by_point.items()
+    }
+    seen = view(Picture(measure=LOSS, **drawn), Results(sweep, traces, set(traces)))
+    split = [f"{name}, size = {SIZES[number]}" for number, names in names_by_point.items() for name in names]
+    names = split if "curves" in drawn else list(sweep.learners)
+    assert [heat.learner for heat in seen.heats] == names or [
+        curve_view.name for curve_view in seen.curves
+    ] == names
+    assert [curve_view.number for curve_view in seen.curves] == list(range(len(seen.curves)))
 
 
 def test_places_are_those_that_are_planned_along_a_run_without_a_copy(random):
-    made = curve("GD", random[:, :4])
-    seen = one(made)
+    gd_curve = curve("GD", random[:, :4])
+    seen = view_of_run(gd_curve)
     assert np.shares_memory(seen.places, X)
     assert len(seen.places) == RECORDS
-    assert one(made, x="2*k").places.tolist() == (2 * X).tolist()
-    assert (seen.x_of(0, 3.0), one(made, x="2*k").x_of(0, 3.0)) == (3.0, 6.0)
-    (found,) = one(made, x="2*k").curves
-    np.testing.assert_array_equal(found.places.clock, X[:4])
+    assert view_of_run(gd_curve, x="2*k").places.tolist() == (2 * X).tolist()
+    assert (seen.x_of(0, 3.0), view_of_run(gd_curve, x="2*k").x_of(0, 3.0)) == (3.0, 6.0)
+    (curve_view,) = view_of_run(gd_curve, x="2*k").curves
+    np.testing.assert_array_equal(curve_view.places.clock, X[:4])
 
 
 def test_the_strongest_bound_is_the_highest_there_and_of_equals_the_higher_elsewhere(random):
     flat, steep = np.full(RECORDS, 0.5), np.linspace(1.0, 0.0, RECORDS)
     lines = [line(flat), line(steep, kind="svd"), line(steep / 2, kind="weak")]
-    seen = one(curve("GD", random), lines=lines)
+    seen = view_of_run(curve("GD", random), lines=lines)
     gd = seen.curve("GD")
     for x in X:
         height = max(0.5, 1 - x / (RECORDS - 1))
@@ -517,12 +553,12 @@ def test_the_strongest_bound_is_the_highest_there_and_of_equals_the_higher_elsew
         assert strongest is not None
         assert strongest.at(x) == pytest.approx(height)
     np.testing.assert_allclose(bound_heights(seen, gd, X), np.maximum(flat, steep))
-    equal = one(curve("GD", random), lines=[line(flat), line(flat + steep / 9, kind="svd")])
+    equal = view_of_run(curve("GD", random), lines=[line(flat), line(flat + steep / 9, kind="svd")])
     assert strongest_bound(equal, gd, X[-1]).kind == "svd"
 
 
 def test_the_axis_says_which_loss_it_is(random):
-    assert one(curve("GD", random)).axes.y_label == "average square loss"
+    assert view_of_run(curve("GD", random)).axes.y_label == "average square loss"
 
 
 def test_charts_call_axes_and_measures_by_their_symbols_and_labels():
@@ -543,7 +579,7 @@ def test_charts_call_axes_and_measures_by_their_symbols_and_labels():
 
     sized = seen(x="k/size", curves=("turned", "size"))
     assert (sized.axes.x_label, x_name(sized)) == ("k/d", "k/d")
-    assert [short_name(sized, one) for one in sized.curves] == [
+    assert [short_name(sized, curve_view) for curve_view in sized.curves] == [
         "not turned, d = 4", "turned, d = 4", "not turned, d = 8", "turned, d = 8"
     ]  # fmt: skip
     assert sized.curves[0].name == "GD, turned = False, size = 4", "claims name it by what the preset says"
@@ -582,8 +618,8 @@ def test_the_rates_of_a_learner_are_an_axis_of_its_own():
 def test_a_picture_along_rates_needs_a_learner_that_lists_rates_and_says_so():
     document = raw(learners={"GD": gd(0.01)}, d=8)
     document["pictures"] = [{"x": "rate", "measure": "loss"}]
-    what = r"there is no 'rate', as no learner lists rates, as in lr = \[0\.1, 0\.2\]; there are "
-    with pytest.raises(BadInput, match=what):
+    reason = r"there is no 'rate', as no learner lists rates, as in lr = \[0\.1, 0\.2\]; there are "
+    with pytest.raises(BadInput, match=reason):
         reading.parse(document)
 
 
@@ -603,11 +639,11 @@ def test_an_array_along_a_measured_clock_is_as_along_that_of_the_run():
     along = next(picture for picture in planned.experiment.pictures if picture.name == "rank")
     in_time = view(msgspec.structs.replace(along, x="time"), results).curves
     measured = view(along, results).curves
-    assert [one.name for one in measured] == [one.name for one in in_time] != []
-    for found, other in zip(measured, in_time, strict=True):
-        trained = results.traces[0].curve(found.name).mean("train")
-        np.testing.assert_allclose(found.x, np.sqrt(3 * trained))
-        np.testing.assert_array_equal(found.y, other.y)
+    assert [curve_view.name for curve_view in measured] == [curve_view.name for curve_view in in_time] != []
+    for measured_curve, other in zip(measured, in_time, strict=True):
+        trained = results.traces[0].curve(measured_curve.name).mean("train")
+        np.testing.assert_allclose(measured_curve.x, np.sqrt(3 * trained))
+        np.testing.assert_array_equal(measured_curve.y, other.y)
 
 
 def test_learners_of_whom_a_measure_is_not_taken_are_no_curves_and_say_where_it_is():
@@ -615,7 +651,7 @@ def test_learners_of_whom_a_measure_is_not_taken_are_no_curves_and_say_where_it_
     described = experiment("gaussian", learners=learners, d=8, replicas=3, measures=[{"kind": "norm-ratio"}])
     picture = Picture(measure=catalogue.make("measures", "norm-ratio"))
     seen = view(picture, of_one(described, run(described)))
-    assert [one.name for one in seen.curves] == ["GD"]
+    assert [curve_view.name for curve_view in seen.curves] == ["GD"]
     assert seen.absences.learners == {
         "other": "the learner says which solution it tends to, and that has a least norm"
     }, "a reference is none of those that are looked at"

@@ -51,9 +51,9 @@ def test_layers_move_by_the_length_of_the_difference(relative):
     for layer, name in enumerate(hypothesis.architecture.layers):
         for replica in range(2):
             way = (hypothesis.params[name] - before[name])[replica].flatten().tolist()
-            expected = math.sqrt(sum(one**2 for one in way))
+            expected = math.sqrt(sum(entry**2 for entry in way))
             if relative:
-                expected /= math.sqrt(sum(one**2 for one in before[name][replica].flatten().tolist()))
+                expected /= math.sqrt(sum(entry**2 for entry in before[name][replica].flatten().tolist()))
             assert moved[1, replica, layer] == pytest.approx(expected, rel=1e-10)
     assert not moved[0].any()
 
@@ -93,7 +93,7 @@ LEARNERS = {"GD": gd(0.05), "EGU±": {"update": "egu-pm"}, "LLS": {"solver": "ll
 def test_measures_of_weights_equal_their_naive_twins(learner, target):
     words = {"matrix": "gaussian", "target": target, "d": D, "replicas": 2, "labels": "sign"}
     described = experiment(learners={"it": learner}, **words)
-    found = weights(described)  # [S, B, d]
+    weights_by_record = weights(described)  # [S, B, d]
     of_target = stars(described)
     of_member = np.tile(of_target, (2, 1))
     (_, data), targets = beginning(described), len(of_target)
@@ -108,8 +108,8 @@ def test_measures_of_weights_equal_their_naive_twins(learner, target):
     }
     for name, twin in naively.items():
         values, _ = recorded(name, learner, **words)
-        for at, each in enumerate(found):
-            expected = averaged([twin(w, star) for w, star in zip(each, of_member, strict=True)])
+        for at, weights_of_record in enumerate(weights_by_record):
+            expected = averaged([twin(w, star) for w, star in zip(weights_of_record, of_member, strict=True)])
             np.testing.assert_allclose(values[at], expected, rtol=1e-9, atol=3e-8, err_msg=f"{name} {at}")
     for q in LENGTHS:
         values, _ = recorded(f"margin-{q}", learner, **words)
@@ -119,7 +119,7 @@ def test_measures_of_weights_equal_their_naive_twins(learner, target):
                 [
                     min(labels[:k] * (rows[:k] @ w)) / naive.length(w, q) if w.any() else math.nan
                     for w, labels, rows in zip(
-                        found[k],
+                        weights_by_record[k],
                         data.labels.numpy(),
                         data.instances.rows.numpy().repeat(targets, 0),
                         strict=True,
@@ -136,13 +136,13 @@ def test_angles_to_the_least_norm_and_large_coefficients_equal_their_naive_twins
     angle, count = {"kind": "norm-angle", "q": q}, {"kind": "large-coefficients", "of": basis}
     words = {"d": D, "replicas": 2, "labels": "sign", "measures": [angle, count], "loss": "exponential"}
     described = experiment({"kind": "gaussian", "rotate": True}, target, {"it": gd(0.05)}, **words)
-    ran, found = run(described).curves[0], weights(described)  # [S, B, d]
+    ran, weights_by_record = run(described).curves[0], weights(described)  # [S, B, d]
     _, data = beginning(described)
     for k in (0, 1, 5, D):
         expected = [
             naive.norm_angle(w, rows[:k], labels[:k], q)
             for w, labels, rows in zip(
-                found[k],
+                weights_by_record[k],
                 data.labels.numpy(),
                 data.instances.rows.numpy().repeat(data.targets, 0),
                 strict=True,
@@ -168,9 +168,9 @@ def test_measures_of_weights_are_the_same_on_every_backend(name, learner, protoc
     words = {"d": 16, "replicas": 2, "protocol": protocol}
     dense, described = recorded(name, learner, **words, path="dense")
     assert np.isfinite(dense[1:]).any()
-    found = serving(described)
-    assert len(found) >= (2 if protocol == "one-pass" else 1)
-    for backend in found:
+    names = serving(described)
+    assert len(names) >= (2 if protocol == "one-pass" else 1)
+    for backend in names:
         fast, _ = recorded(name, learner, **words, path=backend)
         np.testing.assert_allclose(fast, dense, rtol=1e-9, atol=1e-12)
 
@@ -192,7 +192,7 @@ def test_excess_risk_takes_the_second_moment_that_a_family_declares(signs):
     matrix = {"kind": "hadamard01", "row_signs": signs, "d": D}
     values, described = recorded("excess-risk", gd(0.05), matrix)
     w, moment = weights(described)[:, 0], described.problem.matrix.second_moment
-    expected = [naive.excess_risk(one, np.eye(D)[3], moment) for one in w]
+    expected = [naive.excess_risk(vector, np.eye(D)[3], moment) for vector in w]
     np.testing.assert_allclose(values[:, 0], expected, rtol=1e-9, atol=1e-12)
 
 

@@ -48,14 +48,14 @@ def test_closed_forms_of_relu_and_the_identity(cw):
 
 
 def test_every_layer_has_its_own_variances():
-    found = wide_nets.layer_variances(identity, 2.0, [1.0, 3.0, 0.5], [1.0, 0.25, 7.0])
-    np.testing.assert_allclose(found, [2.0, 3.0 * (2.0 + 1.0), 0.5 * (9.0 + 0.25)], rtol=1e-12)
+    variances = wide_nets.layer_variances(identity, 2.0, [1.0, 3.0, 0.5], [1.0, 0.25, 7.0])
+    np.testing.assert_allclose(variances, [2.0, 3.0 * (2.0 + 1.0), 0.5 * (9.0 + 0.25)], rtol=1e-12)
 
 
 def test_tanh_at_its_critical_point_falls_like_one_over_twice_the_layer():
-    found = layers(np.tanh, 1.0, 1.0, 1000)
+    tanh_variances = layers(np.tanh, 1.0, 1.0, 1000)
     for layer, value in ((10, 1.0440), (100, 1.0138), (1000, 1.0023)):
-        assert 2 * layer * found[layer - 1] == pytest.approx(value, abs=1e-4)
+        assert 2 * layer * tanh_variances[layer - 1] == pytest.approx(value, abs=1e-4)
     for first, value in ((0.1, 0.963), (10.0, 1.022)):
         assert 200 * layers(np.tanh, first, 1.0, 100)[-1] == pytest.approx(value, abs=5e-4)
 

@@ -13,9 +13,9 @@ from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.runtime.sweep import run_sweep
-from engine.spec import preset_index, presets, reading, renaming
+from engine.spec import changes, preset_index, presets, reading
+from engine.spec.document_expressions import as_document
 from engine.spec.documents import first, in_full, sweep_of
-from engine.spec.words import as_document
 
 DOCUMENT = {
     "title": "{d} features and {2*steps} steps, on {replicas} draws",
@@ -84,7 +84,7 @@ def test_no_text_keeps_the_old_number_when_a_number_of_the_set_up_changes():
 
 
 @pytest.mark.parametrize(
-    ("change", "where", "what"),
+    ("change", "where", "reason"),
     [
         ("title=After {stepz}", "title", "{stepz} does not fit: 'stepz' is unknown; braces hold"),
         ("story=After {1/0}", "story", "{1/0} does not fit: it divides by zero"),
@@ -94,11 +94,11 @@ def test_no_text_keeps_the_old_number_when_a_number_of_the_set_up_changes():
         ("claims[0].text=After } it", "claims[0].text", "'}' stands alone; {{ and }} are braces"),
     ],
 )  # fmt: skip
-def test_a_bad_expression_in_a_text_is_one_line_that_names_the_place(change, where, what):
+def test_a_bad_expression_in_a_text_is_one_line_that_names_the_place(change, where, reason):
     with pytest.raises(BadInput) as refusal:
         sweep_of(changed(change))
     assert refusal.value.where.startswith(where)
-    assert what in refusal.value.what
+    assert reason in refusal.value.what
     assert "\n" not in str(refusal.value)
 
 
@@ -140,11 +140,11 @@ def test_documents_keep_the_expressions_of_their_texts_and_json_says_given_and_r
     assert first(full) == first(DOCUMENT)
     assert in_full(full, first(full)) == full
     results = run_sweep(sweep_of(full))
-    said = json.loads(encode(full, results, judge(results)))
-    assert said["experiment"]["given"]["title"] == DOCUMENT["title"]
-    assert said["experiment"]["resolved"]["title"] == "12 features and 12 steps, on 2 draws"
-    assert said["pictures"][0]["title"] == "Loss after 6 steps, size = 16"
-    assert said["claims"][0]["text"] == "After 3 of 6 steps less than 9 is left"
+    document = json.loads(encode(full, results, judge(results)))
+    assert document["experiment"]["given"]["title"] == DOCUMENT["title"]
+    assert document["experiment"]["resolved"]["title"] == "12 features and 12 steps, on 2 draws"
+    assert document["pictures"][0]["title"] == "Loss after 6 steps, size = 16"
+    assert document["claims"][0]["text"] == "After 3 of 6 steps less than 9 is left"
 
 
 def test_an_experiment_as_a_document_says_its_texts_again_also_their_braces():
@@ -158,9 +158,9 @@ def test_an_experiment_as_a_document_says_its_texts_again_also_their_braces():
 
 def test_texts_follow_an_axis_that_is_called_otherwise_or_taken_away():
     raw = changed("title=A rate of {rate}/{d} {{rate}}")
-    renaming.rename_axis(raw, "rate", "speed")
+    changes.rename_axis(raw, "rate", "speed")
     assert raw["title"] == "A rate of {speed}/{d} {{rate}}"
-    renaming.put_numbers(raw, {"speed": 0.5})
+    changes.put_numbers(raw, {"speed": 0.5})
     assert raw["title"] == "A rate of {0.5}/{d} {{rate}}"
 
 

@@ -28,9 +28,11 @@ def test_a_share_of_every_cluster_is_wrong_and_of_its_first_half_too(share):
 
 def test_a_wrong_class_is_any_other():
     data = data_of(experiment(THREE, {"kind": "classes", "corrupted": 0.5}, replicas=40))
-    given, true = (each.view(40, 3, 60).argmax(1).numpy() for each in (data.labels, data.true_labels))
+    given_classes, true = (
+        label_array.view(40, 3, 60).argmax(1).numpy() for label_array in (data.labels, data.true_labels)
+    )
     assert (data.labels.view(40, 3, 60).sum(1) == 1).all()
-    moved = (given - true)[given != true] % 3
+    moved = (given_classes - true)[given_classes != true] % 3
     assert len(moved) == 40 * 30
     assert (moved == 1).mean() == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(len(moved)))
     assert data_of(experiment(THREE, "classes")).true_labels is None
@@ -62,13 +64,15 @@ def test_what_is_put_out_in_a_cluster_is_the_size_of_its_mean(rows):
     protocol = {"kind": "steps", "steps": 1, "train": 30}
     learner = gd(0.1, kind="dense", widths=[4])
     described = experiment(FOUR, "classes", learners={"it": learner}, protocol=protocol, replicas=3)
-    found = run(structs.replace(described, pictures=(Picture(measure=measure),))).curves[0]
+    curve = run(structs.replace(described, pictures=(Picture(measure=measure),))).curves[0]
     hypothesis, data = beginning(described)
-    some = {"all": slice(None), "train": slice(0, 30), "test": slice(30, None)}[rows]
+    rows_measured = {"all": slice(None), "train": slice(0, 30), "test": slice(30, None)}[rows]
     numbers = np.arange(80) % 4
     for replica, predicted in enumerate(hypothesis.predict(data.instances).numpy()):
-        sizes = [abs(predicted[some][numbers[some] == one].mean()) for one in range(4)]
-        assert found.values(measure.name)[0, replica] == pytest.approx(np.mean(sizes), rel=1e-12)
+        sizes = [
+            abs(predicted[rows_measured][numbers[rows_measured] == cluster].mean()) for cluster in range(4)
+        ]
+        assert curve.values(measure.name)[0, replica] == pytest.approx(np.mean(sizes), rel=1e-12)
     with pytest.raises(BadInput, match="fall into clusters"):
         experiment("gaussian", "feature", measures=[{"kind": "cluster-mean"}])
 

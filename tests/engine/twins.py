@@ -35,14 +35,14 @@ def twins(backend: str, dtype: str = "float64", **words: Any) -> list[tuple[Curv
 def assert_twins(curve: Curve, twin: Curve, tolerance: float = 1e-9) -> None:
     """See that losses, errors and weights agree, relative to the largest of each."""
     assert not (curve.mean("loss") < 0).any(), curve.name
-    most = twin.mean("loss").max()
-    for found, expected, scale in (
-        (curve.mean("loss"), twin.mean("loss"), most),
-        (curve.stderr_of("loss"), twin.stderr_of("loss"), most),
+    largest = twin.mean("loss").max()
+    for array, expected, scale in (
+        (curve.mean("loss"), twin.mean("loss"), largest),
+        (curve.stderr_of("loss"), twin.stderr_of("loss"), largest),
         (curve.mean("error"), twin.mean("error"), 1.0),
         (curve.weights, twin.weights, None),
     ):
-        assert (found is None) == (expected is None), curve.name
+        assert (array is None) == (expected is None), curve.name
         if expected is not None:
             within = tolerance * (abs(expected).max() if scale is None else scale)
-            np.testing.assert_allclose(found, expected, rtol=0, atol=within, err_msg=curve.name)
+            np.testing.assert_allclose(array, expected, rtol=0, atol=within, err_msg=curve.name)

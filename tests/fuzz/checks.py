@@ -31,7 +31,7 @@ from engine.planning.run_plan import plan_run
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.results import of_one
-from engine.results.samples import Samples, of_curve, of_line
+from engine.results.steps import Samples, of_curve, of_line
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.runtime.run import run
 from engine.spec import reading

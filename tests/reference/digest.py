@@ -28,9 +28,8 @@ from engine.core.lazy import load_torch
 from engine.pictures.view import ROUNDING
 from engine.planning.run_plan import plan_run
 from engine.results.outcomes import judge
-from engine.results.report import claim, encode, number, numbers
+from engine.results.report import Spectrum, claim, encode, number, numbers, picture_of_spectra, spectra
 from engine.results.results import of_one
-from engine.results.spectra import Spectrum, picture_of_spectra, spectra
 from engine.results.trace import Curve, TheoryLine
 from engine.results.views import view
 from engine.runtime.compiling import compile_first

@@ -26,8 +26,7 @@ from engine.results.trace import Trace
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec import presets
-from engine.spec.experiment import Experiment
-from engine.spec.pictures import of_run
+from engine.spec.experiment import Experiment, of_run
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look, Pinned
 from hadamard_tui.charts.series import Axes, Series

@@ -15,7 +15,7 @@ from engine.results.views import view
 from engine.runtime.run import run
 from engine.runtime.sweep import run_sweep
 from engine.spec import presets
-from engine.spec.pictures import drawn, of_run
+from engine.spec.experiment import drawn, of_run
 from hadamard_tui.charts.chart_sheet import ChartSheet, compose
 from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.frame import Layout, arrange

@@ -68,6 +68,11 @@ def page() -> str:
 
 
 def test_a_page_is_whole_and_loads_nothing(page: str) -> None:
+    check_that_it_loads_nothing(page)
+
+
+def check_that_it_loads_nothing(page: str) -> None:
+    """See that all tags are closed, that ids differ, and that the page names no other file."""
     tags = Tags()
     tags.feed(page)
     assert tags.open == []
@@ -123,6 +128,41 @@ def test_a_result_is_shared_and_reported(tmp_path: Path, monkeypatch: pytest.Mon
     assert "at k = " not in Path("r.html").read_text().split("<script>")[0]
     assert main(["report", "pages", "r.json", "nothing.toml"]) == 1
     assert {file.name for file in Path("pages").iterdir()} == {"index.html", "r.html"}
+
+
+PATH = """
+title = "Two stops"
+
+[[stops]]
+preset = "hadamard-128"
+set = ["problem.matrix.d=16", "claims=[]"]
+predict = "Who <waits>?"
+line = "Rows are orthogonal."
+[stops.break]
+set = ["learners.GD.update.lr=0.01"]
+claim = { kind = "value", curve = "GD", at = 16, above = 0.1, text = "A smaller rate leaves GD behind." }
+
+[[stops]]
+preset = "hadamard-128"
+set = ["problem.matrix.d=8", "claims=[]"]
+"""
+
+
+def test_a_path_is_shared_as_one_page_with_all_its_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("two.toml").write_text(PATH)
+    assert main(["share", "two.toml"]) == 0
+    assert "2 of 2: hadamard-128" in capsys.readouterr().err
+    page = Path("two.html").read_text()
+    check_that_it_loads_nothing(page)
+    assert page.count("<figure>") == 2
+    for words in ("Who &lt;waits&gt;?", "Rows are orthogonal.", "A smaller rate leaves GD behind."):
+        assert page.count(words) == 1
+    assert "hadamard-tui run hadamard-128 --set learners.GD.update.lr=0.01" in page
+    assert main(["share", "two.toml", "--set", "problem.matrix.d=8"]) == 2
+    assert "share one of its presets to change it" in capsys.readouterr().err
 
 
 def test_what_is_no_result_is_refused_in_one_line(

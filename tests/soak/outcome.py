@@ -32,7 +32,7 @@ class Outcome(msgspec.Struct):
         """Add to a count."""
         self.did[name] = self.did.get(name, 0) + more
 
-    def most(self, name: str, value: float) -> None:
+    def record_largest(self, name: str, value: float) -> None:
         """Keep the largest of the values given under a name."""
         self.did[name] = max(self.did.get(name, 0.0), value)
 

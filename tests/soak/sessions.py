@@ -214,9 +214,9 @@ class Session:
             time.sleep(0.003)
         lag = time.monotonic() - begun
         idle = _on_an_idle_machine(lag, waited, self._waiting_for_processor())
-        self.outcome.most("longest lag s", idle)
+        self.outcome.record_largest("longest lag s", idle)
         if 0 < self.unrested <= FEW:  # and not before the first picture
-            self.outcome.most("longest after few keys s", idle)
+            self.outcome.record_largest("longest after few keys s", idle)
         if lag < AT_REST:
             self.unrested = 0
         if idle > limit:
@@ -247,7 +247,7 @@ class Session:
             status = self.terminal.gone(0.05)
         took = time.monotonic() - begun
         idle = _on_an_idle_machine(took, waited, later)
-        self.outcome.most("longest end s", idle)
+        self.outcome.record_largest("longest end s", idle)
         if status is not None and idle > END:
             self._fail("hang", f"it ended {idle:.1f} s ({took:.1f} s on this busy machine) after {asked!r}")
         if status is None:

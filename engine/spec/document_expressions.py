@@ -1,0 +1,284 @@
+"""Expressions of a document: numbers that are written as expressions, and texts that hold some in braces."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cache, reduce
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import msgspec
+
+from engine.core.expressions import BadExpression, Number, exact, fill, has_braces, plain
+from engine.core.parts import BadInput
+from engine.core.texts import listed, quoted
+from engine.spec.experiment import Experiment
+
+NAMES = ("d", "n", "m")
+"""Entries of an instance, instances, and targets: what expressions outside matrix and target may name."""
+
+EXACT = 2**53
+"""From here on not every whole number is a float."""
+
+Change = Callable[[tuple[Any, ...], str, str], Any]
+"""What becomes of a text, given the types that may stand there and its place."""
+
+TOLERANCE = 1e-9
+"""How far from a whole number the value of an expression may be, for rounding, in relation to it."""
+
+
+def resolved(kind: Any, value: Any, place: str, names: Mapping[str, float]) -> Any:
+    """A value as presets say it, with numbers for expressions and tables for parts said by their kind alone.
+
+    Values that do not fit their type are left as they are.
+
+    Args:
+        kind: the type that belongs there.
+        place: where it stands, for messages.
+        names: what expressions may name.
+
+    Raises: BadInput for an expression that has no value, or none that could stand there.
+    """
+    return with_texts(kind, value, place, lambda kinds, text, where: _of_text(kinds, text, where, names))
+
+
+def with_texts(kind: Any, value: Any, place: str, change: Change) -> Any:
+    """A value with every text in it as `change` makes it of the types that may stand there, the text, and its
+    place."""
+    if isinstance(value, str):
+        return change(alternatives(kind), value, place)
+    if isinstance(value, (dict, Mapping)):
+        type_of = _types_in(alternatives(kind), value)
+        below = f"{place}." if place else ""
+        return {key: with_texts(type_of(key), one, f"{below}{key}", change) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        items = items_of(alternatives(kind))
+        return [with_texts(items, item, f"{place}[{number}]", change) for number, item in enumerate(value)]
+    return value
+
+
+def with_tables(kind: Any, value: Any) -> Any:
+    """A value with tables for parts said by their kind alone, and expressions as they are."""
+    return with_texts(kind, value, "", lambda kinds, text, where: {"kind": text} if _is_part(kinds) else text)
+
+
+def _is_part(kinds: tuple[Any, ...]) -> bool:
+    """Whether a part may stand in a place, so that a text there is its kind."""
+    return any(is_struct(one) and one.__struct_config__.tag_field == "kind" for one in kinds)
+
+
+def is_expression(kinds: tuple[Any, ...], text: str) -> bool:
+    """Whether a text stands where a number belongs, and is no word that may stand there."""
+    return str not in kinds and text not in _words(kinds) and (int in kinds or float in kinds)
+
+
+@cache
+def types_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """The types of a Struct's fields. msgspec.inspect would describe all that these lead to as well."""
+    return {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
+
+
+@cache
+def alternatives(kind: Any) -> tuple[Any, ...]:
+    """The types that may stand in a place, without what limits them."""
+    if get_origin(kind) is Annotated:
+        return alternatives(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return tuple(one for member in get_args(kind) for one in alternatives(member))
+    return (kind,)
+
+
+@cache
+def _structs(kinds: tuple[Any, ...]) -> Mapping[Any, type[msgspec.Struct]]:
+    """The parts among types, or the one table, by kind."""
+    return {one.__struct_config__.tag: one for one in kinds if is_struct(one)}
+
+
+@cache
+def items_of(kinds: tuple[Any, ...]) -> Any:
+    """The type of the items of the first list among types, None without one."""
+    return next((get_args(one)[0] for one in kinds if get_origin(one) is tuple), None)
+
+
+@cache
+def entries_of(kinds: tuple[Any, ...]) -> Any:
+    """The type of the entries of the first dictionary among types, None without one."""
+    return next((get_args(one)[1] for one in kinds if get_origin(one) is dict), None)
+
+
+def is_struct(kind: Any) -> bool:
+    """Whether a type is that of a table with known keys."""
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+def struct_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> type[msgspec.Struct] | None:
+    """The one table among types, or the part of the kind that a table says; None if there is none."""
+    structs, kind = _structs(kinds), table.get("kind")
+    if len(structs) == 1:
+        return next(iter(structs.values()))
+    return structs.get(kind) if isinstance(kind, str) else None
+
+
+def _types_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> Callable[[str], Any]:
+    """The types of what stands in a table: of the fields of the part of that kind, or of a dictionary."""
+    if (struct := struct_in(kinds, table)) is not None:
+        return types_of(struct).get
+    entries = entries_of(kinds)
+    return lambda key: entries
+
+
+def _words(kinds: tuple[Any, ...]) -> list[Any]:
+    return [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]
+
+
+def _of_text(kinds: tuple[Any, ...], text: str, place: str, names: Mapping[str, float]) -> Any:
+    if _is_part(kinds):
+        return {"kind": text}
+    if not is_expression(kinds, text):
+        return text
+    whole = float not in kinds
+    try:
+        value = exact(text, names)
+        return _whole(value) if whole else float(value)
+    except BadExpression as error:
+        known = f" or an expression of {', '.join(names)}" if names else ""
+        right = ", or ".join([("a whole number" if whole else "a number") + known, *map(str, _words(kinds))])
+        if not text.strip():
+            raise BadInput(place, f"this is empty; enter {right}") from error
+        raise BadInput(place, f"{_cause(text, str(error), names)}; it must be {right}") from error
+
+
+def _whole(value: Number) -> int:
+    size = abs(float(value))
+    if size >= EXACT:
+        raise BadExpression(f"{float(value):g} is too large")
+    nearest = round(value)
+    if abs(Fraction(value) - nearest) > TOLERANCE * max(1.0, size):
+        raise BadExpression(f"{float(value):.10g} is not a whole number")
+    return nearest
+
+
+def _cause(text: str, what: str, names: Mapping[str, float]) -> str:
+    """Why an expression is refused."""
+    for name in NAMES:
+        if name not in names and what == f"{name!r} is unknown":
+            what = f"{name!r} is known only after the matrix and the target"
+    if what.startswith(repr(text)):
+        return what
+    return f"{quoted(text)} does not fit: {what}"
+
+
+Raw = dict[str, Any]
+Path = tuple[str | int, ...]
+"""Where a text stands: the keys and numbers that lead to it."""
+
+TextChange = Callable[[str, Path], str]
+
+TEXTS: Mapping[str, tuple[str, ...]] = {"": ("title", "story"), "pictures": ("title",), "claims": ("text",)}
+"""The texts of a document, of each of its pictures, and of each of its claims."""
+
+NAMED = ("marks", "contours")
+"""The lists of a picture whose items have a name that is a text."""
+
+PARTS = (("run",), ("problem",), ("problem", "matrix"), ("problem", "target"), ("protocol",))
+"""The tables whose numbers texts may name, the last ones first where they have the same name."""
+
+
+def with_texts_changed(document: Mapping[str, Any], change: TextChange) -> Raw:
+    """A copy of a document with every such text as `change` makes it; what makes no sense is as it was."""
+    made = _changed(document, TEXTS[""], (), change)
+    for part in ("pictures", "claims"):
+        if isinstance(made.get(part), list | tuple):
+            made[part] = [_item(item, part, (part, number), change) for number, item in enumerate(made[part])]
+    return made
+
+
+def _item(item: Any, part: str, path: Path, change: TextChange) -> Any:
+    if not isinstance(item, Mapping):
+        return item
+    made = _changed(item, TEXTS[part], path, change)
+    for key in NAMED if part == "pictures" else ():
+        if isinstance(made.get(key), list | tuple):
+            made[key] = [
+                _changed(one, ("name",), (*path, key, number), change) if isinstance(one, Mapping) else one
+                for number, one in enumerate(made[key])
+            ]
+    return made
+
+
+def _changed(table: Mapping[str, Any], keys: Sequence[str], path: Path, change: TextChange) -> Raw:
+    texts = {key: table[key] for key in keys if isinstance(table.get(key), str)}
+    return {**table, **{key: change(text, (*path, key)) for key, text in texts.items()}}
+
+
+def place_of(path: Path) -> str:
+    """A path as messages say it: `pictures[0].title`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+
+
+def texts_of(document: Mapping[str, Any]) -> dict[Path, str]:
+    """Every such text of a document."""
+    found: dict[Path, str] = {}
+
+    def note(text: str, path: Path) -> str:
+        found[path] = text
+        return text
+
+    with_texts_changed(document, note)
+    return found
+
+
+def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mapping[str, float]) -> Raw:
+    """A document with values in place of the expressions of its texts.
+
+    They may name d, n, m and axes, the numbers of the protocol, the target, the matrix, the problem and the
+    run by the names of their fields, and the numbers beside the text: those of the same claim or mark, and
+    those that `at` of the same picture sets.
+
+    Args:
+        numbers: the document with numbers for all other expressions.
+        names: the values of axes, and d, n and m.
+
+    Raises: BadInput for an expression without a value.
+    """
+    if not any(map(has_braces, texts_of(document).values())):
+        return dict(document)
+    of_parts = {name: value for path in PARTS for name, value in _numbers_in(_at(numbers, path))}
+    known = {**names, **of_parts, **names}
+
+    def change(text: str, path: Path) -> str:
+        if not has_braces(text):
+            return text
+        table = _at(numbers, path[:-1])
+        beside = dict([*_numbers_in(table), *_numbers_in(table.get("at"))])
+        try:
+            return fill(text, {**known, **beside})
+        except BadExpression as error:
+            right = f"braces hold an expression of {listed({**known, **beside})}"
+            raise BadInput(place_of(path), f"{error}; {right}") from error
+
+    return with_texts_changed(document, change)
+
+
+def _at(document: Mapping[str, Any], path: Path) -> Any:
+    """What stands at a path; an empty table where there is nothing."""
+    try:
+        return reduce(operator.getitem, path, document)  # type: ignore[arg-type]
+    except (KeyError, IndexError, TypeError):
+        return {}
+
+
+def _numbers_in(table: Any) -> Iterator[tuple[str, float]]:
+    for key, value in table.items() if isinstance(table, Mapping) else ():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield str(key), value
+
+
+def as_document(described: Experiment | Raw) -> Raw:
+    """An experiment as a document, in which the braces of its texts are braces; or a copy of a document."""
+    document: Raw = dict(msgspec.to_builtins(described))
+    if isinstance(described, Experiment):
+        return with_texts_changed(document, lambda text, _: plain(text))
+    return document
