@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from contest import Contender, Record, Row, contest
 
-from engine.planning.memory import needed_bytes
+from engine.planning.memory import give_back, needed_bytes
 from engine.planning.run_plan import plan_run
-from engine.runtime.memory_estimate import give_back
 from engine.spec import reading
 from engine.spec.experiment import Experiment
 from hadamard_tui.headless import bench

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import msgspec
 
 from engine.backends import Backend, Needs, weight_vectors, why_no_single_pass
-from engine.backends.passes.code import code_of
+from engine.backends.passes import code_of
 from engine.core import device as devices
 from engine.core.memory import Sizes
 from engine.measures import Measure

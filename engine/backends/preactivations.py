@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.backends import Backend, Needs, weight_vectors
-from engine.backends.nets.code import code_of
+from engine.backends.nets import code_of
 from engine.backends.structured import rotated, why_not_rotated
 from engine.core import device as devices
 from engine.core.activations import BENT

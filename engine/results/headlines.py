@@ -18,8 +18,7 @@ from engine.pictures.wording import laws_in_words
 from engine.results import views
 from engine.results.outcomes import about
 from engine.results.results import Results
-from engine.spec.experiment import Experiment
-from engine.spec.pictures import drawn
+from engine.spec.experiment import Experiment, drawn
 
 
 def headline(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from engine.core.parts import BadInput
 from engine.core.stopping import Stopped
 from engine.core.streams import Streams
 from engine.measures.loss import AverageLoss
+from engine.planning import memory
 from engine.planning.memory import needed_bytes, scatters, takes_matrix
 from engine.planning.run_plan import LearnerPlan, RunPlan, plan_run
 from engine.problems.data import Data
@@ -28,10 +30,8 @@ from engine.problems.examples import Examples
 from engine.problems.matrices import Rows
 from engine.protocols import CLOCKS, EarlyEnd
 from engine.results.trace import Curve, Floats, Trace
-from engine.runtime import memory_estimate
 from engine.runtime.compiling import Handover, compile_meanwhile
 from engine.runtime.drawn_data import DrawnData
-from engine.runtime.pacing import MOST
 from engine.runtime.store import Store
 from engine.runtime.theory_lines import theory_lines
 from engine.spec.check import check
@@ -39,6 +39,35 @@ from engine.spec.experiment import Experiment
 from engine.training.descent import Undrawn, kept_records
 from engine.training.recorder import Block
 from engine.training.training_run import Recording
+
+MOST = 1 << 12
+"""Records, or updates within them, in a round at most."""
+
+GROWTH = 8
+"""A round has at most so many times the records of the one before."""
+
+
+class Pacing:
+    """As many records for the next round as would have taken so many seconds in the last one."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._records = 1
+        self._queried: float | None = None
+
+    def records(self) -> int:
+        """How many records each learner may add; to be queried before every round."""
+        now = time.perf_counter()
+        if self._queried is not None:
+            share = self._seconds / max(now - self._queried, 1e-9)
+            self._records = min(MOST, max(1, int(self._records * min(share, GROWTH))))
+        self._queried = now
+        return self._records
+
+    def rest(self) -> None:
+        """What passes until the next query is no round."""
+        self._queried = None
+
 
 COMPARED_BY = AverageLoss().name
 """The measure by which the rates of a learner are compared."""
@@ -133,7 +162,7 @@ def run(
             while active and (records := gate()):
                 for learner_run in _last_of(active) if amid is None else [amid]:
                     if scattered:
-                        memory_estimate.give_back()
+                        memory.give_back()
                     length = learner_run.length
                     for event in learner_run.advance(min(records, most), turn):
                         notify(event)
@@ -150,7 +179,7 @@ def run(
             if trace is None:
                 raise
         except (MemoryError, RuntimeError) as error:
-            if not memory_estimate.ran_out(error):
+            if not memory.ran_out(error):
                 raise
             reached = -1 if trace is None else trace.frontier
             when = (
@@ -364,11 +393,11 @@ def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
     Raises: BadInput if there are too few anyway.
     """
     try:
-        return memory_estimate.check(plan, device)
+        return memory.check(plan, device)
     except BadInput:
         if not source.give_back():
             raise
-    return memory_estimate.check(plan, device)
+    return memory.check(plan, device)
 
 
 def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:

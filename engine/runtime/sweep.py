@@ -12,9 +12,8 @@ from engine.planning.run_plan import plan_run
 from engine.results.gathering import known_at
 from engine.results.results import Results
 from engine.runtime.drawn_data import DrawnData
-from engine.runtime.pacing import MOST
+from engine.runtime.run import MOST, Finished, Gate, Loaded, run
 from engine.runtime.run import Event as RunEvent
-from engine.runtime.run import Finished, Gate, Loaded, run
 from engine.runtime.store import Store
 from engine.spec.sweep import Sweep
 

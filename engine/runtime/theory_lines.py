@@ -11,8 +11,7 @@ import numpy as np
 
 from engine.learners.learner import Learner
 from engine.measures import named
-from engine.planning.lines import ForLine, PlannedLine
-from engine.planning.run_plan import LearnerPlan, RunPlan
+from engine.planning.run_plan import ForLine, LearnerPlan, PlannedLine, RunPlan
 from engine.problems.data import Data
 from engine.problems.matrices import Rows
 from engine.results.trace import Along, Curve, Floats, TheoryLine

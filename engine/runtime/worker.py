@@ -10,10 +10,9 @@ from typing import Literal
 
 from engine.core.lazy import load_torch
 from engine.core.parts import BadInput
+from engine.planning import memory
 from engine.results.trace import Trace
-from engine.runtime import memory_estimate
-from engine.runtime.pacing import Pacing
-from engine.runtime.run import Loaded
+from engine.runtime.run import Loaded, Pacing
 from engine.runtime.store import Store
 from engine.runtime.sweep import Event as RunEvent
 from engine.runtime.sweep import load_torch_for, run_sweep
@@ -169,4 +168,4 @@ class Worker:
             self._notify(Failed(traceback.format_exc()))
             self._notify(Changed("failed"))
         finally:
-            memory_estimate.give_back()
+            memory.give_back()

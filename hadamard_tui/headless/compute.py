@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from engine.runtime.pacing import Pacing
-from engine.runtime.run import NotKept
+from engine.runtime.run import NotKept, Pacing
 from engine.runtime.sweep import Begun, Event, load_torch_for, run_sweep
 from engine.spec.sweep import only
 from hadamard_tui.headless import console

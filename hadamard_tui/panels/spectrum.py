@@ -27,7 +27,7 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
     """Several targets, and a run that records the spectrum, or the rank."""
     from engine.measures.rank import Rank
     from engine.measures.spectrum import SingularValues
-    from engine.planning.measures import is_recorded
+    from engine.planning.run_plan import is_recorded
 
     if experiment.m < 2:
         return Lack(

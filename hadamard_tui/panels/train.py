@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def lacks(experiment: Experiment) -> Lack | None:
     """A run that records the train loss."""
     from engine.measures import named
-    from engine.planning.measures import is_recorded
+    from engine.planning.run_plan import is_recorded
 
     if is_recorded("train", experiment):
         return None

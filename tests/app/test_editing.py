@@ -10,7 +10,7 @@ import pytest
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
-from engine.planning.measures import is_recorded
+from engine.planning.run_plan import is_recorded
 from engine.problems.targets.linear_spline import LinearSpline
 from engine.results.outcomes import judge
 from engine.runtime.sweep import run_sweep

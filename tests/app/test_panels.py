@@ -16,7 +16,7 @@ from rich.text import Text
 
 from engine.core.groups import ROTATIONS
 from engine.core.parts import Verdict
-from engine.planning.measures import is_recorded
+from engine.planning.run_plan import is_recorded
 from engine.results import judgement
 from engine.results.judgement import Judgement
 from engine.results.outcomes import judge

@@ -14,7 +14,7 @@ from engine.core.parts import BadInput
 from engine.hypotheses import curvature as eigenvalues
 from engine.hypotheses.curvature import Curvature
 from engine.measures import Measure, MeasureNeeds, named
-from engine.planning import measures as planning_measures
+from engine.planning import run_plan as planning_measures
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run

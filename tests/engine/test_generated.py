@@ -11,11 +11,11 @@ from discovery import PARTS
 from generated import generate, mutate
 
 from engine.core.parts import BadInput
+from engine.planning import memory
 from engine.planning.run_plan import plan_run
 from engine.results import report
 from engine.results.outcomes import judge
 from engine.results.results import of_one
-from engine.runtime import memory_estimate
 from engine.runtime.run import run
 from engine.spec import reading
 from engine.spec.experiment import Experiment
@@ -42,7 +42,7 @@ def outcome(raw):
     began = time.process_time()
     try:
         experiment = reading.parse(raw)
-        memory_estimate.check(plan_run(experiment), "cpu")
+        memory.check(plan_run(experiment), "cpu")
     except BadInput as error:
         return str(error).splitlines()
     finally:

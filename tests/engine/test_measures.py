@@ -12,7 +12,7 @@ from engine.backends import one_by_one
 from engine.core.linear_algebra import looked_at
 from engine.core.parts import BadInput
 from engine.measures import Index, Measure, MeasureNeeds, MeasureSchedule, named
-from engine.planning import measures as planning_measures
+from engine.planning import run_plan as planning_measures
 from engine.results.report import encode
 from engine.results.results import of_one
 from engine.runtime.run import run

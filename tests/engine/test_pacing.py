@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.runtime import pacing
-from engine.runtime.pacing import GROWTH, MOST, Pacing
+from engine.runtime import run
+from engine.runtime.run import GROWTH, MOST, Pacing
 
 SECONDS = 1 / 16
 
@@ -12,7 +12,7 @@ SECONDS = 1 / 16
 def clock(monkeypatch):
     """A clock that stands still until it is put forward."""
     now = [100.0]
-    monkeypatch.setattr(pacing.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(run.time, "perf_counter", lambda: now[0])
     return now
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from engine.backends.loops import keep, kept_at
-from engine.backends.nets.code import code_of
+from engine.backends.nets import code_of
 from engine.core.activations import slope
 from engine.core.lazy import torch
 from engine.core.params import Params

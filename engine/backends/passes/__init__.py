@@ -1,1 +1,21 @@
 """Loops over weight vectors, compiled by numba: what the backend `compiled` is made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.core.compiled_code import CompiledCode
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+
+
+SOURCES = (Path(__file__).with_name("kernels.py"),)
+
+
+def code_of(learner: Learner, dtype: str) -> CompiledCode:
+    """The passes of a learner with numbers of a dtype: they have one half of the weights or two."""
+    assert learner.update is not None, "only a learner with a multiplicative step is served"
+    assert learner.architecture is not None, "Learner admits no other combination"
+    return CompiledCode(f"passes-{learner.update.kind}-{learner.architecture.kind}-{dtype}", SOURCES)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.backends.loops import kept_at
-from engine.backends.passes.code import code_of
+from engine.backends.passes import code_of
 from engine.backends.passes.kernels import LOW, Members, Records, learn, sylvester_rows
 from engine.core.cost import square_lengths
 from engine.core.lazy import torch
