@@ -53,7 +53,7 @@ class Samples(NamedTuple):
     def coordinates(self, by_replica: bool = False) -> dict[str, Floats]:
         """Clocks and indices, shaped so that they multiply values [S, *index] and [R, S, *index].
 
-        With `by_replica` clocks that differ between replicas have a dimension for them; else the least is taken.
+        Clocks are those of every replica if `by_replica`, where these differ; else the least.
         """
         rank = 1 + len(self.indices)
         clocks = self.clocks | self.own if by_replica else self.clocks
