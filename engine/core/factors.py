@@ -1,4 +1,4 @@
-"""The sizes of factors: one by one, or how many there are of one size."""
+"""The sizes of factors: a list, or a size and a count."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Meta
 from engine.core.parts import BadField, Count, Dimension
 
 MOST_FACTORS = 24
-"""As many factors of size 2 make more entries than an instance may have."""
+"""Factors at most: this many of size 2 exceed the entries of an instance."""
 
 Factors = Annotated[
     Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=MOST_FACTORS)] | None,
@@ -24,7 +24,7 @@ Several = Annotated[
 
 
 def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int | None) -> None:
-    """Raises: BadField if sizes are said twice, or by halves."""
+    """Check that sizes are given exactly once and completely. Raises: BadField."""
     if factors is not None:
         for name, size in (("side", side), ("count", count)):
             if size is not None:
@@ -35,7 +35,7 @@ def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int 
 
 
 def sizes_of(factors: tuple[int, ...] | None, side: int | None, count: int | None) -> tuple[int, ...] | None:
-    """The size of every factor; None where nothing says it."""
+    """Return the size of every factor; None if no field sets it."""
     if side is not None and count is not None:
         return (side,) * count
     return factors
@@ -48,7 +48,7 @@ Pair = Annotated[
 
 
 def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
-    """Rows and columns of a matrix with d entries: those given, or as square as can be with fewer rows."""
+    """Return rows and columns of a matrix with d entries: as given, or nearly square with fewer rows."""
     if factors is not None:
         rows, columns = factors
         return rows, columns
@@ -57,7 +57,7 @@ def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
 
 
 def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
-    """Why a matrix of these rows and columns is not one of d entries, in one sentence; None if it is."""
+    """Return why these rows and columns do not make d entries, in one sentence; None if they do."""
     rows, columns = pair_of(factors, d)
     if rows * columns == d:
         return None
