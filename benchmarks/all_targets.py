@@ -45,7 +45,7 @@ BLOCK = 64
 """Steps of an outsider that are made together."""
 
 SAMPLE = 4
-"""Slow contenders do one in so many examples, and the rest is extrapolated; scikit-learn far fewer."""
+"""Slow contenders learn one in so many examples and extrapolate; scikit-learn learns far fewer."""
 
 
 def instances() -> NDArray[np.float32]:
@@ -56,7 +56,7 @@ def instances() -> NDArray[np.float32]:
 
 
 def timed(work: Callable[[], Any], share: float = 1.0) -> Record:
-    """A first call, and a second one that counts; `share` of the job is what the call does."""
+    """Record of a first call and of a second one, which counts; a call does `share` of the job."""
     first = time.perf_counter()
     work()
     first = time.perf_counter() - first

@@ -22,7 +22,7 @@ from hadamard_tui.headless import bench
 
 FOLDER = Path(backends.__file__).parent
 BESIDE = {"compiled": ("passes", "loops"), "preactivations": ("nets",)}
-"""Folders whose code serves one backend alone."""
+"""Folders with code of a single backend."""
 
 TURNS = 3
 

@@ -56,7 +56,7 @@ def curves(lines: int, points: int, phase: float) -> list[Series]:
 
 
 def median_ms(work: Callable[[int], object]) -> float:
-    """Median time of one call; the first is thrown away."""
+    """Median time of a call, without the first."""
     times = []
     for repeat in range(REPEATS + 1):
         begin = perf_counter()

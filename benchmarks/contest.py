@@ -1,7 +1,7 @@
-"""Contests: every contender in a process of its own, turn by turn (A B A B), medians of the repeats.
+"""Contests: each contender runs in its own process, in turns (A B A B); results are medians of the repeats.
 
-What a benchmark is for are its rows, in one form: a job, what it took at first and again, the best outsider
-of the same run, how many times as long that took, the goal, and whether it is met.
+The result of a benchmark are rows: a job, its first and second cost, the best outsider of the same run, the
+ratio of both, the goal, and whether the goal is met.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ ONE_THREAD = {
 }
 
 AVX512 = {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"}
-"""What OpenBLAS needs of a processor for its kernels named SkylakeX."""
+"""CPU features that the SkylakeX kernels of OpenBLAS need."""
 
 PACKAGES = ("torch", "numpy", "jax", "numba", "scikit-learn")
 
 WIDTH = 110
-"""Columns of tables, which logs have too."""
+"""Width of tables in columns, also in logs."""
 
 Record = dict[str, Any]
-"""What a contender says of one repeat: cpu and wall in seconds, first and peak where they are measured."""
+"""Measurements of one repeat: cpu and wall in seconds, and first and peak if measured."""
 
 
 class Contender(NamedTuple):
@@ -46,43 +46,43 @@ class Contender(NamedTuple):
 
     work: Callable[[], Record]
     module: str | None = None
-    """The package that it needs, if that is not one of the program's own."""
+    """Package that the contender needs, if the program does not depend on it."""
 
     all_cores: bool = False
-    """Whether it has all cores, and not one thread on one of them."""
+    """Whether the contender uses all cores instead of one thread on one core."""
 
     environment: Mapping[str, str] = {}
-    """What is set for its process."""
+    """Environment variables of its process."""
 
 
 class Row(NamedTuple):
-    """A job, the contenders that it is about, and its goal: one of `times` and `most`."""
+    """A job, its contenders, and its goal: either `times` or `most`."""
 
     job: str
     ours: str
     outsiders: tuple[str, ...] = ()
     times: float | None = None
-    """The best outsider takes at least so many times as long."""
+    """Least ratio of the cost of the best outsider to ours."""
 
     most: float | None = None
-    """It takes at most so much."""
+    """Most that our contender may take."""
 
     key: str = "cpu"
-    """The number that is compared, of the records."""
+    """Key of the compared number in records."""
 
     first: str = "first"
-    """The same number of the first time in a process, if records have it."""
+    """Key of the same number for the first call in a process."""
 
 
 class Outcome(NamedTuple):
-    """A row as it is printed; None is what was not measured."""
+    """A printed row; None for numbers that were not measured."""
 
     job: str
     cold: float | None
     warm: float | None
     outsider: str | None
     ratio: float | None
-    """How many times as long the outsider took."""
+    """Ratio of the cost of the outsider to ours."""
 
     goal: str
     met: bool | None
@@ -135,7 +135,7 @@ def contest(
 
 
 def child(name: str, environment: Mapping[str, str]) -> Record:
-    """The record of a contender, from a process of its own."""
+    """Record of a contender, measured in a child process."""
     command = [sys.executable, sys.argv[0], "--only", name]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
     if done.returncode:
@@ -152,7 +152,7 @@ def pinned() -> None:
 
 @contextmanager
 def unpinned() -> Iterator[None]:
-    """Have this process, and those that it starts, on all cores for a while."""
+    """Allow all cores for this process and its children inside the block."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -165,9 +165,9 @@ def unpinned() -> Iterator[None]:
 
 
 def fast_blas() -> dict[str, str]:
-    """What has numpy and scipy use AVX-512, where OpenBLAS does not find out that it may.
+    """Environment that makes numpy and scipy use AVX-512 on processors that OpenBLAS does not recognise.
 
-    On an AMD EPYC of 2025 it took kernels for AVX2, with half the speed in float32.
+    On an AMD EPYC of 2025 OpenBLAS chose AVX2 kernels, with half the speed in float32.
     """
     try:
         with open("/proc/cpuinfo") as file:
@@ -178,7 +178,7 @@ def fast_blas() -> dict[str, str]:
 
 
 def median(records: list[Record]) -> Record:
-    """The median of every number; what is no number is taken from the first."""
+    """Medians of all numbers; other values come from the first record."""
     return {
         key: statistics.median(record[key] for record in records) if isinstance(value, float) else value
         for key, value in records[0].items()
@@ -186,7 +186,7 @@ def median(records: list[Record]) -> Record:
 
 
 def outcome(row: Row, medians: Mapping[str, Record]) -> Outcome:
-    """A row with what was measured."""
+    """Outcome of a row."""
     mine = medians.get(row.ours, {})
     warm, cold = mine.get(row.key), mine.get(row.first)
     outsiders = {name: medians[name][row.key] for name in row.outsiders if name in medians}
@@ -200,7 +200,7 @@ def outcome(row: Row, medians: Mapping[str, Record]) -> Outcome:
 
 
 def show_rows(text: str, rows: Iterable[Outcome]) -> None:
-    """The rows as a table; ratios below a goal are not met, whatever other runs said."""
+    """Print the rows as a table."""
     if not (rows := list(rows)):
         return
     table = Table("", "cold", "warm", "outsider", "ratio", "goal", "", title=text)
@@ -221,7 +221,7 @@ def machine() -> dict[str, str]:
 
 
 def show(text: str, medians: Mapping[str, Record], missing: Mapping[str, str | None]) -> None:
-    """The medians as a table, and what was missing."""
+    """Print the medians as a table, and the missing packages."""
     keys = list(dict.fromkeys(key for record in medians.values() for key in record))
     table = Table("", *keys, title=text)
     for name, record in medians.items():

@@ -1,4 +1,4 @@
-"""How easy the code is to live in: `python benchmarks/house.py` prints every figure.
+"""Figures about the maintainability of the code: `python benchmarks/house.py` prints them.
 
 Counts are of the working tree and of one run of hadamard-128. Nothing is timed.
 """
@@ -48,7 +48,7 @@ DECISIONS = (
 """Functions that decide something about a run."""
 
 DECIDING = ("engine/planning/", "engine/spec/")
-"""Rooms whose functions may receive the experiment as often as they like."""
+"""Rooms whose functions may receive the experiment without limit."""
 
 REPEATED = {
     "experiment.problem.matrix.shape()": r"experiment\.problem\.matrix\.shape\(\)",
@@ -56,7 +56,7 @@ REPEATED = {
     'getattr(update, "lr", …)': r'getattr\(\s*[\w.]*update,\s*"lr"',
     "assert … is not None": r"\bassert [^,\n]+ is not None",
 }
-"""Expressions that stand for a decision which is made in many places."""
+"""Expressions that show a decision made in many places."""
 
 FAMILIES = {
     "matrices": "Matrix",
@@ -264,17 +264,17 @@ def lines_of(texts: Iterable[str]) -> int:
 
 
 def repeated(names: Counter[str]) -> int:
-    """How many names stand for two things or more."""
+    """Number of names with two or more bearers."""
     return sum(count > 1 for count in names.values())
 
 
 def file_names(modules: list[str]) -> Counter[str]:
-    """How many modules have each file name."""
+    """Number of modules by file name."""
     return Counter(module.rpartition(".")[2] for module in modules if not module.endswith("__init__"))
 
 
 def class_names(texts: dict[str, str]) -> Counter[str]:
-    """How many public classes have each name."""
+    """Number of public classes by name."""
     return Counter(
         name for text in texts.values() for name in re.findall(r"^class ([A-Z]\w*)", text, re.MULTILINE)
     )

@@ -52,12 +52,12 @@ def ours(path: str) -> Record:
 
 
 def threads() -> int:
-    """How many there are for this process."""
+    """Number of threads for this process."""
     return int(os.environ.get("OMP_NUM_THREADS", len(os.sched_getaffinity(0))))
 
 
 def replica(number: int) -> Net:
-    """Rows in random order with random signs, a start, and what it makes of all rows."""
+    """Rows in random order with random signs, a start, and its pre-activations of all rows."""
     generator = np.random.default_rng(number)
     signs = generator.choice((-1.0, 1.0), (D, 1))
     X = (sylvester(D)[generator.permutation(D)] * signs).astype(np.float32)
@@ -67,7 +67,7 @@ def replica(number: int) -> Net:
 
 
 def timed(curve: Callable[[], Floats]) -> Record:
-    """The second of two runs, which compute the losses of every k and replica."""
+    """Record of the second of two runs that compute the losses of every k and replica."""
     first = time.process_time()
     curve()
     first = time.process_time() - first
@@ -78,7 +78,7 @@ def timed(curve: Callable[[], Floats]) -> Record:
 
 
 def loss(Z: Floats, a: Floats, y: Floats) -> float:
-    """Over all rows."""
+    """Loss over all rows."""
     return float(np.square(np.maximum(Z, 0) @ a - y).mean())
 
 

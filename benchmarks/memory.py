@@ -31,13 +31,13 @@ Make = Callable[[int, Path], Experiment]
 
 
 def resident(name: str) -> float:
-    """A line of /proc/self/status in MiB: VmRSS is what is held now, VmHWM the most."""
+    """A line of /proc/self/status in MiB: VmRSS is the present use, VmHWM the peak."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(name)) / 1024
 
 
 def measured(make: Make, small: int, size: int) -> Callable[[], Record]:
-    """What a run of this size holds, after one of a small size."""
+    """Peak memory of a run of this size, after a run of a small size."""
 
     def work() -> Record:
         with tempfile.TemporaryDirectory() as folder:
@@ -118,7 +118,7 @@ ROWS = [Row(name, name, most=CLOSE, key="off") for name in JOBS]
 
 
 def picture(medians: Mapping[str, Record], file: str) -> None:
-    """The estimate over the peak of every job, in the band of 25 %."""
+    """Draw the ratio of estimate and peak of every job, with a band of 25 %."""
     import matplotlib
 
     matplotlib.use("svg")

@@ -25,7 +25,7 @@ SIZES, EXAMPLES, RATE = (20, 24, 26), 60, 0.15
 
 
 def job(learner: str, examples: int) -> Callable[[], Record]:
-    """One learner and so many examples, and after how many of them its loss is below 0.01."""
+    """Run one learner on some examples; record after how many its loss is below 0.01."""
 
     def work() -> Record:
         done = bench.measure(bench.million(learner, examples), threads=2)

@@ -18,7 +18,7 @@ from hadamard_tui.headless import bench
 
 D, EXAMPLES = 4096, 256
 TOUCHED = {"GD": 4, "EGU": 4, "EGU±": 8, "spindly": 4, "AdaGrad": 6}
-"""How many times a step must read or write a number for each weight."""
+"""Numbers that a step must read or write for each weight."""
 
 
 def on(experiment: Experiment, device: str) -> bench.Measured:

@@ -37,7 +37,7 @@ LEARNERS: dict[str, dict[str, Any]] = {
 }
 JOBS = {"GD": "J5", "logistic GD": "J5", "VAW": "J7", "Lasso": "J7", "rbf kernel": "J7"}
 EXAMPLES = {"rbf kernel": 2000}
-"""Of these at most, where not all rows are learned from."""
+"""Most examples of a learner, if it does not learn from all rows."""
 
 LAM = 0.1
 """The penalty of the Lasso, its default."""
@@ -101,7 +101,7 @@ def timed(losses: Callable[[Floats, Floats], Floats], signs: bool = False) -> Ca
 
 
 def chosen_losses(losses: Floats) -> Record:
-    """A few losses, by which contenders are seen to do the same."""
+    """A few losses, which show that contenders compute the same."""
     return {f"loss at {k}": float(losses[k]) for k in (100, len(losses) - 1)}
 
 

@@ -1,4 +1,4 @@
-"""How much processor time a redraw of each panel takes, in ms, median of repeats, at 120 × 40 cells.
+"""CPU time of a redraw of each panel: median of repeats in ms, at 120 × 40 cells.
 
 Five learners have 128 weights each and a band of one standard error, and the playhead is at another place for
 every redraw; then the same with smoothing, and with logarithmic axes.
@@ -35,7 +35,7 @@ D = 128
 
 
 def recorded(records: int) -> tuple[Experiment, Trace]:
-    """A trace as long as that of a run with so many records."""
+    """Experiment and artificial trace with `records` records."""
     experiment = presets.load("all-targets-128", ["run.train_loss=true", "run.replicas=2"])
     rng = np.random.default_rng(0)
     x = np.arange(float(records))
@@ -79,7 +79,7 @@ class Bench(App[None]):
 
 
 def on_stage(stage: Stage, context: PanelContext) -> None:
-    """Draw picture and table, or the panel that is chosen."""
+    """Draw picture and table, or the chosen panel."""
     if stage.panel is None:
         stage.show(context, context.look("loss", RUN))
     else:
@@ -98,7 +98,7 @@ def redraw(draw: Callable[[PanelContext], None], context: PanelContext) -> float
 
 
 async def measure(records: int) -> dict[str, list[float]]:
-    """For every panel a time per way of looking."""
+    """Times of every panel, one for each set of chart options."""
     experiment, trace = recorded(records)
     every_options = (ChartOptions(), ChartOptions(smooth=True), ChartOptions(x_log=True, y_log=True))
     app = Bench()

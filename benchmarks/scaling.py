@@ -75,7 +75,7 @@ def one_learner(learner: str, d: int, target: dict[str, Any], **settings: int) -
 
 
 class Sweep(NamedTuple):
-    """The experiment of a size, powers of two, how many are fitted, the exponent of the operations."""
+    """Experiment of a size, sizes as powers of two, number of fitted sizes, exponent of operations."""
 
     experiment: Callable[[int], Experiment]
     powers: range
@@ -84,7 +84,7 @@ class Sweep(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a sweep measured."""
+    """Results of a sweep."""
 
     sizes: list[int]
     cpu: list[float]
@@ -104,7 +104,7 @@ SWEEPS = {
 
 
 def possible(sweep: Sweep) -> Iterator[int]:
-    """The sizes of a sweep that the program takes, and that fit into half of the memory."""
+    """Sizes of a sweep that the program accepts and that fit into half of the memory."""
     for power in sweep.powers:
         try:
             if needed_bytes(plan_run(sweep.experiment(1 << power))) > free_bytes() / 2:
@@ -117,7 +117,7 @@ def possible(sweep: Sweep) -> Iterator[int]:
 
 
 def measured(sweep: Sweep, quick: bool) -> Found:
-    """The cost of every size, and the exponent of the upper ones; `quick` leaves out the largest two."""
+    """Cost of every size and exponent of the upper sizes; `quick` leaves out the largest two."""
     sizes = list(possible(sweep))[: -2 if quick else None]
     cpu = [seconds(sweep.experiment(size), 1 if quick else 3) for size in sizes]
     upper = slice(-sweep.fitted, None)
@@ -126,13 +126,13 @@ def measured(sweep: Sweep, quick: bool) -> Found:
 
 
 def seconds(experiment: Experiment, repeats: int) -> float:
-    """The median CPU time of a run, after a first one."""
+    """Median CPU time of a run after a first one."""
     bench.measure(experiment)
     return statistics.median(bench.measure(experiment).cpu for _ in range(repeats))
 
 
 def picture(sweeps: Mapping[str, Found], file: str) -> None:
-    """Cost against size, each with the line of its exponent."""
+    """Draw cost against size, with a line of the predicted exponent."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -156,7 +156,7 @@ def picture(sweeps: Mapping[str, Found], file: str) -> None:
 
 
 def outcome(name: str, sweep: Found) -> Outcome:
-    """A sweep as a row."""
+    """Row of a sweep."""
     job = f"{name}, {sweep.sizes[0]} … {sweep.sizes[-1]}: exponent {sweep.exponent:.2f}"
     close = abs(sweep.exponent / sweep.predicted - 1) <= CLOSE
     return Outcome(job, None, sweep.cpu[-1], None, None, f"{sweep.predicted:g} ± 10 %", close)

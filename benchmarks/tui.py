@@ -1,4 +1,4 @@
-"""Drives the real app on a pseudo-terminal and measures what a person at it would feel.
+"""Drive the real app on a pseudo-terminal and measure the delays that a user notices.
 
 `python benchmarks/tui.py [NAME …] [--json]`; without names, everything. Redraw times of single panels are in
 `benchmarks/panels.py`, memory over hours of runs in `make soak`. Numbers depend on the machine and on what
@@ -34,11 +34,11 @@ WORK = [
     "--preset", "hadamard-128", "--set", "problem.matrix.d=1024", "--set", "claims=[]",
     "--set", "learners.GD.update.lr=0.00048828125", "--set", "run.device=cpu",
 ]  # fmt: skip
-"""Five learners on 1024 features: the engine has its cores to itself for as long as it likes."""
+"""Run of five learners on 1024 features, which keeps the engine busy."""
 LONG = [*WORK, "--set", "run.replicas=48"]
 """The same for half a minute."""
 FOREIGN = ("SSH_CONNECTION", "NO_COLOR", "COLUMNS", "LINES", "PYTHONDONTWRITEBYTECODE")
-"""What of the environment would change what is measured."""
+"""Environment variables that would change the measurements."""
 SMALL = ["--preset", "hadamard-128", "--set", "run.device=cpu"]
 EMPTY = """
 from textual.app import App
@@ -100,9 +100,9 @@ HadamardApp.on_key = spied_f12
 from hadamard_tui.cli import main
 sys.exit(main(sys.argv[1:]))
 """
-"""The app itself, noting when handlers were reached and painted, pages opened and widgets focused.
+"""The app with a log of the times of handlers, repaints, opened pages and focused widgets.
 
-The clock is the same for all processes. F12 opens the page of a failure.
+All processes share the clock. F12 opens the page of a failure.
 """
 PANELS = "15"
 """Keys of two panels that draw charts: weights, mistakes."""
@@ -124,10 +124,10 @@ PAGES = {
     "guess": ("", ["g"]),
     "paused replay": ("", ["  "]),
 }
-"""What opens or gets the focus, and keys that open each page, each list and each field."""
+"""Pages, lists and fields: the widget that opens or gets the focus, and the keys for it."""
 
 REST, AT_A_TIME = 20, 8
-"""Seconds over which an app at rest is watched, and apps that are watched at a time."""
+"""Seconds for which an app at rest is watched, and number of apps watched in parallel."""
 
 PLAYED, BETWEEN_KEYS, SETTLED = 8, 3, 15
 """Seconds until a finished run has been played, until a key has been answered beside seven apps, and until
@@ -159,7 +159,7 @@ os._exit(0)  # the engine's thread may still be tidying up
 
 @dataclass
 class Terminal:
-    """A program on a pseudo-terminal, and what it has written so far."""
+    """A program on a pseudo-terminal, with its output so far."""
 
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
@@ -181,7 +181,7 @@ class Terminal:
         self._reader.start()
 
     def _read(self) -> None:
-        """Take what is written, no faster than the line that is played."""
+        """Read the output, at most as fast as the simulated connection."""
         chunk = 65536 if self.bytes_per_second is None else 1024
         while True:
             try:
@@ -199,7 +199,7 @@ class Terminal:
         fcntl.ioctl(self._line, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def press(self, keys: str | bytes) -> float:
-        """Type, and say when."""
+        """Type, and return the time."""
         now = time.monotonic()
         os.write(self._line, keys.encode() if isinstance(keys, str) else keys)
         return now
@@ -218,7 +218,7 @@ class Terminal:
         self.until(lambda: text in self.written)
 
     def gone(self, seconds: float = 0) -> int | None:
-        """How the process ended, a negative number for a signal; None if it is still there after so long."""
+        """Exit status of the process, negative for a signal; None if it still runs after the time limit."""
         end = time.monotonic() + seconds
         while True:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -231,13 +231,13 @@ class Terminal:
             time.sleep(0.002)
 
     def end(self) -> None:
-        """End the program, whatever is open in it."""
+        """End the program, whatever page is open."""
         if self.gone() is None:
             os.kill(self.pid, signal.SIGTERM)
             self.gone(10)
 
     def quit(self) -> float:
-        """Press q; seconds until the process is gone."""
+        """Press q; return the seconds until the process ends."""
         pressed = self.press("q")
         os.waitpid(self.pid, 0)
         took = time.monotonic() - pressed
@@ -248,7 +248,10 @@ class Terminal:
 
 @contextmanager
 def app(*arguments: str, **options: object) -> Iterator[tuple[Terminal, Callable[[str], list[float]]]]:
-    """The spied app once it is painted, and when what its log notes by name was. Its files are its own."""
+    """Start the app with SPY in a temporary home and wait for its first paint.
+
+    Yields the terminal, and a function from a name in the log to the times of its events.
+    """
     painted = options.pop("painted", PAINTED)
     with tempfile.TemporaryDirectory() as home:
         log = Path(home) / "log"
@@ -273,7 +276,7 @@ def app(*arguments: str, **options: object) -> Iterator[tuple[Terminal, Callable
 
 
 def first_paint() -> dict[str, object]:
-    """Seconds from the command to the words on the screen, beside those of an app that is empty."""
+    """Seconds from the command to the first words on the screen, beside those of an empty app."""
     ours, empty, worked = [], [], []
     for turn in range(8):  # the first one may have to compile
         for command, times in (
@@ -298,7 +301,7 @@ def first_paint() -> dict[str, object]:
 
 
 def imports() -> dict[str, object]:
-    """Seconds of a process that imports the app, and of one that imports Textual's, in turns."""
+    """Seconds of a process that imports the app, and of one that imports textual.app, in turns."""
     modules = ("hadamard_tui.app", "textual.app")
     seconds: dict[str, list[float]] = {module: [] for module in modules}
     environment = {name: value for name, value in os.environ.items() if name not in FOREIGN}
@@ -319,7 +322,7 @@ def imports() -> dict[str, object]:
 
 
 def first_curve() -> dict[str, object]:
-    """Seconds from the command to the first of its curves on the screen, and where these need torch."""
+    """Seconds from the command to the first curve on the screen, and the same with the torch backend."""
     times: dict[str, list[float]] = {"median s": [], "by torch, median s": []}
     for turn in range(6):  # the first one may have to compile
         for name, more in (("median s", []), ("by torch, median s", ["--set", "run.path=dense"])):
@@ -393,7 +396,7 @@ def slow_line_keys() -> dict[str, object]:
 
 
 def traffic() -> dict[str, object]:
-    """Bytes per second while a run is played, locally and over SSH, and once nothing changes."""
+    """Bytes per second while a run is played, locally and over SSH, and at rest."""
     figures: dict[str, object] = {}
     for name, environment in (("local", {}), ("ssh", {"SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22"})):
         with app(*SMALL, environment=environment) as (terminal, noted):
@@ -412,7 +415,7 @@ def traffic() -> dict[str, object]:
 
 
 def rest() -> dict[str, object]:
-    """Per cent of a processor over 20 s after a finished run, for each panel and for each page."""
+    """CPU use in per cent over 20 s after a finished run, for each panel and page."""
     from hadamard_tui.panels import ABOUT
 
     states: dict[str, tuple[list[str], str, list[str]]] = {
@@ -452,15 +455,15 @@ def rest() -> dict[str, object]:
 
 
 def processor_seconds(terminal: Terminal) -> float:
-    """Seconds of a processor that a program has taken, to the nanosecond.
+    """CPU seconds of a process, to the nanosecond.
 
-    Source: the Linux kernel's number of the clock that clock_getcpuclockid(3) returns for a process.
+    Uses the clock id that clock_getcpuclockid(3) of Linux returns for a process.
     """
     return time.clock_gettime((~terminal.pid << 3) | PROCESS_CLOCK)
 
 
 def throughput() -> dict[str, object]:
-    """How fast the engine gets through a run with the app open, in relation to without one; in turns."""
+    """Ratio of the speed of the engine with the app open to that without it, measured in turns."""
     alone, beside = [], []
     for _ in range(3):
         done = subprocess.run(
@@ -478,7 +481,7 @@ def throughput() -> dict[str, object]:
 
 
 def quitting() -> dict[str, object]:
-    """Seconds from q, in the middle of a run, until the process is gone."""
+    """Seconds from q during a run until the process ends."""
     times = []
     for wait in (0.2, 0.5, 1.0, 1.5, 2.0):
         with app(*WORK) as (terminal, noted):
@@ -490,7 +493,7 @@ def quitting() -> dict[str, object]:
 
 
 def stepped_numbers() -> dict[str, object]:
-    """Key to the whole of the new curves on the screen: d is stepped from 128 to 160 and back."""
+    """Delay from a key that steps d from 128 to 160 or back until the new curves are complete."""
     keys = [b"\t"] * 3 + [b"\x1b[A", b"\x1b[B"]  # to d, which the set-up has first; then up and down
     delays = []
     with app(*SMALL) as (terminal, noted):
@@ -520,7 +523,7 @@ GOALS = {
     ("rest", "most %"): ("at rest with any panel or page open, % of a processor", 0.5),
     ("stepped-numbers", "median ms"): ("key on a number to its new curves, ms", 150.0),
 }
-"""Jobs by what is measured of them, and their goals."""
+"""Jobs and their goals, by benchmark and figure."""
 
 BENCHMARKS = {
     "first-paint": first_paint,
@@ -537,7 +540,7 @@ BENCHMARKS = {
 
 
 def machine() -> dict[str, object]:
-    """What was measured on, and how busy it was."""
+    """Description of the machine and its load."""
     import textual
 
     name = next(
@@ -561,7 +564,7 @@ def _lines(file: str) -> list[str]:
 
 
 def benchmark_name(name: str) -> str:
-    """The name of a benchmark. Raises: argparse.ArgumentTypeError, if it is none."""
+    """Return the name of a benchmark. Raises: argparse.ArgumentTypeError, if it is unknown."""
     if name not in BENCHMARKS:
         raise argparse.ArgumentTypeError(f"there is no {name}; there are {', '.join(BENCHMARKS)}")
     return name

@@ -56,7 +56,7 @@ def load(typing: Any, array: Any, row: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def store(typing: Any, array: Any, row: Any, vector: Any) -> Any:
-    """Put a vector into the place of a row of an array […, LANES] without gaps."""
+    """Store a vector in a row of an array […, LANES] without gaps."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _pointer(context, builder, signature, args)

@@ -17,7 +17,7 @@ from hadamard_tui.headless import bench
 
 
 def process(*command: str) -> Record:
-    """A command as a process: from its start to its end."""
+    """Cost of a command as a process, from its start to its end."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL)
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -32,7 +32,7 @@ async def capture(preset: str, keys: list[str], size: tuple[int, int] = (120, 40
 
 
 def _timeless(picture: str) -> list[str]:
-    """The lines of a picture without the speed of its run and without Textual's random number."""
+    """Lines of a picture without the speed of the run and the random number of Textual."""
     return [re.sub(r"terminal-\d+", "", line) for line in picture.splitlines() if "steps/s" not in line]
 
 

@@ -1,11 +1,10 @@
-"""The gallery: every preset is run, and its chart kept as a picture of docs/gallery.md, as a thumbnail, and
-as the stored curves that the app shows before a run (`hadamard_tui/running/stored.py`).
+"""Run presets, and store their charts as pictures of docs/gallery.md, as thumbnails, and as the stored curves
+that the app shows before a run (`hadamard_tui/running/stored.py`).
 
 Usage: .venv/bin/python docs/gallery.py [NAME…]    as `make update` does, all presets if none is named.
 
-Runs only presets that are new or compute something else than they did, which their digests say, unless they
-are named. What is done is kept at once: after Ctrl-C the same command goes on. The page is written anew each
-time.
+Without names it runs only presets that are new or whose digest has changed. It stores each result at once, so
+after Ctrl-C the same command continues. It writes the whole page each time.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ DOCS = Path(__file__).resolve().parent
 PAGE, PICTURES = DOCS / "gallery.md", DOCS / "gallery"
 
 WITHIN = 0.3
-"""Pixels that curves of the gallery may be off."""
+"""Most pixels by which simplified curves may deviate."""
 
 DOTS, POINTS = (500, 160), 160
 """Dots of a chart on a large screen, by half of one of which stored curves may be off, and the points of such
@@ -61,7 +60,7 @@ SWEPT = {"hadamard-128": ("problem.matrix.d", "d")}
 """Presets that come with the stored picture of a sweep: the place and the symbol of the number."""
 
 UNKNOWN = 10.0
-"""Seconds that a preset is thought to take that was never run."""
+"""Assumed seconds of a preset that has never run."""
 
 HEAD = """# Gallery
 
@@ -73,7 +72,7 @@ opens one.
 
 
 def main() -> int:
-    """Run what is to be run and write the page; 1 if a preset could not be run."""
+    """Run presets and write the page; return 1 if a preset failed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -97,15 +96,14 @@ def main() -> int:
 
 
 def _is_stale(entry: Entry, thumbnails: dict[str, Thumbnail]) -> bool:
-    """Whether a preset has no chart, or that of another one."""
+    """Whether a preset has no chart, or a chart of an earlier version."""
     files = PICTURES / f"{entry.name}.svg", stored.file_of(entry.name)
     has_chart = entry.name in thumbnails and all(file.exists() for file in files)
     return not has_chart or thumbnails[entry.name].digest != entry.digest
 
 
 def _run_all(due: Sequence[Entry], thumbnails: dict[str, Thumbnail], errors: Console) -> bool:
-    """Run presets, put their thumbnails to those that are kept, and say how long the others will take;
-    whether one could not be run."""
+    """Run presets, add their thumbnails, and print the remaining time; return whether one failed."""
     failed = False
     expected = {
         entry.name: thumbnails[entry.name].seconds if entry.name in thumbnails else UNKNOWN for entry in due
@@ -152,7 +150,7 @@ def make(entry: Entry, errors: Console) -> Thumbnail:
 
 
 def _shown(document: Raw, results: Results) -> Shown:
-    """The first picture of a preset that was run."""
+    """First picture of a preset after its run."""
     outcomes = judge(results)
     if drawn(results.sweep.experiment):
         return exporting.first_picture(document, results, outcomes)
@@ -200,7 +198,7 @@ def _law(name: str, document: Raw, errors: Console) -> StoredPicture | None:
 
 
 def page(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> str:
-    """The page of all presets that have a chart, by subject."""
+    """Page of all presets with a chart, by subject."""
     return "\n".join([HEAD, *_contents(entries, thumbnails), "", *_sections(entries, thumbnails)])
 
 

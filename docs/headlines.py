@@ -25,7 +25,7 @@ picture is about. `make update` writes this page.
 
 
 def claim_of(name: str) -> str:
-    """The claim that the first picture of a preset is about; empty if there is none."""
+    """Claim that the first picture of a preset states, or an empty text."""
     experiment = presets.load(name)
     first = pictures_of(experiment)[0]
     claims = [claim for claim in experiment.claims if is_about(claim, first, experiment)]
@@ -34,7 +34,7 @@ def claim_of(name: str) -> str:
 
 
 def page() -> str:
-    """The page of all presets that have stored results."""
+    """Page of all presets with stored results."""
     stored = preview.read(preview.FILE)
     rows = [(name, stored[name].caption, claim_of(name)) for name in presets.names() if name in stored]
     cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]

@@ -1,4 +1,4 @@
-"""Every sentence of the code that a person can meet, sorted by place, to be read against the table of words.
+"""Page of all sentences that the program can show, by file, to be compared with the table of words.
 
 Files of experimental parts and panels are left out.
 
@@ -33,10 +33,10 @@ ARGUMENTS = {
     "nothing": (0,),
     "notify": (0,),
 }
-"""Which arguments of a call are shown, however short they are."""
+"""Positional arguments of calls that users see, however short they are."""
 
 KEYWORDS = {"about", "description", "help", "label", "placeholder", "title"}
-"""Arguments that are shown whatever is called."""
+"""Keyword arguments that users see, in any call."""
 
 FOR_PROGRAMS = {
     "cast",
@@ -52,13 +52,13 @@ FOR_PROGRAMS = {
 """Calls whose texts are types, selectors and patterns."""
 
 SENTENCE = 3
-"""A text of so many words is a sentence, wherever it stands."""
+"""Least number of words of a sentence."""
 
 LONGEST_NAME = 24
-"""What is filled in is named if its name has no more letters than this."""
+"""Most letters of the name of a filled-in value; longer names become “…”."""
 
 OWN_ERRORS = {"BadInput"}
-"""Exceptions that are shown to people; those of Python are for programmers."""
+"""Exceptions that users see; those of Python are for programmers."""
 
 
 class Messages(ast.NodeVisitor):
@@ -68,14 +68,14 @@ class Messages(ast.NodeVisitor):
         self.texts: list[str] = []
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """A part is shown with its docstring."""
+        """Add the docstring of a part, which users see."""
         tags = [argument.value for argument in node.keywords if argument.arg == "tag"]
         if tags and (text := ast.get_docstring(node)):
             self._add(f"{ast.literal_eval(tags[0])}: {text}")
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """A command is shown with its docstring."""
+        """Add the docstring of a command, which users see."""
         calls = [decorator.func for decorator in node.decorator_list if isinstance(decorator, ast.Call)]
         is_command = any(isinstance(call, ast.Attribute) and call.attr == "command" for call in calls)
         if is_command and (text := ast.get_docstring(node)):
@@ -83,16 +83,16 @@ class Messages(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> None:
-        """Nobody is shown these."""
+        """Skip assertions, which users do not see."""
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """Nor the errors of programmers."""
+        """Skip exceptions for programmers."""
         raised = node.exc.func if isinstance(node.exc, ast.Call) else None
         if not isinstance(raised, ast.Name) or raised.id in OWN_ERRORS or not raised.id.endswith("Error"):
             self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign | ast.AnnAssign) -> None:
-        """Style sheets and lists of fonts are no sentences."""
+        """Skip style sheets and lists of fonts."""
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         if not any(
             isinstance(target, ast.Name) and target.id.endswith(("CSS", "FONT")) for target in targets
@@ -102,12 +102,12 @@ class Messages(ast.NodeVisitor):
     visit_AnnAssign = visit_Assign  # noqa: N815
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        """Text that stands alone is documentation."""
+        """Skip texts that stand alone, which are documentation."""
         if not isinstance(node.value, ast.Constant):
             self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
-        """What is shown of a call."""
+        """Add the arguments of a call that users see."""
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if name in FOR_PROGRAMS:
             return
@@ -119,12 +119,12 @@ class Messages(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """A sentence is shown wherever it stands."""
+        """Add a sentence, wherever it stands."""
         if _is_sentence(text := _text(node)):
             self._add(text)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """The same, with what is filled in, which may have sentences of its own."""
+        """Add a sentence with filled-in values, and sentences in these values."""
         if _is_sentence(text := _text(node)):
             self._add(text)
         for value in node.values:
@@ -138,7 +138,7 @@ class Messages(ast.NodeVisitor):
 
 
 def _text(node: ast.Constant | ast.JoinedStr) -> str:
-    """A text as it is written, with names in braces where something is filled in."""
+    """Text of a literal, with names in braces for filled-in values."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     return "".join(
@@ -158,14 +158,14 @@ def _is_sentence(text: str) -> bool:
 
 
 def messages(source: str) -> list[str]:
-    """The messages of a file of Python."""
+    """Messages of a Python source."""
     visitor = Messages()
     visitor.visit(ast.parse(source))
     return visitor.texts
 
 
 def is_experimental(source: str) -> bool:
-    """Whether a file has a part or a panel of which it says so."""
+    """Whether a source declares a part or panel as experimental."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case (
@@ -178,7 +178,7 @@ def is_experimental(source: str) -> bool:
 
 
 def page() -> str:
-    """The page as the code is now."""
+    """Page for the present code."""
     return "\n".join([HEAD, *_sections()])
 
 

@@ -15,7 +15,7 @@ BEGIN, END = "<!-- parts: made by docs/parts.py -->\n", "<!-- end of parts -->\n
 
 
 def tables() -> str:
-    """One table per family: the name of every member that is not experimental, and what it is."""
+    """One table per family, with name and summary of every stable member."""
     lines = []
     for family in catalogue.FOLDERS:
         lines += [f"**{family}**", "", "| kind | what it is |", "|---|---|"]
@@ -29,7 +29,7 @@ def tables() -> str:
 
 
 def updated(readme: str) -> str:
-    """The README with its tables as the catalogue is now."""
+    """README with tables for the present catalogue."""
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{tables()}\n{END}{after}"

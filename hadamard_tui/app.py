@@ -334,7 +334,7 @@ class HadamardApp(FailingApp):
         """Stops are gone to on a tour only, and by pages from the laboratory only: over it they scroll."""
         if action == "stops_on":
             return self._guide is not None and self.screen is self.laboratory
-        of_tours = ("next_stop", "previous_stop", "back_to_stop", "break_stop")
+        of_tours = ("next_stop", "previous_stop", "back_to_stop")
         return self._guide is not None if action in of_tours else True
 
     async def action_stops_on(self, by: int) -> None:
@@ -352,9 +352,21 @@ class HadamardApp(FailingApp):
             await self._guide.present()
 
     async def action_break_stop(self) -> None:
-        """The preset of a path with the change that takes its theorem away."""
+        """Run the stop of a tour, or the preset, with the change that takes its theorem away."""
         if self._guide is not None:
             await self._guide.break_stop()
+            return
+        from hadamard_tui.editing.editable_experiment import EditableExperiment
+        from hadamard_tui.tours.talk import break_at
+        from hadamard_tui.tours.tour import Stop, broken
+
+        preset = self.laboratory.editable.preset
+        change = break_at(preset) if preset is not None else None
+        if preset is None or change is None:
+            self.notify("No change is known that breaks the theorem of this set-up.")
+            return
+        await self.laboratory.present(EditableExperiment(broken(Stop(preset), change), preset))
+        self.notify(f"{', '.join(change.set)}: {change.text} {keymap.key('undo')} goes back.")
 
     def action_blank(self) -> None:
         from hadamard_tui.screens.blank import Blank

@@ -1,4 +1,4 @@
-"""A plugin of pytest that keeps some cases about the parts and panels named in PARTS of the environment."""
+"""Pytest plugin that selects a few cases about each part and panel named in the variable PARTS."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hadamard_tui.panels.panel import Panel
 WANTED = {*filter(None, os.environ.get("PARTS", "").split(","))}
 
 FEW = 2
-"""Of each test so many cases are kept at most for each of them: others cross it with other parts."""
+"""Most cases per test and part; further cases only cross the part with other parts."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the first cases of every test that have one of them among their parameters."""
+    """Select the first FEW cases of every test that have a wanted part among their parameters."""
     cases_by_name: Counter[tuple[str, str]] = Counter()
     selected = []
     for test in items:
@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _names(parameter: Any) -> Iterator[str]:
-    """What a parameter of a test is called, or parts in it are; a list of some is about none of them."""
+    """Names of the parts that a test parameter holds; a list of parts is about none of them."""
     match parameter:
         case str():
             yield parameter

@@ -22,7 +22,7 @@ class Page:
     """A page of a browser.
 
     Attributes:
-        events: what the page has sent by itself, as errors on its console.
+        events: messages that the page sent without a request, such as errors on its console.
     """
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
@@ -48,7 +48,7 @@ class Page:
             await self.ask("Input.dispatchKeyEvent", type=kind, text=key, key=key, **more)
 
     async def evaluate(self, script: str) -> Any:
-        """The value of an expression in the page; None while there is no document."""
+        """Value of an expression in the page; None while the page has no document."""
         answer = await self.ask("Runtime.evaluate", expression=script, returnByValue=True)
         return answer["result"].get("value")
 
@@ -102,7 +102,7 @@ async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
 
 
 async def _page_of(session: aiohttp.ClientSession, tools: str, address: str) -> str:
-    """Where the page of an address can be talked to, once the browser has it."""
+    """DevTools address of the page with this URL, once the browser has it."""
     for _ in range(600):
         with_pages = await session.get(tools)
         for page in await with_pages.json():

@@ -24,7 +24,7 @@ class Block(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is, as an editor opens it."""
+        """Page and line, in the form that editors open."""
         return f"{self.page}:{self.line}"
 
 

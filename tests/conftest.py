@@ -1,4 +1,4 @@
-"""No test sees or touches the configuration and the memory of the person who runs it."""
+"""Isolation: no test reads or writes the configuration and state of the person who runs it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """The tests and what they import stay to the end: no garbage collection need look through them.
+    """Exempt the tests and their imports from garbage collection, since they live to the end.
 
-    Collections are as rare as in the app itself, too: they took a tenth of what its tests take.
+    Collections are as rare as in the app: at the default rate they took a tenth of the time of its tests.
     """
     gc.freeze()
     gc.set_threshold(50_000)
@@ -41,7 +41,7 @@ def pytest_collection_finish() -> None:
 
 
 class Homes:
-    """Empty folders, one after the other: a new one only where somebody left something in the last."""
+    """Empty home folders. A folder is used again unless a test left files in it."""
 
     def __init__(self, make: Callable[[], Path]) -> None:
         self._make, self._last = make, make()
@@ -59,7 +59,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Homes:
 
 @pytest.fixture(autouse=True)
 def own_folders(homes: Homes, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home, for the process of this test and those that it starts."""
+    """Empty home folder for the process of the test and its child processes."""
     home = homes.empty()
     monkeypatch.setenv("HOME", str(home))
     for name in FOLDERS:
@@ -71,5 +71,5 @@ def own_folders(homes: Homes, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def no_waiting_for_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test needs is compiled here: no other process makes it meanwhile, and none serves instead."""
+    """Compile in the process of the test: no other process compiles, and no slower backend replaces it."""
     monkeypatch.setattr(CompiledCode, "is_there", True)

@@ -1,6 +1,6 @@
-"""Crossed cases: so few that every two values meet once, or all of them.
+"""Crossed cases: all combinations, or a few in which every two values meet once.
 
-`make test` runs the few, and `make test-all`, which is pytest with `--whole`, all.
+`make test` runs the few; `make test-all`, which is pytest with `--whole`, runs all.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 
 Traits = Mapping[str, Hashable]
-"""What a case is made of: factor → value."""
+"""Traits of a case: factor → value."""
 
 all_combinations = False
-"""Whether all cases are wanted; conftest.py sets it before any test file is read."""
+"""Whether all cases run; conftest.py sets it before pytest imports any test file."""
 
 
 def crossed(**axes: Iterable[Any] | Mapping[Any, Traits]) -> pytest.MarkDecorator:
-    """Parametrize a test by several names at once; a value that has traits of its own is crossed by these."""
+    """Parametrize a test by several names at once. Values with traits are crossed by their traits."""
     return pytest.mark.parametrize(tuple(axes), crossings(**axes))
 
 
 def crossings(**axes: Iterable[Any] | Mapping[Any, Traits]) -> list[tuple[Any, ...]]:
-    """The combinations of values with which a test is to be run."""
+    """Combinations of values with which a test runs."""
     cases = list(product(*axes.values()))
     return chosen(cases, [_traits(axes, case) for case in cases])
 
@@ -38,7 +38,7 @@ def _traits(axes: Mapping[str, Iterable[Any] | Mapping[Any, Traits]], case: tupl
 
 
 def covering_names(values: Mapping[Any, Traits]) -> list[Any]:
-    """Few of the values, among which every trait is found: to cross them with one factor in one test."""
+    """A few of the names that cover every trait, to cross them with one factor in one test."""
     names = list(values)
     return names if all_combinations else [names[number] for number in covering(list(values.values()), 1)]
 
@@ -49,7 +49,7 @@ def chosen(cases: Sequence[Any], traits: Sequence[Traits]) -> list[Any]:
 
 
 def covering(traits: Sequence[Traits], together: int = 2) -> list[int]:
-    """The numbers of few cases in which every so many values meet that meet in any case, found greedily."""
+    """Numbers of a few cases that cover every combination of `together` values, found greedily."""
     bits: dict[tuple[Any, ...], int] = {}  # sets of groups of values are numbers: their bits are counted fast
     groups = []
     for traits_of_case in traits:

@@ -1,7 +1,7 @@
-"""A CUDA device that is not there: tensors that say they are on it, and are computed on the processor.
+"""A simulated CUDA device: its tensors claim to be on it, and the CPU computes them.
 
-Operations refuse what a card would refuse: tensors of both devices together, but for numbers without
-dimensions, indices, and whatever reads memory as an array of numpy.
+Operations refuse what a real device refuses: tensors of both devices in one call, except for scalars and
+indices, and reading device memory as a numpy array.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from torch.utils._pytree import tree_leaves, tree_map
 from engine.core import device as devices
 
 CARD = torch.device("meta")
-"""What tensors say of themselves: torch built for the processor lets none say that it is on a CUDA device."""
+"""Device that the tensors report, because torch built for the CPU lets no tensor report a CUDA device."""
 
 
 class OnCuda(torch.Tensor):
-    """A tensor of the processor that says it is on the card."""
+    """CPU tensor that claims to be on the device."""
 
     held: torch.Tensor
 
@@ -51,7 +51,7 @@ class OnCuda(torch.Tensor):
 
 
 class Factories(TorchDispatchMode):
-    """New tensors for the card, and those that are copied there."""
+    """Creates tensors on the device and copies tensors to it."""
 
     def __torch_dispatch__(
         self, operation: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -60,13 +60,13 @@ class Factories(TorchDispatchMode):
 
 
 INDEXING = ("aten::index.Tensor", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_")
-"""These take indices that are on the processor."""
+"""Operations that accept indices on the CPU."""
 
 COPIES = ("aten::_to_copy", "aten::copy_")
 
 
 def computed(operation: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """An operation where its tensors are."""
+    """Result of an operation on the device of its tensors."""
     name = str(operation.name())  # type: ignore[attr-defined]
     tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
     on_card = [tensor for tensor in tensors if isinstance(tensor, OnCuda)]
@@ -102,7 +102,7 @@ def computed(operation: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
 
 @contextmanager
 def fake_cuda() -> Iterator[None]:
-    """For a while there is one card."""
+    """Simulate one CUDA device inside the block."""
     with (
         mock.patch.object(devices, "resolve", lambda device: "cpu" if device == "cpu" else CARD.type),
         mock.patch.object(devices, "describe", str),

@@ -1,6 +1,6 @@
-"""Cases that take less time than pytest takes to begin, end and report them: one test goes through them all.
+"""One test for many short cases, because pytest needs more time to set up and report a case than it takes.
 
-Every case runs, whether others fail or not, and what fails says with which. `make test-all` tests each alone.
+Every case runs, even after a failure, and a failure names its case. `make test-all` tests each case alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Test = Callable[..., None]
 def looped(
     names: str | Sequence[str], cases: Iterable[Any], ids: Iterable[str] | Callable[[Any], str] | None = None
 ) -> Callable[[Test], Test]:
-    """In place of `pytest.mark.parametrize`, for cases that leave nothing behind and are no coroutines."""
+    """Replace `pytest.mark.parametrize` for cases that have no side effects and are not coroutines."""
     cases = list(cases)
     if crossing.all_combinations:
         return pytest.mark.parametrize(names, cases, ids=ids)
@@ -55,7 +55,7 @@ def _listed(names: str | Sequence[str]) -> list[str]:
 
 
 def _given(names: str | Sequence[str], case: Any) -> dict[str, Any]:
-    """What a case gives to a test: one value if one name is said alone, or as many as there are names."""
+    """Arguments of a case: one value for a single name, or one value for each name."""
     if isinstance(names, str):
         return {names: case}
     return dict(zip(names, getattr(case, "values", case), strict=True))

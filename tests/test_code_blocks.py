@@ -1,4 +1,4 @@
-"""Every code block of the README and of docs/ says its language, and is what it says, as it stands there.
+"""Every code block of the README and of docs/ names its language and works unchanged.
 
 Commands, the blocks in `sh`, are run by tests/cli/test_commands_of_pages.py.
 """

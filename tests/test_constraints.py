@@ -1,4 +1,4 @@
-"""The constraints pin, with hashes, whatever an installation of the program and its tests brings with it."""
+"""The constraints pin, with hashes, all packages that the program and its tests install."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def entries(file: Path) -> dict[str, tuple[str, list[str]]]:
 
 
 def required(wanted: Requirement, versions: dict[str, str]) -> dict[str, str]:
-    """Versions of what is installed for a requirement, directly or not, added to `versions`."""
+    """Add the installed versions of a requirement and of its dependencies to `versions`."""
     name = canonicalize_name(wanted.name)
     if name in versions and not wanted.extras:
         return versions
@@ -106,7 +106,7 @@ def test_torch_is_pinned_without_hash_and_what_it_needs_is_known() -> None:
 
 @pytest.mark.parametrize("part", FILES)
 def test_no_pin_brings_the_libraries_of_one_build_of_torch(part: str) -> None:
-    """Several GB that a build for the processor has no use for; a build for CUDA brings its own."""
+    """They take several GB. A CPU build does not use them, and a CUDA build brings its own."""
     assert not [name for name in entries(FILES[part]) if name.startswith(("nvidia-", "cuda-", "triton"))]
 
 

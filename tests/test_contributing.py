@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md shows is true: each of its examples is what it says, as it stands there."""
+"""The examples of CONTRIBUTING.md work unchanged."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ ROOMS = {
     "(Update,": "engine/updates",
     "PANEL = Panel(": "hadamard_tui/panels",
 }
-"""Where the file of an example belongs, by what is in it."""
+"""Folder of the file of an example, by a text in it."""
 
 ASKING = (
     "engine/test_catalogue.py",
@@ -91,7 +91,7 @@ ASKING = (
     "app/test_panels.py",
     "test_fuzz.py",
 )
-"""Tests of all members of families, and of all panels."""
+"""Tests of all members of families and of all panels."""
 
 
 UNCHANGED = (
@@ -105,12 +105,12 @@ UNCHANGED = (
     "reference/test_digests.py::test_a_preset_measures_what_it_measured_before[hadamard-128]",
     "test_readme.py::test_the_tables_of_parts_are_those_of_the_catalogue",
 )
-"""Tests of what there is beside experimental parts, which these must not change."""
+"""Tests of stable parts, which experimental parts must not change."""
 
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """A copy of the program in which each example is put where it belongs, and what these are called."""
+    """Copy of the program with each example in its folder, and the names of the examples."""
     folder = tmp_path_factory.mktemp("copy")
     for package in ("engine", "hadamard_tui"):
         shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -126,7 +126,7 @@ def copy(tmp_path_factory):
 
 
 def passed(folder, files, *options, **more):
-    """What pytest says of files of tests in a folder."""
+    """Output of pytest for test files in a folder; fails unless all pass."""
     command = [sys.executable, "-m", "pytest", "-n0", "-q", "-rA", "-p", "no:cacheprovider", *options]
     done = subprocess.run(
         [*command, *(str(ROOT / "tests" / file) for file in files)],
@@ -141,7 +141,7 @@ def passed(folder, files, *options, **more):
 
 
 def test_the_examples_pass_the_tests_of_all_parts_once_they_are_in_their_place(copy):
-    """The cases about them are run, each on its own."""
+    """Only the cases about the examples run."""
     folder, named = copy
     assert len(named) == len({*named}) == len(ROOMS)
     report = passed(folder, ASKING, "-p", "cases_of_parts", "--whole", PARTS=",".join(named))

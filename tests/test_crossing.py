@@ -1,4 +1,4 @@
-"""Few cases of a cross in which every two values meet."""
+"""A few cases of a cross in which every two values meet."""
 
 from __future__ import annotations
 

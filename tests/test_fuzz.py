@@ -1,4 +1,4 @@
-"""The search for errors finds those that are planted, shrinks them, and reports nothing else."""
+"""The search finds planted errors, shrinks them, and reports nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gallery: its charts are those of shipped presets, and what was run is not run again."""
+"""The gallery has charts of shipped presets only, and runs no preset twice."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -16,11 +17,20 @@ from engine.spec.experiment import SUBJECTS
 from engine.spec.preset_index import Entry, entry_of, index
 from hadamard_tui.browsing import preview
 from hadamard_tui.browsing.thumbnail import Thumbnail
+from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.looks import palette
 from hadamard_tui.running import stored
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 LARGEST = 40_000
-"""Bytes of a picture of the gallery, which is kept with the code."""
+"""Most bytes of a picture of the gallery, since pictures are in the repository."""
+
+
+LARGEST_STORED = 1_000_000
+"""Bytes of all stored curves, which come with the program."""
+
+LEAST_STORED = 0.6
+"""Share of the presets that have stored curves: the others take minutes to run."""
 
 
 def gallery():
@@ -34,7 +44,7 @@ def gallery():
 
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The same, writing elsewhere, with runs that cost nothing; `ran` has the presets that were run."""
+    """Gallery script that writes to a temporary folder and fakes runs; `ran` lists the presets it ran."""
     module = gallery()
     module.ran = []
 
@@ -73,6 +83,30 @@ def test_most_presets_have_a_chart_of_what_they_say_now():
         if entry.name in thumbnails and thumbnails[entry.name].digest == entry.digest
     ]
     assert len(fresh) >= 0.8 * len(index()), "make update runs the others"
+
+
+@pytest.mark.slow
+def test_most_presets_have_stored_curves_of_what_they_run_now():
+    files = list(stored.file_of("").parent.glob("*.json"))
+    assert {file.stem for file in files} <= set(presets.names())
+    assert sum(file.stat().st_size for file in files) <= LARGEST_STORED
+    pictures = {file.stem: stored.read(file.stem) for file in files}
+    fresh = [
+        name
+        for name, picture in pictures.items()
+        if picture is not None and picture.digest == stored.digest(presets.document(name))
+    ]
+    assert len(fresh) >= LEAST_STORED * len(presets.names()), "make update runs the others"
+
+
+def test_a_stored_curve_is_within_half_a_dot_of_the_curve():
+    x = np.linspace(0, 100, 3001)
+    curve = Series("GD", x, np.exp(-x / 20), palette.LIGHT.of_learners[0], mark="A")
+    axes = Axes("", "", "", (0, 100), (0, 1))
+    points = gallery()._in_few_points(curve, axes, 0)
+    assert len(points.x) < 40
+    drawn = np.interp(x, np.array(points.x, float), np.array(points.y, float))
+    assert np.abs(drawn - curve.y).max() <= 0.5 / 160
 
 
 def test_presets_are_run_once_and_again_once_they_are_changed(script, capsys):

@@ -1,4 +1,4 @@
-"""Tests have an empty home of their own, whatever the tests before them left."""
+"""Every test has an empty home folder, whatever earlier tests left behind."""
 
 from __future__ import annotations
 

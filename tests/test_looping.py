@@ -1,4 +1,4 @@
-"""One test goes through all of its cases, and says which of them fail."""
+"""A looped test runs all of its cases and names those that fail."""
 
 from __future__ import annotations
 

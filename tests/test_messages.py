@@ -1,4 +1,4 @@
-"""docs/messages.md has every sentence that a person can meet, as the code says it."""
+"""docs/messages.md has every sentence that the program can show."""
 
 from __future__ import annotations
 

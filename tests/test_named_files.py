@@ -9,10 +9,10 @@ import pytest
 from code_blocks import PAGES, ROOT
 
 FOLDERS = (ROOT, ROOT / "engine", ROOT / "engine" / "backends", ROOT / "hadamard_tui")
-"""Folders that paths in pages begin in."""
+"""Folders to which paths in pages are relative."""
 
 EXAMPLE = "mine"
-"""The stem of files that a reader is to write."""
+"""Stem of files that pages ask the reader to write."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

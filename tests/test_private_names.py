@@ -1,4 +1,4 @@
-"""Private names of libraries are in two files, which give the reasons, and have tests that notice changes."""
+"""Only two files use private names of libraries. They give reasons and have tests that notice changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the README says is true: its tables and its update rule."""
+"""The tables and the update rule of the README are correct."""
 
 from __future__ import annotations
 

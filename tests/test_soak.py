@@ -1,4 +1,4 @@
-"""The checks of the soak can fail: they are shown what is wrong."""
+"""The checks of the soak fail for wrong input."""
 
 from __future__ import annotations
 

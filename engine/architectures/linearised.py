@@ -13,7 +13,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.core.streams import Stream
-from engine.problems.instances import Dense as Rows
+from engine.problems.instances import DenseInstances as Rows
 from engine.problems.instances import Instances
 
 

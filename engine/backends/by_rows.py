@@ -12,7 +12,7 @@ from engine.core.linear_algebra import with_rows
 from engine.core.memory import Sizes
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
-from engine.problems.instances import Dense, Instances
+from engine.problems.instances import DenseInstances, Instances
 from engine.training.descent import Descent, TrainingInputs
 from engine.training.evaluators import ByPredictions, ByWeights, includes
 from engine.training.recorder import Recorder
@@ -78,7 +78,7 @@ class ByRows(Backend):
         return records * saved >= WORTH
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
-        if not isinstance(inputs.data.instances, Dense):
+        if not isinstance(inputs.data.instances, DenseInstances):
             inputs = replace(inputs, data=inputs.data.dense())
         return experiment.protocol.training_run(inputs, RowsLearner)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.backends import Backend, Needs
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 from engine.training.descent import TrainingInputs
 from engine.training.training_run import TrainingRun, coupled
 
@@ -24,7 +24,7 @@ class OnMatrix(Backend):
         return None
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
-        if not isinstance(inputs.data.instances, Dense):
+        if not isinstance(inputs.data.instances, DenseInstances):
             inputs = replace(inputs, data=inputs.data.dense())
         return coupled(inputs, experiment.protocol.training_run)
 

@@ -81,7 +81,7 @@ def _has_step(learner: Learner, experiment: Experiment) -> bool:
     return signs or structure.along_gradients
 
 
-class Weights(Protocol):
+class WeightVectors(Protocol):
     """Weight vectors [R, B, d] of R replicas, B for each, that learn example by example."""
 
     now: Numbers
@@ -148,7 +148,7 @@ class Multiplied:
         return weights
 
 
-def _begun(undrawn: Undrawn, examples: Examples) -> Weights:
+def _begun(undrawn: Undrawn, examples: Examples) -> WeightVectors:
     """The weights of a learner at their start, for every replica, rate and target."""
     learner, (replicas, targets, _) = undrawn.learner, examples.labels.shape
     d, dtype = examples.instances.shape[2], examples.instances.dtype

@@ -41,14 +41,14 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         raise NotImplementedError
 
 
-class Constant(Schedule, frozen=True, tag="constant"):
+class ConstantSchedule(Schedule, frozen=True, tag="constant"):
     """1, for a warm-up alone."""
 
     def after_warm_up(self, step: int) -> float:
         return 1.0
 
 
-class Linear(Schedule, frozen=True, tag="linear", kw_only=True):
+class LinearSchedule(Schedule, frozen=True, tag="linear", kw_only=True):
     """1 − t/T, and 0 from T on; with `constant` c it is 1 up to cT, and falls to 0 from there."""
 
     steps: Steps
@@ -60,7 +60,7 @@ class Linear(Schedule, frozen=True, tag="linear", kw_only=True):
         return min(1.0, max(0.0, (1 - step / self.steps) / (1 - self.constant)))
 
 
-class Cosine(Schedule, frozen=True, tag="cosine", kw_only=True):
+class CosineSchedule(Schedule, frozen=True, tag="cosine", kw_only=True):
     """½(1 + cos πt/T), and 0 from T on."""
 
     steps: Steps
@@ -69,7 +69,7 @@ class Cosine(Schedule, frozen=True, tag="cosine", kw_only=True):
         return (1 + math.cos(math.pi * min(1.0, step / self.steps))) / 2
 
 
-class Exponential(Schedule, frozen=True, tag="exponential", kw_only=True):
+class ExponentialSchedule(Schedule, frozen=True, tag="exponential", kw_only=True):
     """γᵗ."""
 
     factor_per_step: Annotated[Factor, Meta(description="of every step")]
@@ -78,7 +78,7 @@ class Exponential(Schedule, frozen=True, tag="exponential", kw_only=True):
         return float(self.factor_per_step**step)
 
 
-class Step(Schedule, frozen=True, tag="step", kw_only=True):
+class StepSchedule(Schedule, frozen=True, tag="step", kw_only=True):
     """γ^⌊t/s⌋: once every s steps the rate falls by a factor."""
 
     factor_per_stage: Annotated[Factor, Meta(description="of every stage")]
@@ -88,7 +88,7 @@ class Step(Schedule, frozen=True, tag="step", kw_only=True):
         return float(self.factor_per_stage ** (step // self.every))
 
 
-class PerLoss(Schedule, frozen=True, tag="per-loss", kw_only=True):
+class PerLossSchedule(Schedule, frozen=True, tag="per-loss", kw_only=True):
     """1/L for the mean loss L of the examples of the step, of every replica, rate and target by itself.
 
     Steps are −η ∇L/L = −η ∇ ln L, which do not fade as L falls to 0. The sum of the rates is the time in
@@ -102,13 +102,15 @@ class PerLoss(Schedule, frozen=True, tag="per-loss", kw_only=True):
         return 1.0
 
 
-AnySchedule = Constant | Linear | Cosine | Exponential | Step | PerLoss
+AnySchedule = (
+    ConstantSchedule | LinearSchedule | CosineSchedule | ExponentialSchedule | StepSchedule | PerLossSchedule
+)
 
 
 Most = Annotated[float, Meta(gt=0, le=LARGEST)]
 
 
-class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class StepNoise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Independent N(0, σ²) noise at every step: on the entries of the gradient, or on the weights after it.
 
     On the weights it is not multiplied by the rate. Replicas draw their own; rates and targets share it.
@@ -245,7 +247,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Clip | None, Meta(title="clip", description="the gradient, by norm or by value", extra=SELDOM)
     ] = None
     noise: Annotated[
-        Noise | None, Meta(title="noise", description="on gradients or weights", extra=SELDOM)
+        StepNoise | None, Meta(title="noise", description="on gradients or weights", extra=SELDOM)
     ] = None
     decay: Annotated[
         Decay | None, Meta(title="decay", description="of the weights, times the rate", extra=SELDOM)

@@ -19,7 +19,7 @@ from engine.core.memory import DERIVED, Sizes
 from engine.core.parts import Part
 from engine.hypotheses.curvature import Curvature
 from engine.hypotheses.hypothesis import Normed, Parametrised
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture
@@ -82,7 +82,7 @@ class Probe:
     def predict(self, rows: torch.Tensor) -> torch.Tensor:
         """Return the predictions [B, k] of other instances [R, k, d], or [1, k, d] for all replicas."""
         same = rows.to(self.data.labels).expand(self.data.replicas, -1, -1).contiguous()
-        return self._hypothesis.predict(Dense(same))
+        return self._hypothesis.predict(DenseInstances(same))
 
     @property
     def squared_norm(self) -> torch.Tensor:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from engine.core.lazy import torch
 from engine.measures import MeasureSchedule, Probe
-from engine.measures.jacobian_share import Labels, LeftSingular, OfJacobian
+from engine.measures.jacobian_share import LeftSingular, OfJacobian, SeenLabels
 
 
 class JacobianInverse(OfJacobian, frozen=True, tag="jacobian-inverse"):
@@ -24,7 +24,7 @@ class JacobianInverse(OfJacobian, frozen=True, tag="jacobian-inverse"):
         return super().schedule()._replace(ends_only=True)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        singular, labels = probe.value(LeftSingular(self.directions)), probe.value(Labels())
+        singular, labels = probe.value(LeftSingular(self.directions)), probe.value(SeenLabels())
         singular_values, vectors = singular[:, 0], singular[:, 1:]
         along = (vectors.mT @ labels[..., None])[..., 0]
         parts = torch.where(singular_values > 0, along / singular_values, 0.0)

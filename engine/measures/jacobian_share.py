@@ -104,7 +104,7 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
         singular = LeftSingular(self.directions)
         packed = probe.value(singular) if self.jacobian == "now" else probe.value_at_start(singular)
         vectors = packed[:, 1:]
-        of = Labels() if self.of == "labels" else Residuals()
+        of = SeenLabels() if self.of == "labels" else Residuals()
         vector = probe.value(of) if self.of != "start-residual" else probe.value_at_start(of)
         reference = vector if self.of == "labels" else probe.value_at_start(of)
         inside = vectors @ (vectors.mT @ vector[..., None])
@@ -112,7 +112,7 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
         return self.over_nets(part[..., 0].norm(dim=1) / reference.norm(dim=1), probe)
 
 
-class Labels(Measure, frozen=True):
+class SeenLabels(Measure, frozen=True):
     """The labels of the rows seen, output by output, and 0 on other rows: [nets, K·n]. For other measures."""
 
     def value(self, probe: Probe) -> torch.Tensor:

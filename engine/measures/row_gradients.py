@@ -9,7 +9,7 @@ from msgspec import Meta
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.measures import Measure, MeasureNeeds, Probe
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture
@@ -76,7 +76,7 @@ def _kernel_diagonal(architecture: Architecture, tensors: Params, rows: torch.Te
             .reshape(-1, *w.shape[1:])
             for name, w in tensors.items()
         }
-        alone = Dense(piece.reshape(-1, 1, d))
+        alone = DenseInstances(piece.reshape(-1, 1, d))
         slopes = architecture.gradient(copies, alone, torch.ones_like)
         squares = torch.stack([slope.double().flatten(1).square().sum(1) for slope in slopes.values()]).sum(0)
         lengths.append(squares.view(replicas, count, -1).mT.reshape(nets, count))

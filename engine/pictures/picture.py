@@ -89,7 +89,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{over} until {label} {sign} {threshold:g}"
 
 
-class Share(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of which share of the replicas something holds: that a value is below a number, above it, or between.
 
     A replica that has diverged is none of them. With two bounds both must hold.
@@ -232,7 +232,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Meta(title="summary", description="over replicas; geometric: e to the mean logarithm", extra=SELDOM),
     ] = "mean"
     share: Annotated[
-        Share | None,
+        ReplicaShare | None,
         Meta(title="share", description="of replicas, for which it is so: {below = 0.1}", extra=SELDOM),
     ] = None
     lines: Annotated[

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.pictures.picture import Read, Share
+from engine.pictures.picture import Read, ReplicaShare
 
 Floats = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ def _place_of(how: str, values: Floats, places: Floats, axis: int) -> Floats:
     return np.asarray(np.where(is_defined.any(0), places[at], np.nan))
 
 
-def holds(share: Share, values: Floats) -> Floats:
+def holds(share: ReplicaShare, values: Floats) -> Floats:
     """1 where values [R, …] are as a share says, else 0; NaN where no replica has a value.
 
     A replica without a value, such as one that has diverged, is none of those that hold.

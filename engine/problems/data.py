@@ -14,7 +14,7 @@ from engine.core.parts import Values
 from engine.core.streams import Streams
 from engine.problems.examples import given, tabled
 from engine.problems.hadamard_matrices import Sylvester, Walsh
-from engine.problems.instances import Dense, Instances
+from engine.problems.instances import DenseInstances, Instances
 from engine.problems.matrices import RowNumbers, Rows
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Data:
 
     def dense(self) -> Data:
         """Return the same data with the instances as a matrix."""
-        return replace(self, instances=Dense(self.instances.rows, self.instances.signs))
+        return replace(self, instances=DenseInstances(self.instances.rows, self.instances.signs))
 
     def from_w_star(self, weights: torch.Tensor) -> torch.Tensor:
         """Return w − w* for weights w […, B, d] of every replica, variant and target."""
@@ -111,7 +111,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
     else:
         rows, labels = tabled(problem, combination, streams)
         matrix = torch.from_numpy(np.ascontiguousarray(rows, dtype=dtype)).to(device)
-        instances = Dense(matrix, structure.entries_are_signs)
+        instances = DenseInstances(matrix, structure.entries_are_signs)
     replicas, targets, n = labels.shape
     labels = given(problem, labels, streams)
     teacher = None

@@ -131,7 +131,7 @@ PROBES, PIECE = 4, 256
 """Random vectors of the test for orthogonal targets, and targets that are multiplied at once."""
 
 
-class Labels:
+class DrawnLabels:
     """The labels Y of m targets on n rows as drawn, with quantities that several lines share."""
 
     def __init__(self, values: Rows) -> None:

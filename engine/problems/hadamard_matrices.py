@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.core.cost import square_lengths
 from engine.core.lazy import torch
-from engine.problems.instances import Dense, Instances
+from engine.problems.instances import DenseInstances, Instances
 
 Signs = NDArray[np.int8]
 
@@ -210,7 +210,7 @@ class Sylvester(Instances):
 
     def at(self, numbers: slice) -> Instances:
         selected = self._some(self.order[:, numbers], self.row_signs[:, numbers])
-        return Dense(selected.rows, self.signs) if selected.n <= MOST_ROWS else selected
+        return DenseInstances(selected.rows, self.signs) if selected.n <= MOST_ROWS else selected
 
     def of_replica(self, replica: int) -> Instances:
         at = slice(replica, replica + 1)

@@ -52,7 +52,7 @@ class Instances:
 
     def pick(self, numbers: torch.Tensor) -> Instances:
         """Return instances by number [R, k], possibly with repetitions."""
-        return Dense(self.rows.gather(1, numbers[:, :, None].expand(-1, -1, self.d)), self.signs)
+        return DenseInstances(self.rows.gather(1, numbers[:, :, None].expand(-1, -1, self.d)), self.signs)
 
     def of_replica(self, replica: int) -> Instances:
         """Return the instances of a single replica."""
@@ -110,7 +110,7 @@ class Instances:
         return weights
 
 
-class Dense(Instances):
+class DenseInstances(Instances):
     """Instances that are stored as a matrix, `rows` [R, n, d]."""
 
     def __init__(self, rows: torch.Tensor, signs: bool = False) -> None:
@@ -124,10 +124,10 @@ class Dense(Instances):
         return self._rows
 
     def at(self, numbers: slice) -> Instances:
-        return Dense(self._rows[:, numbers], self.signs)
+        return DenseInstances(self._rows[:, numbers], self.signs)
 
     def of_replica(self, replica: int) -> Instances:
-        return Dense(self._rows[replica : replica + 1], self.signs)
+        return DenseInstances(self._rows[replica : replica + 1], self.signs)
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
         batch, h, d = weights.shape

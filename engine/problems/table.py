@@ -24,7 +24,7 @@ MOST_CLASSES = 1000
 """Classes at most: each is a target."""
 
 
-class Classes(NamedTuple):
+class LabelClasses(NamedTuple):
     """The classes of rows."""
 
     names: tuple[str, ...]
@@ -46,7 +46,7 @@ class Classes(NamedTuple):
         return f"{len(self.names)} classes with a target each: {listed(self.names)}"
 
 
-class Labels(NamedTuple):
+class RowLabels(NamedTuple):
     """Labels of rows."""
 
     numbers: NDArray[np.float64]
@@ -54,14 +54,14 @@ class Labels(NamedTuple):
 
     one_hot: bool = False
     are_words: bool = False
-    classes: Classes | None = None
+    classes: LabelClasses | None = None
     """The classes of a single column of words or whole numbers."""
 
 
-def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> Labels:
+def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLabels:
     """Labels in a column of numbers or words. Raises: BadField for words that are no classes."""
     if isinstance(column, np.ndarray):
-        return Labels(column.reshape(len(column), -1), classes=_classes_in(column))
+        return RowLabels(column.reshape(len(column), -1), classes=_classes_in(column))
     classes = _classes(np.array(column, dtype=np.str_))
     count, rows = len(classes.names), len(column)
     if count == 1:
@@ -69,12 +69,12 @@ def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> Labels
     if count > MOST_CLASSES or (count == rows and rows > 2):
         raise BadField(field, f"{rows} labels are {count} different words, which are no classes")
     if count == 2:
-        return Labels(np.where(classes.numbers == 0, 1.0, -1.0)[:, None], False, True, classes)
+        return RowLabels(np.where(classes.numbers == 0, 1.0, -1.0)[:, None], False, True, classes)
     one_hot = classes.numbers[:, None] == np.arange(count)
-    return Labels(one_hot.astype(np.float64), True, True, classes)
+    return RowLabels(one_hot.astype(np.float64), True, True, classes)
 
 
-def _classes_in(column: NDArray[np.float64]) -> Classes | None:
+def _classes_in(column: NDArray[np.float64]) -> LabelClasses | None:
     """Classes in a single column of whole numbers, if there are few enough."""
     if column.size != len(column) or not (column == np.round(column)).all():
         return None
@@ -82,19 +82,19 @@ def _classes_in(column: NDArray[np.float64]) -> Classes | None:
     return classes if len(classes.names) <= MOST_CLASSES else None
 
 
-def _classes(column: NDArray[np.float64] | NDArray[np.str_]) -> Classes:
+def _classes(column: NDArray[np.float64] | NDArray[np.str_]) -> LabelClasses:
     labels, numbers = np.unique(column, return_inverse=True)
     names = [label if isinstance(label, str) else number(float(label)) for label in labels.tolist()]
     if len(names) == 2:
-        return Classes((names[1], names[0]), 1 - numbers.astype(np.int64))
-    return Classes(tuple(names), numbers.astype(np.int64))
+        return LabelClasses((names[1], names[0]), 1 - numbers.astype(np.int64))
+    return LabelClasses(tuple(names), numbers.astype(np.int64))
 
 
 LONGEST_NAME = 40
 """Letters of the name of a column in a message at most."""
 
 
-class Layout(NamedTuple):
+class ColumnLayout(NamedTuple):
     """The columns of a table, by what they are for."""
 
     features: tuple[int, ...]
@@ -102,7 +102,9 @@ class Layout(NamedTuple):
     left_out: tuple[LeftOut, ...]
 
 
-def layout_of(content: Content, settings: TableSettings, label: int | str | None, is_target: bool) -> Layout:
+def layout_of(
+    content: Content, settings: TableSettings, label: int | str | None, is_target: bool
+) -> ColumnLayout:
     """The columns of a file by what they are for.
 
     Args:
@@ -130,7 +132,7 @@ def layout_of(content: Content, settings: TableSettings, label: int | str | None
     if not features and not (is_target and (place is not None or content.has_labels)):
         rest = "index" if index else "label"
         raise BadField(rest, f"the {rest} is the only column; the table has no other")
-    return Layout(tuple(features), place, tuple(left_out))
+    return ColumnLayout(tuple(features), place, tuple(left_out))
 
 
 def _all_features(
@@ -263,7 +265,7 @@ class Table(NamedTuple):
     values: Values
     """What every feature is."""
 
-    labels: Labels | None
+    labels: RowLabels | None
     report: DataReport
 
 
@@ -361,9 +363,9 @@ def _report(
     file: Path,
     request: Request,
     content: Content,
-    layout: Layout,
+    layout: ColumnLayout,
     numbers: NDArray[np.float64],
-    labels: Labels | None,
+    labels: RowLabels | None,
     where: str,
 ) -> DataReport:
     """How a table was read. `numbers` are its labels if that is all it has."""

@@ -61,8 +61,8 @@ class ERM(Protocol, frozen=True, tag="erm"):
 
     def training_run(self, inputs: TrainingInputs, begin: Any = None) -> TrainingRun:
         if inputs.learner.solver is not None:
-            return Fits(self, inputs)
-        return FreshModels(self, inputs, begin or Group)
+            return SolverFits(self, inputs)
+        return FreshModels(self, inputs, begin or ModelGroup)
 
 
 class FreshModels(InPieces):
@@ -140,7 +140,7 @@ class Models(NamedTuple):
             model.rotate(rotation)
 
 
-class Group:
+class ModelGroup:
     """The models of consecutive k as one batch, restricted to the rows that one of them trains on."""
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
@@ -232,7 +232,7 @@ def _joined(blocks: list[Block]) -> Block:
     )
 
 
-class Fits(InPieces):
+class SolverFits(InPieces):
     """A solver that is given the examples one by one, with records at the same k as the fresh models."""
 
     def __init__(self, protocol: ERM, inputs: TrainingInputs) -> None:

@@ -138,7 +138,7 @@ def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[tor
         yield instances.rows[:, number, :, None].double(), by_replica[:, :, number, None].double()
 
 
-class Solved:
+class SolvedWeights:
     """Linear predictions by weights that are solved for at their first use."""
 
     _w: torch.Tensor | None
@@ -160,7 +160,7 @@ class Solved:
         return self._w
 
 
-class Refit(Solved):
+class Refit(SolvedWeights):
     """Store the examples, and solve anew for the weights of every replica and target at their next use.
 
     `solve` maps instances X [k, d] and labels y [k] to weights [d]; it is only called with k > 0.

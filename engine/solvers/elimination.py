@@ -72,7 +72,7 @@ class Equations:
         negative = (data.instances.rows < 0).cpu().numpy()
         seeds = [zlib.crc32(np.packbits(rows).tobytes()) for rows in negative for _ in range(self._members)]
         self._coins = [np.random.default_rng(seed) for seed in seeds]  # the same for all targets of a replica
-        self._solved = [Solved(self._d) for _ in range(members)]
+        self._solved = [ReducedEquations(self._d) for _ in range(members)]
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples: instances [R, n, d] and their labels [B, n]."""
@@ -108,7 +108,7 @@ class Equations:
         return
 
 
-class Solved:
+class ReducedEquations:
     """Equations over F₂ in d unknowns in reduced form: every pivot occurs in one equation only."""
 
     def __init__(self, d: int) -> None:

@@ -90,7 +90,7 @@ class Kernel(Solver, frozen=True, tag="kernel"):
         )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        return Fit(data, self.values, self.lam, weighs=self.kernel == "linear")
+        return KernelFit(data, self.values, self.lam, weighs=self.kernel == "linear")
 
     def bytes_held(self, sizes: Sizes) -> int:
         return bytes_of_fit(sizes, squares=2 if self.lam == 0 else 1)
@@ -139,7 +139,7 @@ def _ntk(rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
     return kernels
 
 
-class Step(NamedTuple):
+class KernelStep(NamedTuple):
     """Changes by an instance that do not depend on its labels."""
 
     x: torch.Tensor
@@ -155,7 +155,7 @@ class Step(NamedTuple):
     """The root of its pivot, 1 where it is not new, [R, 1, 1]."""
 
 
-class Fit:
+class KernelFit:
     """The kernel solution for the examples seen, for every replica and target.
 
     With the Cholesky factor L of K + λI and z(x) = L⁻¹(K(x_j, x))_j, predictions are cᵀz(x), c = L⁻¹y. An
@@ -177,7 +177,7 @@ class Fit:
         self._factor = self._rows.new_zeros(replicas, 0, 0)  # L
         self._real = self._rows.new_zeros(replicas, 0, 1)  # 1 where an example has a row of its own
         self._z = GrowingRows(self._rows.new_empty(replicas, 0, n))  # of all rows, for the steps to come, too
-        self._to_come: deque[Step] = deque()
+        self._to_come: deque[KernelStep] = deque()
         self._c = self._rows.new_zeros(replicas, len(data.labels) // replicas, 0)
         self._predictions = self._rows.new_zeros(replicas, len(data.labels) // replicas, n)  # of all rows
         self._inverse: torch.Tensor | None = None  # P
@@ -206,7 +206,7 @@ class Fit:
         for number in range(instances.shape[1]):
             at = slice(number, number + 1)
             coordinates = torch.cat((z[:, :, at], factor[:, at, :number].mT), 1)
-            self._to_come.append(Step(instances[:, at], coordinates, new[:, at], factor[:, at, at]))
+            self._to_come.append(KernelStep(instances[:, at], coordinates, new[:, at], factor[:, at, at]))
 
     def _factored(self, kernels: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the block [R, b, b] of L of b instances, and which of them are new [R, b, 1].
@@ -226,7 +226,7 @@ class Fit:
             factor[:, at, at], factor[:, rest, at], new[:, at] = root, column, is_new.double()
         return factor, new
 
-    def _add(self, step: Step, y: torch.Tensor) -> None:
+    def _add(self, step: KernelStep, y: torch.Tensor) -> None:
         """Add an example: its step, and its labels y [R, m, 1]."""
         k, seen, added = self._k, slice(self._k), slice(self._k, self._k + 1)
         self._make_room()
@@ -260,7 +260,7 @@ class Fit:
         padded[:, seen, seen] = inverse @ inverse.mT
         return padded
 
-    def _follow(self, inverse: torch.Tensor, step: Step, error: torch.Tensor) -> None:
+    def _follow(self, inverse: torch.Tensor, step: KernelStep, error: torch.Tensor) -> None:
         """Update P by an example, and c to the least-squares solution where the example is not new."""
         seen, added, new = slice(self._k), slice(self._k, self._k + 1), step.new > 0
         image = inverse[:, seen, seen] @ step.z  # P z

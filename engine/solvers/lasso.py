@@ -18,7 +18,7 @@ from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.solvers import Floats, Solved, Solver, SolverStructure
+from engine.solvers import Floats, SolvedWeights, Solver, SolverStructure
 
 DEPENDENT = 1e-10
 """A feature depends on the active ones if less than this share of its square length is outside their span."""
@@ -48,7 +48,7 @@ class Lasso(Solver, frozen=True, tag="lasso"):
         return SolverStructure(learner_kind="exact")
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        return Fit(data, self.lam)
+        return LassoFit(data, self.lam)
 
     def bytes_held(self, sizes: Sizes) -> int:
         """Return the bytes of the instances and rows of XᵀX, allocated twofold, and of the active systems."""
@@ -179,7 +179,7 @@ class Minimiser:
         return (-along if along @ self._signs > 0 else along), False
 
 
-class Fit(Solved):
+class LassoFit(SolvedWeights):
     """The Lasso's solution for every replica and target, computed at its next use from the last solution."""
 
     def __init__(self, data: Data, lam: float) -> None:

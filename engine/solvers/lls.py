@@ -33,7 +33,7 @@ class LLS(Solver, frozen=True, tag="lls"):
         return length(weights, "2")
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        return Fit(data)
+        return LeastSquaresFit(data)
 
     def size(self, n: int, d: int) -> int:
         return 2 * d * d + n * d
@@ -42,7 +42,7 @@ class LLS(Solver, frozen=True, tag="lls"):
         return Verdict(True, "the minimum-norm solution is a combination of the instances by inner products")
 
 
-class Fit:
+class LeastSquaresFit:
     """The least-squares solution for the examples seen, for every replica and target."""
 
     def __init__(self, data: Data) -> None:

@@ -48,7 +48,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
         return SolverStructure(linear_in_instance=False, continuous=False)
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        return Fits(data, self)
+        return NetFits(data, self)
 
     def size(self, n: int, d: int) -> int:
         return 4 * n * self.units * (d + 1) + 2 * n * d
@@ -86,7 +86,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
         return best
 
 
-class Fits:
+class NetFits:
     """The nets fitted to the examples seen, for every replica and target."""
 
     def __init__(self, data: Data, solver: NetLeastSquares) -> None:

@@ -15,7 +15,7 @@ from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.solvers import Solver, SolverStructure
-from engine.solvers.kernel import Fit, bytes_of_fit, operations_of_fit
+from engine.solvers.kernel import KernelFit, bytes_of_fit, operations_of_fit
 
 
 class RandomFeatures(Solver, frozen=True, tag="random-features"):
@@ -52,7 +52,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
         return Verdict(True, "Gaussian frequencies ω prefer no direction")
 
 
-class Features(Fit):
+class Features(KernelFit):
     """The fit by the kernel of random features, which differ between replicas."""
 
     def __init__(self, data: Data, solver: RandomFeatures, streams: Streams) -> None:

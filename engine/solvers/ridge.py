@@ -30,7 +30,7 @@ class Ridge(Solver, frozen=True, tag="ridge"):
         return SolverStructure(learner_kind="exact", linear_in_labels=True)
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        return Fit(data, self.lam)
+        return RidgeFit(data, self.lam)
 
     def size(self, n: int, d: int) -> int:
         return d * d
@@ -78,7 +78,7 @@ class Root:
         return (rows @ self._root).square().sum(2)
 
 
-class Fit:
+class RidgeFit:
     """The ridge solution w for every replica and target, updated example by example."""
 
     def __init__(self, data: Data, lam: float) -> None:

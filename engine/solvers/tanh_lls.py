@@ -9,7 +9,7 @@ from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.solvers import Solver, SolverStructure
-from engine.solvers.lls import DEPENDENT, Fit
+from engine.solvers.lls import DEPENDENT, LeastSquaresFit
 
 SATURATED = 1e-8
 """Smallest divisor 1 − k/d: small enough to turn a 1 into a sign, large enough to keep a rounded 0 at 0."""
@@ -37,7 +37,7 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
         return Verdict(True, "the tanh is one of inner products and of the lengths of what they leave")
 
 
-class TanhFit(Fit):
+class TanhFit(LeastSquaresFit):
     """The least-squares solution for the examples seen, and their number."""
 
     def __init__(self, data: Data) -> None:

@@ -61,7 +61,7 @@ class VAW(Solver, frozen=True, tag="vaw"):
         return Verdict(True, "its predictions are made of inner products, and εI has no preferred direction")
 
 
-class Step(NamedTuple):
+class VAWStep(NamedTuple):
     """Changes by an instance x [R, d, 1] that do not depend on its labels."""
 
     x: torch.Tensor
@@ -83,7 +83,7 @@ class Forecast:
         self._start = Root.of_penalty(data, eps)  # before the examples of `_taken`
         self._ahead = self._start.copy()  # after those of `_to_come`
         self._taken: list[torch.Tensor] = []
-        self._to_come: deque[Step] = deque()
+        self._to_come: deque[VAWStep] = deque()
         replicas, n, d = self._rows.shape
         targets = len(data.labels) // replicas
         self._w = self._rows.new_zeros(replicas, targets, d, dtype=torch.float64)
@@ -133,7 +133,7 @@ class Forecast:
             products,
             strict=True,
         )
-        self._to_come = deque(Step(*step) for step in steps)
+        self._to_come = deque(VAWStep(*step) for step in steps)
 
     def _products_with(self, images: torch.Tensor) -> torch.Tensor:
         """Return the products of all rows with images [R, b, d], [R, b, n]."""

@@ -17,7 +17,7 @@ from engine.core.groups import ROTATIONS, TRIVIAL, Group
 from engine.core.parts import Finding, Part
 from engine.learners.learner import Learner
 from engine.problems.data import Data
-from engine.problems.examples import Labels
+from engine.problems.examples import DrawnLabels
 from engine.problems.matrices import Rows
 from engine.results.trace import Statement
 from engine.spec.experiment import Setup
@@ -62,11 +62,11 @@ class RunData:
         return self._draw()
 
     @cached_property
-    def labels(self) -> Labels:
+    def labels(self) -> DrawnLabels:
         """The labels that were drawn."""
         if self._given is not None:
-            return Labels(self._given())
-        return Labels(self.data.labels.view(self.data.replicas, self.data.targets, -1).cpu().numpy())
+            return DrawnLabels(self._given())
+        return DrawnLabels(self.data.labels.view(self.data.replicas, self.data.targets, -1).cpu().numpy())
 
     @cached_property
     def order(self) -> Order:
@@ -129,7 +129,7 @@ class At:
         return self.experiment.protocol.examples_seen(n)[:records]
 
     @property
-    def labels(self) -> Labels:
+    def labels(self) -> DrawnLabels:
         """The labels that were drawn."""
         return self.drawn.labels
 

@@ -15,7 +15,7 @@ import numpy as np
 from engine.core.lazy import torch
 from engine.hypotheses.hypothesis import Hypothesis, Predictor, Solved, Turnable
 from engine.problems.data import Data
-from engine.problems.instances import Dense, element
+from engine.problems.instances import DenseInstances, element
 from engine.training.descent import Descent, TrainingInputs
 from engine.training.recorder import Block
 
@@ -98,7 +98,7 @@ Begin = Callable[[TrainingInputs], TrainingRun]
 
 def on_instances(inputs: TrainingInputs, begin: Begin, rows: torch.Tensor) -> tuple[Data, TrainingRun]:
     """Other instances [R, n, d] with the same labels, and the training run on them from the same start."""
-    data = replace(inputs.data, instances=Dense(rows), w_star=None, teacher=None, memo={})
+    data = replace(inputs.data, instances=DenseInstances(rows), w_star=None, teacher=None, memo={})
     return data, begin(replace(inputs, data=data, measures=()))
 
 

@@ -136,7 +136,7 @@ class OutOfEvaluations(Exception):
         self.time = time
 
 
-class Field(Protocol):
+class VectorField(Protocol):
     """What dθ/dt is."""
 
     @property
@@ -161,7 +161,7 @@ class Trajectory:
     for are too small for float64. From there on it is NaN.
     """
 
-    def __init__(self, field: Field, end: float, accuracy: Accuracy) -> None:
+    def __init__(self, field: VectorField, end: float, accuracy: Accuracy) -> None:
         self._field, self._end, self._accuracy = field, end, accuracy
         self._solver: OdeSolver | None = None
         self._broken = False

@@ -249,7 +249,7 @@ class Plain(Update, frozen=True):
         return lambda slope, rate, memory: (rate * slope, memory)
 
 
-class Multiplicative(Update, frozen=True):
+class MultiplicativeUpdate(Update, frozen=True):
     """Base of rules that use a gradient g only in the factors e^(−η g).
 
     The gradient of an example with entries ±1 has only two such factors per weight vector, which saves the

@@ -10,8 +10,8 @@ from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import (
     Mirror,
-    Multiplicative,
     MultiplicativeStep,
+    MultiplicativeUpdate,
     Rate,
     State,
     UpdateStructure,
@@ -21,7 +21,7 @@ from engine.updates import (
 )
 
 
-class EGU(Multiplicative, frozen=True, tag="egu"):
+class EGU(MultiplicativeUpdate, frozen=True, tag="egu"):
     """Exponentiated gradient, unnormalised: w ← w ⊙ exp(−η g), from w = w₀ > 0 (default 1/d).
 
     Weights never change sign, so targets must have nonnegative weights; see egu-pm for the others.

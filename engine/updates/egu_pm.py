@@ -8,10 +8,18 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Mirror, Multiplicative, MultiplicativeStep, Rate, State, UpdateStructure, Weight
+from engine.updates import (
+    Mirror,
+    MultiplicativeStep,
+    MultiplicativeUpdate,
+    Rate,
+    State,
+    UpdateStructure,
+    Weight,
+)
 
 
-class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
+class EGUPM(MultiplicativeUpdate, frozen=True, tag="egu-pm"):
     """EGU±: w = w₊ − w₋ with w₊ ← w₊ ⊙ exp(−η g) and w₋ ← w₋ ⊙ exp(η g).
 
     From w = 0 both halves start at w₀ (default 1/(2d)); from another start w they are

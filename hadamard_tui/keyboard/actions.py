@@ -249,7 +249,7 @@ ACTIONS = (
         "app.break_stop",
         "B",
         "Break it",
-        "Make the change that takes the theorem away, and run (on a path)",
+        "Run the preset with one change that takes its theorem away",
         TALK,
     ),
     Action("app.blank", "full_stop", "Blank", "Blank the screen until a key is pressed", TALK),

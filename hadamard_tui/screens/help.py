@@ -75,6 +75,15 @@ def questions() -> tuple[tuple[str, str], ...]:
             f"`{key('command_palette')}` searches presets, parts, theorems and commands.",
         ),
         (
+            "What do the words and signs mean?",
+            "GD is gradient descent. EGU is unnormalised exponentiated gradient: a step multiplies every "
+            "weight by exp(−η g), so weights stay positive. EGU± has a positive and a negative weight per "
+            "feature. A spindly net is linear, and each of its weights is a product of two or more. In one "
+            "pass, every example is shown once. A bound binds a learner that meets the conditions of the "
+            "theorem; all others may fall below it. ≡ joins equal curves in the legend, ≈ curves that are "
+            "close. A star after the name of a preset says that the set-up was changed.",
+        ),
+        (
             "What if something were different?",
             f"`{key('setup')}` shows or hides the set-up, `{key('focus_next')}` goes from field to field; "
             f"change one and press `{key('run')}`. `{key('undo')}` takes a change back. `{key('pin')}` keeps "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
@@ -50,6 +50,7 @@ from hadamard_tui.widgets.stage import Stage
 from hadamard_tui.widgets.status import Status
 
 if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.running.session import Session
     from hadamard_tui.screens.jump import Place
@@ -452,7 +453,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             session.retraining,
             session.point.label,
             session.views,
-            onward(session.preset),
+            (*_sweep_words(session.experiment), *onward(session.preset, key("break_stop"))),
         )
 
     def show_set_up(self) -> None:
@@ -515,3 +516,9 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             place = board.learners.index(learner) if learner in board.learners else None
         if place is not None:
             board.select(place)
+
+
+def _sweep_words(experiment: Experiment) -> Iterator[str]:
+    """Say how to sweep the size of the matrix, unless the experiment has an axis."""
+    if not experiment.pictures and hasattr(experiment.problem.matrix, "d"):
+        yield f"Next: {key('vary')} sweeps d over five values, and shows the law in d."

@@ -17,6 +17,7 @@ from hadamard_tui.widgets.chart_view import ChartView
 if TYPE_CHECKING:
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.running.playback import Pace
+    from hadamard_tui.running.session import Session
 
 
 class Predicting(Looking):
@@ -26,6 +27,9 @@ class Predicting(Looking):
         super().__init__(editable, pace)
         self.guesses: Guesses | None = None
         """The guess that is made now."""
+
+        self._set_aside: Session | None = None
+        """The run that has ended and was on the screen before the guess, which leaving shows again."""
 
     def action_predict(self) -> None:
         """Start guessing, or stop."""
@@ -43,14 +47,26 @@ class Predicting(Looking):
         if len(places) < 2 or not names:
             self.notify("This run has no curve along examples or steps, so there is nothing to predict.")
             return
+        ended_run = self.session if self.session is not None and self.session.ended else None
+        if ended_run is not None:
+            self.session = None
         self._forget()
+        self._set_aside = ended_run
         self.guesses = Guesses(places, names)
         self._show_guess()
 
     def _stop_guessing(self) -> None:
+        """Stop guessing, and show the run from before again."""
         self.guesses = None
-        self.show_set_up()
+        self.session, self._set_aside = self._set_aside, None
+        self.redraw()
         self.refresh_bindings()
+
+    def _forget(self) -> None:
+        if self._set_aside is not None:
+            self._set_aside.end()
+            self._set_aside = None
+        super()._forget()
 
     def _show_guess(self) -> None:
         """Draw the mark that is moved, and those that were put already."""

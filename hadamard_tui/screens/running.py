@@ -94,6 +94,10 @@ class Running(Screen[None]):
         """Say in the empty laboratory what a run would show there."""
         raise NotImplementedError
 
+    def redraw(self) -> None:
+        """Draw the run on the screen anew, or the set-up where there is none."""
+        raise NotImplementedError
+
     def run_changed(self, session: Session) -> None:
         """Called when the engine said that the state of the run on the screen has changed."""
 

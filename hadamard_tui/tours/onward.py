@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 
 
 @cache
-def onward(preset: str | None) -> tuple[str, ...]:
-    """The sentences that end the story of a preset; none where it is no stop of a path or talk."""
-    return tuple(_sentences(preset)) if preset is not None else ()
+def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
+    """Return the sentences that end the story of a preset; none where it is no stop of a path or talk.
+
+    `break_key` breaks the preset in the app; without one its command line is named.
+    """
+    return tuple(_sentences(preset, break_key)) if preset is not None else ()
 
 
 def command(preset: str, change: Break) -> str:
@@ -26,7 +29,7 @@ def command(preset: str, change: Break) -> str:
     return f"{NAME} run {preset} {' '.join(settings)}"
 
 
-def _sentences(preset: str) -> Iterator[str]:
+def _sentences(preset: str, break_key: str) -> Iterator[str]:
     learners: list[str] = []
     for name, talk in talks().items():
         for number, stop in enumerate(talk.stops):
@@ -39,6 +42,7 @@ def _sentences(preset: str) -> Iterator[str]:
             if stop.learns and stop.learns not in learners:
                 learners.append(stop.learns)
     if (change := break_at(preset)) is not None:
-        yield f"Break it: {command(preset, change)}. {change.text}"
+        way = f"{break_key} sets {', '.join(change.set)}" if break_key else command(preset, change)
+        yield f"Break it: {way}. {change.text}"
     if learners:
         yield f"Who else learns: {'; '.join(learners)}."

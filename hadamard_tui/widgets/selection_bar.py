@@ -147,7 +147,7 @@ class SelectionBar(Horizontal):
             for number, (letter, values) in enumerate(zip(editable.letters, editable.learners, strict=True))
         )
         preset = presets.name_of(editable.preset) if editable.preset else "your own"
-        preset = f"{preset}, changed" if editable.changed and editable.preset else preset
+        preset = f"{preset}*" if editable.changed and editable.preset else preset
         shown = preset, size, names, learner, role, _kind(part), _kind(protocol)
         if shown == self._shown or not self.children:
             return

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.widgets import Static
 
+from engine.pictures.view import along_records
+from engine.pictures.wording import x_name
 from hadamard_tui.charts.legend import BETWEEN
 from hadamard_tui.charts.values import values
+from hadamard_tui.keyboard.keymap import key
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.look import Look
@@ -81,3 +84,5 @@ def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
     if look.ended_low:
         reason = "bounds end near 0" if brief else "at the end the bounds are near 0"
         yield f"{look.shown_at_in_words}, as {reason}"
+    if look.shown_at is not None and not along_records(look.view):
+        yield f"{key('back')} other {x_name(look.view)}"

@@ -29,7 +29,7 @@ WIDE, SMALL = (140, 40), (80, 24)
 
 @pytest.fixture(autouse=True, scope="session")
 def style_sheets_are_parsed_once() -> Iterator[None]:
-    """Apps of one process share the rules of style sheets: every app would parse all of them twice."""
+    """Cache parsed style sheets across the apps of a process; every app would parse each of them twice."""
     parse, rules_by_words = Stylesheet._parse_rules, {}
 
     def parsed(sheet: Stylesheet, *words: Any, **more: Any) -> list[RuleSet]:
@@ -45,7 +45,7 @@ def style_sheets_are_parsed_once() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="package")
 def lines_of_the_theory_are_those_that_are_done() -> Iterator[None]:
-    """Charts, gaps and verdicts are those of shipped lines, whoever is at work on another one."""
+    """Leave experimental theory lines out, so that work on one changes no chart, gap or verdict here."""
     all_defaults = catalogue.defaults
 
     def shipped(family: str) -> tuple[Part, ...]:
@@ -58,7 +58,7 @@ def lines_of_the_theory_are_those_that_are_done() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def widgets_at_rest_are_not_waited_for() -> Iterator[None]:
-    """Pilots wait for widgets that have something in hand: waking all of them takes more than most keys."""
+    """Let pilots wait for busy widgets only, since waking all of them takes longer than most keys."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Pilot, "_wait_for_screen", wait_for_screen)
         yield
@@ -87,14 +87,14 @@ async def wait_for_screen(pilot: Pilot[None], timeout: float = 30.0) -> bool:
 
 
 def is_at_rest(pump: MessagePump) -> bool:
-    """Whether nothing was sent that is not handled: the task that handles it waits for more."""
+    """Whether a message pump has handled all messages and waits for more."""
     queue = pump._message_queue
     return queue.empty() and bool(queue.ready_event._waiters)
 
 
 @pytest.fixture(autouse=True)
 def frames_where_they_matter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The screen is drawn when a test looks at it, as nobody sees other frames.
+    """Draw the screen only when a test reads it, as other frames have no effect.
 
     `make test-all` draws it once more at the end, and `@pytest.mark.drawn` draws all of them.
     """
@@ -122,11 +122,11 @@ def fields_where_they_matter(request: pytest.FixtureRequest, monkeypatch: pytest
 
 
 def stay_empty(setup: SetupPane) -> None:
-    """In place of what makes the fields of a set-up panel that comes into context."""
+    """Replacement for the method that makes the fields of a set-up panel in sight: makes none."""
 
 
 def settled(setup: SetupPane) -> bool:
-    """Whether the fields of the set-up are there, if they are wanted and in sight."""
+    """Whether the fields of the set-up exist, if the test wants them and they are in sight."""
     return setup.filled or not setup.display or SetupPane.on_show is stay_empty
 
 
@@ -141,13 +141,13 @@ def small() -> Experiment:
 
 @pytest.fixture(scope="session")
 def unchanged(small: Experiment) -> EditableExperiment:
-    """The set-up of the small experiment, which is copied where it is edited: making it reads presets."""
+    """Set-up of the small experiment, shared and copied before edits because making it reads presets."""
     return EditableExperiment(small, "hadamard-128")
 
 
 @pytest.fixture
 def editable(unchanged: EditableExperiment) -> EditableExperiment:
-    """The small experiment, to be edited."""
+    """Editable copy of the small experiment."""
     return unchanged.copied()
 
 
@@ -158,7 +158,7 @@ def app(editable: EditableExperiment) -> HadamardApp:
 
 @asynccontextmanager
 async def opened(app: HadamardApp, size: tuple[int, int]) -> AsyncIterator[Pilot[None]]:
-    """The app in a terminal of `size`, with the fields of its set-up if they are wanted and in sight."""
+    """Open the app in a terminal of `size`, with the fields of its set-up if the test wants them."""
     async with app.run_test(size=size) as pilot:
         app.animation_level = (
             "none"  # keys are waited for until all is at rest, which ends no more with the app
@@ -174,9 +174,9 @@ async def opened(app: HadamardApp, size: tuple[int, int]) -> AsyncIterator[Pilot
 async def until(
     pilot: Pilot[None], condition: Callable[[], object], seconds: float = 60.0, subject: str = "the app"
 ) -> None:
-    """Let the app work until a condition holds; fails, and says what of, if that takes too long.
+    """Let the app work until a condition holds; fail with the name of the subject if that takes too long.
 
-    Only then all widgets are waited for, as `pilot.pause` does: that takes longer than most conditions.
+    Afterwards wait for all widgets, as `pilot.pause` does, which takes longer than most conditions.
     """
     waited = 0.0
     while not condition():

@@ -1,4 +1,4 @@
-"""The program on a pseudo-terminal: what was pressed, and what it has written."""
+"""The program on a pseudo-terminal, with its input and output."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PATIENCE = 60.0
 
 
 class Terminal:
-    """The program and what it has written."""
+    """The program on a pseudo-terminal, and the bytes that it has written."""
 
     def __init__(self, *arguments: str, columns: int = 80, lines: int = 24, script: str = "") -> None:
-        """`script`: Python to run in the place of the program, which it may change before it calls it."""
+        """Start the program, or `script`: Python code that may patch the program before it starts it."""
         program = ["-c", script] if script else ["-m", "hadamard_tui"]
         self.written = b""
         self.pid, self.line = pty.fork()
@@ -39,7 +39,7 @@ class Terminal:
         os.write(self.line, keys)
 
     def take(self, seconds: float) -> bool:
-        """Read what is there within some seconds; False at the end of the program."""
+        """Read the output that comes within `seconds`; return False at the end of the program."""
         if select.select([self.line], [], [], seconds)[0]:
             try:
                 data = os.read(self.line, 65536)
@@ -65,7 +65,7 @@ class Terminal:
         return self.code()
 
     def code(self) -> int:
-        """The exit code, once the program has ended, with nobody reading what it writes."""
+        """Wait for the exit code without reading the output of the program."""
         end = time.monotonic() + PATIENCE
         while (ended := os.waitpid(self.pid, os.WNOHANG)) == (0, 0):
             assert time.monotonic() < end, "the program never ended"

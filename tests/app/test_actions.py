@@ -1,4 +1,4 @@
-"""Every action of the registry is tried: pressing its key changes what it is about."""
+"""Every action of the registry acts: its key changes what the action is about."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ TRIALS: dict[str, Trial] = {
     "next_stop": Trial(lambda app: app._guide and app._guide.tour.place, tour=True),
     "previous_stop": Trial(lambda app: app._guide and app._guide.tour.place, tour=True),
     "back_to_stop": Trial(names, ("d",), tour=True, alone=True),
-    "break_stop": Trial(notices, tour=True, alone=True),
+    "break_stop": Trial(notices, alone=True),
     "blank": Trial(screen, last=("x",)),
     "add_learner": Trial(names),
     "copy_learner": Trial(names),
@@ -171,11 +171,11 @@ TRIALS: dict[str, Trial] = {
 
 
 MOST_QUICK = 10
-"""Trials in one app from which on they take too long for the tests that are run while working."""
+"""Most trials in one app for the quick tests."""
 
 
 def those_of_one_app() -> list[Any]:
-    """Actions tried one after the other in the same app: opening one takes longer than most trials."""
+    """Actions tried in sequence in one app, because opening an app takes longer than most trials."""
     groups: dict[object, list[Action]] = {}
     for action in ACTIONS:
         trial = TRIALS[action.id]
@@ -188,7 +188,7 @@ def those_of_one_app() -> list[Any]:
 
 
 def is_quick(actions: list[Action]) -> bool:
-    """Whether trying the actions takes less than half a second: few, and none on a run."""
+    """Whether trying the actions takes less than half a second: they are few, and none needs a run."""
     return len(actions) <= MOST_QUICK and not any(RUN in TRIALS[action.id].first for action in actions)
 
 

@@ -1,4 +1,4 @@
-"""Messages and calls after a while: they come, and take nothing while they wait."""
+"""Delayed messages and calls arrive, and cost nothing while they wait."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_time_left_of_a_message_is_above_0_also_when_its_time_is_over(monkey
 @pytest.mark.slow
 async def test_a_message_whose_time_ends_while_it_is_put_up_goes_and_the_app_goes_on(app: HadamardApp):
     class Late(SteadyNotification):
-        """Its time is over once it has been asked whether it is."""
+        """Notification whose time is over after the first time check."""
 
         @property
         def time_left(self) -> float:

@@ -1,4 +1,4 @@
-"""The app accepts former words of presets, and says what they are called now."""
+"""The app accepts former words of presets and shows their new names."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def test_a_preview_has_the_chart_of_what_the_preset_says_now_and_no_other(monkey
 
 
 async def browse(app: HadamardApp, pilot: Pilot[None], *keys: str) -> OptionList:
-    """The list of presets, once all are there, after some keys."""
+    """Open the list of presets, wait for all of them, and press keys."""
     await pilot.press("p")
     await until(pilot, lambda: isinstance(app.screen, Browser) and app.screen.query(OptionList))
     options = app.screen.query_one(OptionList)

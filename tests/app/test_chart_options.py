@@ -1,4 +1,4 @@
-"""Axes, zoom, smoothing and bands: what a person chose to see, which no refresh changes."""
+"""Axes, zoom, smoothing and bands stay as chosen after every refresh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clicks on what is not there any more."""
+"""Clicks on widgets that are gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is copied reaches the terminal where that copies, and is no noise where it does not."""
+"""Copied text reaches a terminal that can copy, and no other terminal shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pinned runs: overlaid, listed with what differs, renamed, deleted, run again with other seeds."""
+"""Pinned runs are overlaid, listed with their differences, renamed, deleted, and run with other seeds."""
 
 from __future__ import annotations
 

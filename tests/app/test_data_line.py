@@ -1,4 +1,4 @@
-"""The app says above its status how it read the user's files, and takes their settings in its fields."""
+"""The app shows above its status how it read a data file, and has fields for the settings of the file."""
 
 from __future__ import annotations
 

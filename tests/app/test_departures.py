@@ -1,4 +1,4 @@
-"""However the app ends: the terminal is given back, the set-up is kept, and the exit code says why."""
+"""However the app ends, it restores the terminal, saves the set-up and gives the reason as its exit code."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.fixture
 def opened() -> Iterator[Open]:
-    """Opens the program; whatever is left of it at the end is killed."""
+    """Open the program, and kill it at the end of the test if it still runs."""
     terminals: list[Terminal] = []
 
     def open_(*arguments: str, **options: str) -> Terminal:
@@ -94,7 +94,7 @@ def opened() -> Iterator[Open]:
 
 @pytest.fixture
 def last(own_folders: Path) -> Path:
-    """Where the set-up is kept."""
+    """File in which the set-up is saved."""
     return own_folders / "xdg_state_home" / "hadamard-tui" / "last.json"
 
 

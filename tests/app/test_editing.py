@@ -1,4 +1,4 @@
-"""The set-up while it is edited: what becomes of claims, names, axes and pictures."""
+"""Claims, names, axes and pictures follow changes of the set-up."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def edge() -> EditableExperiment:
 
 
 def whys(editable: EditableExperiment) -> dict[int, str]:
-    """Why claims are left out."""
+    """Reasons of the claims that are left out, by number."""
     return {number: claim.why.what for number, claim in editable.left_out.items()}
 
 
@@ -409,7 +409,7 @@ def test_a_name_that_is_taken_is_said_of_the_learner_that_was_given_it(talk: Edi
 
 
 def test_claims_that_do_not_fit_are_left_out_at_once_however_many_they_are():
-    """Every reading of a set-up with many claims takes a while, and keys wait for it."""
+    """Reading a set-up with many claims takes a while, and keys wait meanwhile."""
     raw = presets.document("information-digits")
     renamed = [{**learner, "name": f"other {number}"} for number, learner in enumerate(raw["learners"])]
     spoken_of = [number for number, claim in enumerate(raw["claims"]) if "curve" in claim]

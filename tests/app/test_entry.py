@@ -1,4 +1,4 @@
-"""Lines to type into take their keys in the order in which they come, however fast these do."""
+"""Input fields take fast keys in their order."""
 
 from __future__ import annotations
 

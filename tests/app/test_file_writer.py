@@ -1,4 +1,4 @@
-"""Files take as long as they take: the screen goes on meanwhile, and none is left half-written."""
+"""Slow files block neither the screen nor leave half-written files."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from .conftest import SMALL, until
 from .test_runs import screen_text
 
 MOST = 20.0
-"""Seconds after which what was never let go goes on, so that no test waits for ever."""
+"""Seconds after which a blocked exporter continues, so that no test waits for ever."""
 
 
 @dataclass
 class Slow:
-    """An exporter that makes its file when it is let go, or refuses then."""
+    """Exporter that blocks until it is released, and then makes its file or refuses."""
 
     error: str | Exception = ""
     makes: int = 0
@@ -70,7 +70,7 @@ def page() -> Export:
 
 
 def told(app: App[None]) -> list[tuple[str, str]]:
-    """What was told in passing, and how severe it is."""
+    """Texts and severities of notifications."""
     return [(note.severity, note.message) for note in app._notifications]
 
 
@@ -119,7 +119,7 @@ async def test_a_file_that_cannot_be_made_for_whatever_reason_leaves_the_app_ope
 
 
 def look_of(app: App[None], word: str) -> tuple[object, bool]:
-    """The colour of the first word on the screen that is this one, and whether it is dim."""
+    """Colour of the first occurrence of a word on the screen, and whether it is dim."""
     strips = app.screen._compositor.render_strips()
     segment = next(part for strip in strips for part in strip if part.text.strip() == word)
     assert segment.style is not None

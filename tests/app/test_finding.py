@@ -1,4 +1,4 @@
-"""What the palette finds beside actions: presets, parts, and what a paper proves."""
+"""The palette finds presets, parts and theorems beside actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the first paint waits for, and what it does not."""
+"""The first paint waits for few modules."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ asyncio.run(opened())
 
 
 MOST_MODULES = 180
-"""Modules of the program at most that importing the app may load; there are 175."""
+"""Most modules of the program that importing the app may load; at present it loads 175."""
 
 FIRST_SCREEN = {
     *("comparing", "laboratory", "looking", "placeholders", "predicting", "running", "modal"),
 }
-"""The files of hadamard_tui/screens that make up the laboratory."""
+"""Modules of hadamard_tui/screens that the laboratory needs."""
 
 FOR_RUNS = {
     *("engine.backends", "engine.claims", "engine.planning", "engine.protocols", "engine.runtime"),
@@ -62,12 +62,12 @@ FOR_RUNS = {
     *("hadamard_tui.editing.editable_experiment", "hadamard_tui.running.session"),
     *("hadamard_tui.sharing.exporting", "typer"),
 }
-"""What reads a set-up, runs it, or writes files."""
+"""Modules that read a set-up, run it, or write files."""
 
 
 @pytest.fixture(scope="module")
 def imported() -> list[str]:
-    """The modules that importing the app loads."""
+    """Modules that importing the app loads."""
     program = "import hadamard_tui.app, sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return done.stdout.split()
@@ -96,7 +96,7 @@ def test_nothing_heavy_is_imported_before_the_first_paint() -> None:
 
 @pytest.mark.set_up("empty")
 async def test_a_screen_gets_its_styles_once(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
-    """When its widgets are mounted: working them out again takes longer than all else that opens it."""
+    """Styles are computed when the widgets are mounted; a second computation takes longer than the rest."""
     again: list[DOMNode] = []
     update = Stylesheet.update_nodes
 

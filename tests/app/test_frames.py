@@ -1,4 +1,4 @@
-"""The frame rate that the status tells: true, and at rest while the screen is."""
+"""The frame rate in the status is true, and rests while the screen rests."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ from .test_runs import session_of
 pytestmark = pytest.mark.drawn
 
 ASKED = re.compile(r"\b(?:time|datetime|date)\.(?:time|time_ns|now|today)\b")
-"""What a file says that asks for the time of day: taking all files apart takes long."""
+"""Text of a file that reads the time of day; parsing all files takes too long."""
 
 
 def test_the_rate_is_that_of_the_last_period():
@@ -37,7 +37,7 @@ def test_a_rate_that_hardly_changes_is_told_as_before():
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 @pytest.mark.slow
 async def test_a_run_moves_nothing_on_the_screen(app: HadamardApp, size: tuple[int, int]):
-    """Where everything stands is laid out anew for no record: that takes longer than to draw its curves."""
+    """No record causes a new layout, which takes longer than drawing the curves."""
     async with opened(app, size) as pilot:
         laid_out: list[object] = []
         await pilot.press("n")
@@ -69,7 +69,7 @@ async def test_what_a_key_changes_is_drawn_before_the_next_frame_is_due(
 
 
 def test_nothing_asks_for_the_time_of_day_which_may_jump() -> None:
-    """But for what is a part of text, as of a file's name: nothing is timed by that."""
+    """The time of day may be part of a text, such as a file name, but never measures durations."""
     for package in ("engine", "hadamard_tui"):
         for file in (Path(__file__).parents[2] / package).rglob("*.py"):
             if not ASKED.search(text := file.read_text()):

@@ -1,4 +1,4 @@
-"""Keys and clicks that come faster than the app works: none of them ends it, and none is acted on twice."""
+"""Keys and clicks faster than the app: none ends the app, and none acts twice."""
 
 from __future__ import annotations
 
@@ -50,26 +50,26 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def app(editable: EditableExperiment) -> HadamardApp:
-    """Without the set-up, whose two hundred widgets no page here looks at."""
+    """App without the set-up, whose two hundred widgets these tests do not use."""
     return HadamardApp(editable, view=KeptView(setup_hidden=True))
 
 
 def post(app: App[None], *keys: str) -> None:
-    """Post keys as the terminal's thread does, one behind the other, while the app handles the first."""
+    """Post keys as the terminal thread does: all of them while the app handles the first."""
     for key in keys:
         name = _character_to_key(key) if len(key) == 1 else key
         app.post_message(events.Key(name, key if len(key) == 1 else None))
 
 
 def click(app: App[None], x: int, y: int, times: int = 2) -> None:
-    """Post clicks, one behind the other."""
+    """Post clicks without waiting between them."""
     for _ in range(times):
         for kind in (events.MouseDown, events.MouseUp):
             app.post_message(kind(None, x, y, 0, 0, 1, False, False, False, x, y))
 
 
 async def settled(app: App[None], pilot: Pilot[None]) -> None:
-    """Until everything that was posted has been worked on."""
+    """Wait until the app has handled everything that was posted."""
     for _ in range(3):
         await pilot.pause()
 
@@ -250,7 +250,7 @@ async def test_keys_for_what_was_removed_meanwhile_are_dropped(app: HadamardApp)
 
 
 async def message(app: HadamardApp, pilot: Pilot[None], text: str) -> None:
-    """Show a message, and take it away as one that is over before its toast knows."""
+    """Show a message and remove it before its toast is ready."""
     app.notify(text)
     await until(pilot, lambda: app.screen.query(Toast))
     (told,) = app._notifications
@@ -283,7 +283,7 @@ async def test_what_was_drawn_of_widgets_that_are_gone_is_gone_after_the_next_ru
 
 
 def test_what_the_engine_says_when_the_app_has_gone_is_not_heard(app: HadamardApp):
-    """An app that fails lets go of its screens at once, and the engine's thread may still be at work."""
+    """An app that fails drops its screens at once, while the engine thread may still work."""
     failures: list[BaseException] = []
 
     def speak() -> None:

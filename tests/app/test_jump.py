@@ -1,4 +1,4 @@
-"""Jump mode: every place in sight has a key of its own, the key goes there, and any other key stays."""
+"""Jump mode: every visible place has its own key, which jumps there; any other key stays."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ STATES = {
     "120x40, without set-up": (WIDE, ("s",)),
     "200x60": (HUGE, (RUN, "3", "c")),
 }
-"""Sizes, and keys that open what can be open there."""
+"""Sizes of the screen, with the keys that open panels there."""
 
 FILLED = ("80x24, set-up", "120x40", "200x60")
 
 
 QUICK = ("80x24", "120x40", "120x40, words")
-"""States that are tried while working; the others need a run on a small or a large screen."""
+"""States of the quick tests; the others need a run on a small or a large screen."""
 
 
 def marks(state: str) -> list[pytest.MarkDecorator]:
-    """The fields of the set-up have labels, too, in one state of every shape of the screen."""
+    """Marks of a state. States in FILLED, one per shape of the screen, have the fields of the set-up."""
     filled = [pytest.mark.set_up("filled")] if state in FILLED else []
     return filled if state in QUICK else [*filled, pytest.mark.slow]
 
@@ -64,7 +64,7 @@ states = pytest.mark.parametrize(
 
 
 async def jump(pilot: Pilot[None], app: HadamardApp) -> Jump:
-    """Press the key that works in fields, too."""
+    """Start jump mode by the key that also works in fields."""
     await pilot.press("ctrl+g")
     await until(pilot, lambda: isinstance(app.screen, Jump))
     assert isinstance(app.screen, Jump)
@@ -79,7 +79,7 @@ async def bring(pilot: Pilot[None], app: HadamardApp, first: tuple[str, ...]) ->
 
 
 def seen(app: HadamardApp, columns: int, rows: int) -> set[Place]:
-    """What takes keys and is on the screen, by looking everywhere: widgets, and panels by their number."""
+    """Visible places that take keys, found cell by cell: widgets, and panels by their number."""
     laboratory, tabs = app.laboratory, app.laboratory.query_one(Tabs)
     edges = [edge for both in laboratory._compositor.visible_widgets.values() for edge in both]
     across = {x for edge in edges for x in (edge.x, edge.right) if 0 <= x < columns}
@@ -128,7 +128,7 @@ async def test_all_that_is_in_sight_has_a_label_on_it_and_nothing_else(
 
 
 def tried(spots: dict[str, Spot]) -> dict[str, Spot]:
-    """One place of every kind, and the last of all."""
+    """One place of every kind, and the last place; all places with `--whole`."""
     kinds = {type(spot.place): key for key, spot in reversed(spots.items())}
     few = {*kinds.values(), list(spots)[-1]}
     return spots if crossing.all_combinations else {key: spot for key, spot in spots.items() if key in few}

@@ -1,4 +1,4 @@
-"""Where the finished points of a sweep in the app are kept."""
+"""The app stores finished points of a sweep."""
 
 import time
 

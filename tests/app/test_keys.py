@@ -1,4 +1,4 @@
-"""What a terminal sends, as messages: keys, garbled sequences, and pastes, which are text."""
+"""Input of a terminal becomes messages: keys, garbled sequences, and pastes as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of the program beside an engine that still works."""
+"""The program ends although the engine still works."""
 
 from __future__ import annotations
 

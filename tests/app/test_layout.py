@@ -42,7 +42,7 @@ PARTS = ("#loss", "#tabs", "#panel", "#scoreboard", "#setup", "#side", "#selecti
 
 
 def in_sight(app: HadamardApp) -> dict[str, Region]:
-    """The regions of the parts of the screen that are there, drawers left out."""
+    """Regions of the visible parts of the screen, without drawers."""
     regions = {}
     for part in PARTS:
         widget: Widget = app.laboratory.query_one(part)
@@ -62,7 +62,7 @@ def lines_of(app: HadamardApp, widget: Widget) -> list[str]:
 
 
 def check(app: HadamardApp, size: tuple[int, int]) -> None:
-    """Parts are on the screen and beside one another; every line of words is there as a whole."""
+    """Check that parts lie on the screen and do not overlap, and that no line of words is cut."""
     laboratory, screen_region = app.laboratory, Region(0, 0, *size)
     assert screen_text(app).strip(), f"nothing is drawn at {size}"
     regions = in_sight(app)

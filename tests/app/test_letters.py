@@ -1,4 +1,4 @@
-"""A learner keeps its letter and its hue, in the set-up, in the run on the screen and in pinned ones."""
+"""A learner keeps its letter and hue in the set-up, in the current run and in pinned runs."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def test_a_reference_is_of_no_kind():
 
 
 def table(app: HadamardApp) -> dict[str, str]:
-    """The letters of the table by the names of the learners."""
+    """Letters in the table, by learner name."""
     board = app.laboratory.query_one(DataTable)
     rows = [board.get_row_at(number) for number in range(board.row_count)]
     return {str(row[1]): str(row[0]) for row in rows}
 
 
 def letters(app: HadamardApp) -> dict[str, str]:
-    """Those of the list of learners, but of the ones that are off."""
+    """Letters in the list of learners, without learners that are off."""
     lines = [line.split("  ")[0].split(" ", 1) for line in listed(app)]
     return {name: letter for letter, name in lines if letter != "○"}
 

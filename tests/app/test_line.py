@@ -1,4 +1,4 @@
-"""Frames as the line to the terminal takes them."""
+"""Frames follow the speed of the connection to the terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hadamard_tui.terminal.terminal_io import (
 
 
 class Blocked(io.StringIO):
-    """A file whose flushes last until they are let go."""
+    """File whose flushes block until they are released."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Blocked(io.StringIO):
 
 
 class Line:
-    """A line whose delays are given."""
+    """Connection with given delays."""
 
     def __init__(self) -> None:
         self.blocked, self.busy = 0.0, False

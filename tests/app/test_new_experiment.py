@@ -28,13 +28,16 @@ def test_every_choice_is_an_experiment_that_can_run():
     for problem in problems:
         for learner in learners:
             experiment = documents.first(beginnings.document(problem, learner))
-            assert [one.name for one in experiment.learners] == [learner.name]
+            assert [only.name for only in experiment.learners] == [learner.name]
 
 
 async def listed(app: HadamardApp, pilot: Pilot[None]) -> None:
     await until(pilot, lambda: isinstance(app.screen, NewExperiment))
     await until(
-        pilot, lambda: any(one.highlighted == 0 for one in app.screen.query("#learner-lines").results(Lines))
+        pilot,
+        lambda: any(
+            line_list.highlighted == 0 for line_list in app.screen.query("#learner-lines").results(Lines)
+        ),
     )
 
 

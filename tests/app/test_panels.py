@@ -1,4 +1,4 @@
-"""What every panel makes of a run: a chart of the right numbers, or words that say why there is none."""
+"""Every panel shows a chart with the right numbers, or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ SMALL = ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "run.device=cpu
 
 
 def context_of(preset: str, *settings: str, learner: int = 0) -> PanelContext:
-    """A run that has finished, seen as a whole."""
+    """Context of a finished run with the playhead at its end."""
     experiment = presets.load(preset, [*SMALL, *settings])
     trace = run(experiment)
     curve, outcomes = trace.curves[learner], judge(of_one(experiment, trace))
@@ -88,18 +88,18 @@ def context_of(preset: str, *settings: str, learner: int = 0) -> PanelContext:
 
 @pytest.fixture(scope="module")
 def one_target() -> PanelContext:
-    """One target."""
+    """Context of a run with one target."""
     return context_of("hadamard-128", "run.replicas=3")
 
 
 @pytest.fixture(scope="module")
 def many() -> PanelContext:
-    """Many targets, everything recorded."""
+    """Context of a run with many targets and all measures."""
     return context_of("all-targets-128", "run.spectrum=true", "run.train_loss=true")
 
 
 def reason(panel: Panel, *settings: str, preset: str = "hadamard-128") -> str:
-    """Why a panel does not apply to an experiment."""
+    """Reason why a panel does not apply to an experiment."""
     lack = panel.lacks(presets.load(preset, [*SMALL, *settings]))
     assert lack is not None
     return lack.reason
@@ -731,7 +731,7 @@ def test_a_learner_without_weights_has_an_empty_row_that_says_why():
 def from_a_cache(
     folder: Path, monkeypatch: pytest.MonkeyPatch, byte_limit: int, *settings: str
 ) -> PanelContext:
-    """A run whose curves come from a cache that has at most so many bytes of weights of each learner."""
+    """Context of a run restored from a cache that holds at most `byte_limit` bytes of weights per learner."""
     monkeypatch.setattr(store, "MOST_WEIGHT_BYTES", byte_limit)
     experiment = presets.load("hadamard-128", [*SMALL, *settings])
     run(experiment, store=store.Store(folder))
@@ -785,7 +785,7 @@ async def test_a_heat_map_of_a_panel_follows_the_playhead_and_leaves_the_chart_a
 
 
 def looked_inside(context: PanelContext) -> PanelContext:
-    """The same once its learners have trained again for snapshots."""
+    """The same context after its learners have trained again for snapshots."""
     looking = SnapshotWorker(context.experiment, context.trace, 3, context.curve.learner)
     assert looking.join(60)
     return replace(context, retraining=Retraining(snapshots=looking))

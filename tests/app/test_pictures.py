@@ -1,4 +1,4 @@
-"""Pictures on the stage: what an experiment draws of its results, along its axes."""
+"""Pictures of an experiment along its axes, on the stage."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def chart(app: HadamardApp) -> ChartView:
 
 
 def shown(app: HadamardApp) -> dict[str, Series]:
-    """What the chart shows, by name."""
+    """Series of the chart, by name."""
     return {series.name: series for series in chart(app).shown[0]}
 
 
@@ -360,7 +360,7 @@ async def test_a_caption_says_what_the_chart_shows_once_the_run_is_over(
 
 
 def visible(app: HadamardApp, widget: Widget) -> str:
-    """What of a widget is on the screen, in one line."""
+    """Visible text of a widget, in one line."""
     region, lines = widget.region, screen_text(app).splitlines()
     return " ".join(line[region.x : region.right].strip() for line in lines[region.y : region.bottom])
 

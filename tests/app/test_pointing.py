@@ -1,4 +1,4 @@
-"""A click on a chart goes to the place on its own x-axis, and never to a record that x says nothing of."""
+"""A click on a chart goes to the record at that x of its own axis."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PICTURE = {"x": "k/n", "measure": "loss", "name": "share"}
 
 
 async def click(pilot: Pilot[None], chart: ChartView, x: float) -> None:
-    """Click on a chart where x is."""
+    """Click on a chart at `x`."""
     axes = chart.shown[1]
     assert axes is not None
     low, high = axes.x_limits

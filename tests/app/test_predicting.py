@@ -1,4 +1,4 @@
-"""Predict, then run: guesses are put on the empty chart, stay on it, and are judged at the end of the run."""
+"""Guesses are drawn on the empty chart, stay there, and are judged at the end of the run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.set_up("empty")
 
 
 def falls(y: np.ndarray) -> CurveView:
-    """A curve of these losses after 0, 1, 2, … examples."""
+    """Curve with losses `y` after 0, 1, 2, … examples."""
     facts: dict[str, Any] = {
         "stderr": None,
         "replicas": 1,

@@ -1,4 +1,4 @@
-"""The time that is left is told in words, by how far the last seconds of work have come."""
+"""The remaining time is shown in words, estimated from the progress of the last seconds."""
 
 from __future__ import annotations
 

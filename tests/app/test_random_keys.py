@@ -25,13 +25,13 @@ LETTERS = "rrfnhR+-xyzZmbv1234567890][ccllANDadoseSwtj?::.,5"
 EDITS = ["left", "right", "home", "end", "shift+left", "delete", "backspace", "up", "down", "down", "space"]
 OTHERS = ["pagedown", "pageup", "tab", "shift+tab", "ctrl+p", "ctrl+g", "enter", "enter", "escape", "escape"]
 KEYS = [*LETTERS, *EDITS, *OTHERS]
-"""All keys but those that quit and those that write pictures."""
+"""All keys except those that quit or write pictures."""
 TEXTS = ("[/x]", "\n", "1e400", "nan", "-1", "w" * 300, "0.5, x", "1,2,,", "")
 SIZES = (SMALL, WIDE, (200, 60), (60, 16), (10, 3), (1, 1))
 
 
 def post(app: HadamardApp, rng: random.Random) -> None:
-    """Post one thing that a person or a terminal may do."""
+    """Post one random input of a person or a terminal."""
     x, y = rng.randrange(app.size.width), rng.randrange(app.size.height)
     match rng.choices(("key", "click", "wheel", "paste", "resize"), (80, 8, 3, 3, 4))[0]:
         case "key":

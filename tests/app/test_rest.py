@@ -1,4 +1,4 @@
-"""Nothing runs when nothing happens: whatever is open, the event loop waits for a key or a message alone."""
+"""Nothing runs when nothing happens: on every page the event loop waits only for keys and messages."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ pytestmark = pytest.mark.drawn
 
 
 def awaited_times() -> list[str]:
-    """The calls that the event loop is going to make after a while."""
+    """Delayed calls that the event loop has scheduled."""
     return [str(call) for call in asyncio.get_running_loop()._scheduled if not call.cancelled()]
 
 
 QUIET_LOOKS = 15
-"""Looks in a row, 0.02 s apart, that see a page at rest: its first field may get the focus after one."""
+"""Consecutive looks, 0.02 s apart, without a scheduled call; the first field may get the focus after one."""
 
 
 async def rests(pilot: Pilot[None], subject: str) -> None:
@@ -94,7 +94,7 @@ async def test_no_timer_is_left_with_any_page_open(app: HadamardApp):
 
 
 def leaves(kind: type[Screen[object]]) -> set[type[Screen[object]]]:
-    """The pages of the app that are of a kind, without those that others are made from."""
+    """Page classes of a kind, without base classes of other pages."""
     below = {page for page in kind.__subclasses__() if page.__module__.startswith("hadamard_tui.")}
     return set().union(*map(leaves, below)) if below else {kind}
 

@@ -41,7 +41,7 @@ def session_of(app: HadamardApp) -> Session:
 
 
 def status_of(app: HadamardApp) -> str:
-    """What is said of a run: how far it is, and where the numbers of the table are."""
+    """Status of a run: its progress, and the place of the numbers in the table."""
     heads = app.laboratory.query_one(Scoreboard).heads
     return f"{app.laboratory.query_one(Progress).render()}  {heads[1] if heads else ''}"
 

@@ -1,4 +1,4 @@
-"""The first row: what the experiment is made of, and how each part of it is exchanged."""
+"""The first row names the parts of the experiment and exchanges them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .test_runs import screen_text, session_of
 pytestmark = pytest.mark.set_up("empty")
 
 AT = {"preset": 0, "matrix": 1, "learner": 2, "architecture": 3, "protocol": 4}
-"""How many times the right arrow is pressed to come to each choice."""
+"""Presses of the right arrow to reach each choice."""
 
 
 def first_row(app: HadamardApp) -> str:
@@ -33,7 +33,7 @@ async def open_list(app: HadamardApp, pilot: Pilot[None], name: str) -> None:
 
 
 async def choose(app: HadamardApp, pilot: Pilot[None], name: str, words: str) -> None:
-    """Choose from a list of the bar by the letters of a line."""
+    """Choose a line from a list of the bar by typing its letters."""
     await open_list(app, pilot, name)
     await pilot.press(*words, "enter")
     await until(pilot, lambda: not choice(app, name).expanded)

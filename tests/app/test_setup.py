@@ -42,7 +42,7 @@ def places(app: HadamardApp) -> set[str]:
 
 
 def composed(app: HadamardApp, place: str) -> bool:
-    """Whether the row of a place is there with its control."""
+    """Whether the row of a place exists with its control."""
     return place in places(app) and len(row_of(app, place).query("Input, Choice, Checkbox")) > 0
 
 
@@ -56,7 +56,7 @@ PARTS = {
 
 
 def wanted(place: str, kind: str) -> set[str]:
-    """The rows of a part."""
+    """Places of the rows that a part must have."""
     part = catalogue.members(PARTS[place])[kind]
     often = (field for field in fields_of(part) if not field.seldom)
     inner = (f"{field.name}.kind" if field.members else field.name for field in often)
@@ -74,7 +74,7 @@ async def test_choosing_a_kind_shows_the_fields_of_its_struct(app: HadamardApp):
 
 
 def of_every_sort(family: str) -> list[str]:
-    """Few kinds of a family, among which every sort of field is found."""
+    """A few kinds of a family that cover every sort of field."""
     return crossing.covering_names(
         {
             kind: {f"{field.kind} {field.optional} {field.seldom}": True for field in fields_of(part)}
@@ -254,7 +254,7 @@ async def test_fields_that_are_put_up_tell_of_no_edit(app: HadamardApp, monkeypa
 
 @pytest.mark.slow
 async def test_fields_say_what_they_are_and_what_is_wrong_with_them(app: HadamardApp):
-    """Fact by fact on one app: opening it with all of its fields takes longer than any of them."""
+    """All facts on one app, because opening it with all fields takes longer than checking a fact."""
     async with opened(app, WIDE) as pilot:
         for fact in (
             the_field_being_edited_shows_its_help,
@@ -269,7 +269,7 @@ async def test_fields_say_what_they_are_and_what_is_wrong_with_them(app: Hadamar
 
 
 def help_of(row: Row) -> str:
-    """The help that is in sight below a control."""
+    """Visible help below a control."""
     return " ".join(str(line.render()) for line in row.query(".help").results(Static) if line.display)
 
 
@@ -345,7 +345,7 @@ async def a_file_without_a_path_is_asked_for_by_the_field(app: HadamardApp, pilo
 
 @pytest.mark.slow
 async def test_the_list_of_learners_and_their_fields_go_together(app: HadamardApp):
-    """Fact by fact on one app."""
+    """All facts on one app."""
     async with opened(app, WIDE) as pilot:
         for fact in (
             learners_picked_quickly_leave_only_the_fields_of_the_last,
@@ -521,7 +521,7 @@ async def test_showing_a_rate_of_many_digits_does_not_change_it():
 
 
 def listed(app: HadamardApp) -> list[str]:
-    """The lines of the list of learners."""
+    """Lines of the list of learners."""
     options = app.laboratory.query_one(LearnerList).options
     return [str(option.prompt) for option in options]
 
@@ -608,7 +608,7 @@ async def a_field_shows_an_expression_and_what_it_comes_to_with_another_d(
 
 
 def shown(row: Row, kind: str) -> str:
-    """What a row says below its control."""
+    """Text of a row below its control."""
     return "".join(str(line.render()) for line in row.query(kind).results(Static))
 
 
@@ -651,7 +651,7 @@ def test_a_set_up_without_expressions_that_is_a_preset_is_this_preset():
 
 
 def lines_of(app: HadamardApp, part: str) -> list[str]:
-    """What the set-up lists of axes, pictures or claims."""
+    """Lines of the set-up about axes, pictures or claims."""
     lines = app.laboratory.query_one(f"#{part}-list", Lines)
     return [str(option.prompt) for option in lines.options]
 

@@ -1,4 +1,4 @@
-"""What leaves the app: the command line, presets, curves and the chart."""
+"""The app exports the command line, presets, curves and the chart."""
 
 from __future__ import annotations
 

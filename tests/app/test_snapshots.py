@@ -20,14 +20,14 @@ from .conftest import SMALL, WIDE, until
 from .test_runs import screen_text
 
 AT_REST = 4
-"""So many looks at the screen have to be the same."""
+"""Number of equal looks at the screen that count as rest."""
 
 Compare = Callable[..., bool]
 
 
 @pytest.fixture(autouse=True)
 def _no_experimental_panels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who adds a panel need not take the pictures anew before it is done."""
+    """Leave experimental panels out, so that work on one changes no picture."""
     experimental = {panel.name for panel in PANELS if panel.experimental}
     shown = {name: about for name, about in ABOUT.items() if name not in experimental}
     monkeypatch.setattr(stage, "ABOUT", shown)
@@ -35,7 +35,7 @@ def _no_experimental_panels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What depends on how fast this machine is stands still."""
+    """Freeze all figures that depend on the speed of the machine."""
     monkeypatch.setattr(EngineTime, "speed", lambda self, x: 1000.0)
     monkeypatch.setattr(Frames, "count", lambda self, seconds: None)
 

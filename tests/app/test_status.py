@@ -1,4 +1,4 @@
-"""The status line says all that it is for, in every state and at every width."""
+"""The status line is complete in every state and at every width."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def small(*settings: str) -> list[str]:
 
 
 def look(experiment: Experiment, trace: Trace, place: float) -> Look:
-    """A run that is shown as a whole, with the playhead at a place."""
+    """Look at a complete run with the playhead at `place`."""
     return Look(view(of_run(experiment), of_one(experiment, trace)), place=place)
 
 
@@ -74,7 +74,7 @@ def test_a_learner_of_which_some_replicas_diverged_says_how_many_and_is_no_best(
 
 
 def checked_status(app: HadamardApp, width: int) -> str:
-    """The status at a width, checked to be whole."""
+    """Status at a width, after checks that nothing is cut or missing."""
     laboratory = app.laboratory
     line = progress_text(Situation(laboratory.session, laboratory.editable, Pace(), 20.0), width).plain
     assert cell_len(line) <= width, line

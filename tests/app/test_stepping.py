@@ -1,4 +1,4 @@
-"""Numbers of the set-up are stepped by keys, and the run follows at once, the one before staying faint."""
+"""Keys step numbers of the set-up; a new run starts at once, and the previous one stays as a faint curve."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ def test_going_up_and_down_again_comes_back(is_whole: bool):
 
 
 def field(app: HadamardApp, place: str) -> NumberEntry:
-    """The line in which the number at a place stands."""
+    """Input field of the number at a place."""
     row = next(row for row in app.laboratory.query(FieldRow) if row.place == place)
     return row.query_one(NumberEntry)
 
 
 async def curves(app: HadamardApp, pilot: Pilot[None]) -> None:
-    """Wait for the run that is under way to be shown to its end."""
+    """Wait until the current run is shown to its end."""
     await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
 
 

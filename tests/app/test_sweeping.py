@@ -1,4 +1,4 @@
-"""One key sweeps a number of the set-up, shows the law, and is undone like any other change."""
+"""One key sweeps a number of the set-up and shows the law; undo takes the sweep back."""
 
 from __future__ import annotations
 

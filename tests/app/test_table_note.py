@@ -1,4 +1,4 @@
-"""The line below the table says what its signs are, and why its numbers are not those of the end."""
+"""The line below the table explains its signs, and why its numbers are not final."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ async def test_where_no_line_is_compared_it_takes_no_room_and_no_panel_without_w
 
 
 async def told(app: HadamardApp, pilot: Pilot[None], words: str) -> None:
-    """Wait until this is the line below the table."""
+    """Wait until the line below the table has this text."""
     await until(pilot, lambda: words in [line.rstrip() for line in screen_text(app).split("\n")])

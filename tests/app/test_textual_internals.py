@@ -1,6 +1,6 @@
-"""Private names of Textual that the program relies on: see hadamard_tui/terminal/textual_internals.py.
+"""Private names of Textual that hadamard_tui/terminal/textual_internals.py uses.
 
-A test that fails after an update of Textual tells which of them has changed, or is needed no longer.
+A test that fails after an update of Textual shows which name has changed, or is no longer needed.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ async def test_a_parser_waits_after_a_lone_escape_and_only_then() -> None:
 
 
 class Broken(Static, can_focus=True):
-    """A widget that fails by each key."""
+    """Widget that fails at every key."""
 
     def on_key(self) -> None:
         raise ValueError("a defect")
@@ -233,7 +233,7 @@ class Plain(Screen[None]):
 
 
 class Resting(Plain, RestingScreen):
-    """Such a screen that rests below others."""
+    """Plain screen that rests below others."""
 
 
 async def repaints_below(screen: Plain) -> int:

@@ -32,7 +32,7 @@ async def finished(app: HadamardApp, pilot: Pilot[None]) -> None:
 
 
 def cells(app: HadamardApp, row: int = 0) -> dict[str, str]:
-    """A row of the table by the heads of its columns; that of names may say where the numbers are."""
+    """Cells of a row of the table, by column head. The head of the names may say where the numbers are."""
     scoreboard = app.laboratory.query_one(Scoreboard)
     heads = ["learner" if head.startswith("at ") else head for head in scoreboard.heads]
     return dict(zip(heads, map(str, scoreboard.get_row_at(row)), strict=True))
@@ -209,7 +209,7 @@ PROTOCOLS = {
 
 
 def held(protocol: dict[str, object]) -> tuple[Session, EditableExperiment]:
-    """A run of four examples that stands at its first record."""
+    """A paused run of four examples at its first record."""
     settings = ["problem.matrix.d=4", "run.device=cpu", "claims=[]", "learners.GD.update.lr=0.01"]
     document = presets.document("hadamard-128", settings)
     editable = EditableExperiment({**document, "protocol": protocol}, None)

@@ -40,20 +40,20 @@ STOPS = talks()[ESSENTIALS].stops
 
 
 def banner(app: HadamardApp) -> str:
-    """What the banner says, its large numbers included."""
+    """Text of the banner, with its large numbers."""
     shown = app.laboratory.query_one(Banner)
     digits = " ".join(digits.value for digits in shown.query(Digits))
     return f"{shown.query_one('#words', Static).content} {digits}"
 
 
 def at(app: HadamardApp, preset: str) -> bool:
-    """Whether a preset is being run."""
+    """Whether the app runs the preset of a stop."""
     session = app.laboratory.session
     return session is not None and session.experiment == loaded(preset)
 
 
 loaded = cache(presets.load)
-"""So that waiting for a preset does not load it again and again."""
+"""Cached loader, so that waiting for a preset does not load it repeatedly."""
 
 
 def test_every_stop_is_a_preset_with_a_story() -> None:

@@ -1,4 +1,4 @@
-"""Whatever is typed or pasted as a name of a file or a run: one line below it, and the app goes on."""
+"""Any text typed as a name of a file or run gives at most one line below it, and the app goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of the set-up are taken back and made again, and said in words."""
+"""Undo and redo revert and repeat changes of the set-up, and name them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heat maps for tests, and what is read back from painted ones."""
+"""Heat maps for tests, and functions that read painted ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def heat(z=GRID, x=None, y=None, **rest) -> HeatMap:
 
 
 def criticality() -> HeatMap:
-    """The variance of the layers of a ReLU net without biases, (C_w / 2)^depth; one corner not computed."""
+    """Variances of the layers of a ReLU net without biases, (C_w / 2)^depth; one corner is missing."""
     depth, cw = np.arange(1.0, 51.0), np.linspace(0.5, 4.0, 25)
     z = (cw[:, None] / 2) ** depth
     line = level_lines(depth, cw, np.repeat(cw[:, None], 50, axis=1), 2.0)
@@ -46,7 +46,7 @@ def criticality() -> HeatMap:
 
 
 def halves(painted: Inked) -> list[list[int]]:
-    """The steps of the cells of a picture in half blocks, −1 where nothing is."""
+    """Colour steps of the cells of a picture in half blocks, −1 for empty cells."""
     steps_by_row = []
     for glyphs, fore, back in zip(painted.glyphs, painted.fore, painted.back, strict=True):
         cells = [

@@ -1,4 +1,4 @@
-"""A slow, plain reading of the rule in `hadamard_tui.charts.spans`, dot by dot, sharing no code with it."""
+"""Naive twin of `hadamard_tui.charts.spans`, dot by dot. It shares no code with it."""
 
 from __future__ import annotations
 

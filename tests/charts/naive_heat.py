@@ -1,4 +1,4 @@
-"""A slow, plain reading of what a heat map shows, cell by cell, sharing no code with it."""
+"""Naive twin of painted heat maps, cell by cell. It shares no code with them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def nearest(values: Sequence[float], share: float, log: bool) -> int:
-    """Which of increasing values is nearest to a place, a share of the way along the axis of their cells."""
+    """Number of the increasing value nearest to a place, given as a share of the axis of their cells."""
     places = [math.log(value) if log else value for value in values]
     low = places[0] - (places[1] - places[0]) / 2
     high = places[-1] + (places[-1] - places[-2]) / 2
@@ -16,7 +16,7 @@ def nearest(values: Sequence[float], share: float, log: bool) -> int:
 
 
 def naive_step(number: float, numbers: Sequence[float], log: bool, count: int) -> int:
-    """Which of `count` equal steps between the least and the greatest of `numbers` a value is, −1 for NaN."""
+    """Step of a value, of `count` equal steps from the least to the greatest of `numbers`; −1 for NaN."""
     usable = [
         number_of_scale
         for number_of_scale in numbers
@@ -43,7 +43,7 @@ def naive_steps(
     logs: tuple[bool, bool, bool],
     count: int,
 ) -> list[list[int]]:
-    """The step of every cell of a picture, the highest row first."""
+    """Steps of the cells of a picture, the highest row first."""
     numbers = [number for row in z for number in row]
     painted = []
     for row in range(rows):

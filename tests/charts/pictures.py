@@ -1,4 +1,4 @@
-"""Reading dots and text back from pictures."""
+"""Functions that read dots and text from pictures."""
 
 from __future__ import annotations
 

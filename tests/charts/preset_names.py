@@ -1,4 +1,4 @@
-"""What the charts of presets have to name, known before any of them is run."""
+"""Names that the charts of presets show, without running the presets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTHING = np.empty(0)
 
 
 def series_of(preset: str) -> Iterator[list[Series]]:
-    """The named series of every chart of a preset, without points."""
+    """Named series of every chart of a preset, without points."""
     sweep = presets.sweep_of(preset, presets.document(preset))
     for picture in drawn(sweep.experiment):
         if picture.y is None:
@@ -31,7 +31,7 @@ def series_of(preset: str) -> Iterator[list[Series]]:
 
 
 def _named(sweep: Sweep, picture: Picture) -> View:
-    """A view with all the curves that it is going to have, and the lines of the theory that may be there."""
+    """View with empty versions of all its future curves, and of all theory lines that may appear."""
     named_view = view(picture, Results(sweep))
     curves: dict[str, CurveView] = {}
     lines: dict[str, LineView] = {}

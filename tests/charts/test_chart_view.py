@@ -19,7 +19,7 @@ CURVES = [
 
 
 class Recorder(ChartView):
-    """Notes what is refreshed and how often a chart is composed."""
+    """Chart view that counts its refreshes and compositions."""
 
     def __init__(self, **rest):
         super().__init__(**rest)

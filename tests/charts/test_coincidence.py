@@ -1,4 +1,4 @@
-"""Curves that run along each other are one line on the chart, and none of them is hidden."""
+"""Coinciding curves share one line on the chart, and none of them is hidden."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colours say who learns, in every theme, and also to readers who see two dimensions of colour alone."""
+"""Colours tell learners apart in every theme, also for colour-blind readers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from hadamard_tui.looks.palette import SHADES, Palette
 from hadamard_tui.looks.themes import LOOKS
 
 NOTICED = 0.02
-"""Distance in OKLab that is just noticed between two areas side by side (CSS Color 4, 13.4)."""
+"""Just noticeable distance in OKLab of two adjacent areas (CSS Color 4, 13.4)."""
 
 LEAST = 0.044
-"""Distance between two curves of a picture: well above NOTICED, as lines are thin and apart."""
+"""Least distance between two curves of a picture: well above NOTICED, because lines are thin and apart."""
 
 DISTINCT_BY_COLOUR = 6
-"""Curves of a picture at most that colours distinguish; from one more on only letters do."""
+"""Most curves of a picture that colours distinguish; more curves are distinguished by letters only."""
 
 # Machado, Oliveira, Fernandes 2009, severity 1.0, on linear RGB.
 SIGHTS = {
@@ -79,7 +79,7 @@ def oklab(rgb: np.ndarray) -> np.ndarray:
 
 
 def contrast(colour_a: str, other: str) -> float:
-    """WCAG 2."""
+    """Contrast ratio of WCAG 2."""
     low, high = sorted(float(linear(colour) @ (0.2126, 0.7152, 0.0722)) for colour in (colour_a, other))
     return (high + 0.05) / (low + 0.05)
 
@@ -95,7 +95,7 @@ def hue(colour: str) -> float:
 
 
 def shipped_pictures() -> Iterator[tuple[str, list[KindPlace]]]:
-    """The curves of every picture of every preset that is no heat map."""
+    """Curves of all pictures of all presets, except heat maps."""
     for name in presets.names():
         sweep = presets.sweep_of(name, presets.document(name))
         pictures = list(drawn(sweep.experiment)) or [of_run(sweep.experiment)]

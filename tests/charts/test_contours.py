@@ -56,7 +56,7 @@ def test_nothing_is_drawn_next_to_what_is_missing():
 
 
 def naive_line(across, down, wide, high):
-    """All dots that a pen passes, in a thousand steps of each segment."""
+    """All dots on a line, by a thousand steps along each segment."""
     dots = set()
     for i in range(len(across) - 1):
         for share in np.linspace(0, 1, 1001):

@@ -1,4 +1,4 @@
-"""Letters stand on data where these are few, and along the way where they are many."""
+"""Letters stand on the points of short curves, and at equal distances along long ones."""
 
 from __future__ import annotations
 

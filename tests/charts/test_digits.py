@@ -1,4 +1,4 @@
-"""Numbers of tables: one notation per column, nothing but 0 as 0, whole numbers as whole numbers."""
+"""Numbers of tables: one notation per column, only 0 is written as 0, and counts are whole numbers."""
 
 from __future__ import annotations
 

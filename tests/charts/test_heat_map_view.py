@@ -16,7 +16,7 @@ BLOCKS = set("▀▄")
 
 
 class Recorder(HeatMapView):
-    """Notes what is refreshed."""
+    """Heat map view that records its refreshes."""
 
     def __init__(self, **rest):
         super().__init__(**rest)
@@ -29,7 +29,7 @@ class Recorder(HeatMapView):
 
 
 class Chart(App):
-    """A host with one heat map."""
+    """App with one heat map."""
 
     def __init__(self, heat_map=None, **rest):
         super().__init__()

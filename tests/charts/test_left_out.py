@@ -1,4 +1,4 @@
-"""What a chart leaves out is said, and no legend names a line that is not there."""
+"""A chart states what it leaves out, and its legend names only lines that it draws."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What lines of the theory say of themselves, and how they stand to a learner: in the same words wherever."""
+"""Head of a theory line and its relation to a learner, in the same words everywhere."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from hadamard_tui.headless.listing import members_list
 from hadamard_tui.screens.part_page import about
 
 WIDEST_TITLE = 35
-"""Cells."""
+"""Most cells of a title."""
 
 
 def line(direction: str, holds: bool, binds: bool) -> TheoryLine:

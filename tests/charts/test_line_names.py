@@ -1,4 +1,4 @@
-"""The names of lines of the theory stand near their ends, where nothing else is."""
+"""Names of theory lines stand near the ends of the lines, on empty cells."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_curves_with_letters_and_names_without_room_are_not_written():
 
 
 def far_from(picture, name: str, lines) -> float:
-    """How far the name is from the nearest of the cells that lines have without any names, in columns."""
+    """Distance in columns from the name to the nearest cell of the lines, drawn without names."""
     [(row, line)] = [(row, line) for row, line in enumerate(text(picture)) if name in line]
     places = np.arange(len(name)) + line.index(name)
     bare = paint([replace(drawn_line, name="", style="solid") for drawn_line in lines], axes(), 60, 20)

@@ -29,7 +29,7 @@ def test_where_there_is_little_room_the_selected_learner_is_among_those_shown():
 
 
 def test_only_what_is_compared_has_charts_of_its_own():
-    """References alone have none, such as those of a picture along an axis before its first point."""
+    """References alone have no charts, for example in a picture along an axis before its first point."""
     assert has_multiples(Look(TWO))
     references = [replace(curve, is_reference=True) for curve in TWO.curves]
     assert not has_multiples(Look(replace(TWO, curves=references)))

@@ -228,7 +228,7 @@ def test_a_region_of_the_theory_is_shaded_more_lightly_than_the_error_of_a_curve
 
 
 def test_points_stand_alone_where_they_are_and_no_line_joins_them():
-    """In the middle of cells: 10 columns of 0.1, 5 rows of 0.2 from the top."""
+    """Points in the middle of cells: 10 columns of width 0.1, and 5 rows of height 0.2 from the top."""
     x, y = np.array([0.05, 0.55, 0.95]), np.array([0.9, 0.1, 0.5])
     apart = np.column_stack((y, np.full(3, math.nan))).ravel()
     picture = painted([replace(curve(apart, x.repeat(2)), style="points")], axes((0, 1), (0, 1)))

@@ -1,4 +1,4 @@
-"""What is left of a long curve shows everything that the curve shows."""
+"""A thinned curve shows everything that the long curve shows."""
 
 import gc
 

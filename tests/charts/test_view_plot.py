@@ -1,4 +1,4 @@
-"""One way from any view to its chart: how far it is shown, bands, windows, and what is looked at."""
+"""Plots of views: extent, bands, windows, and the place of the playhead or cursor."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def curve(name: str, y: np.ndarray, x: np.ndarray = K, **more: object) -> CurveV
 
 
 def played(name: str, y: np.ndarray, scale: float, point: int, number: int) -> CurveView:
-    """A curve along the records of the run at a point, whose x is a multiple of its clock."""
+    """Curve along the records of the run at a point; its x is a multiple of the clock."""
     clock = K[: len(y)]
     return curve(name, y, scale * clock, number=number, point=point, clock=clock, planned=RECORDS)
 
 
 def of_runs(*curves: CurveView, measure: str = "sharpness", **more: object) -> View:
-    """A picture along two runs, whose x is a tenth and a fifth of their clocks."""
+    """View of a picture along two runs; their x are a tenth and a fifth of their clocks."""
     picture = Picture(x="eta*step", measure=catalogue.make("measures", measure), curves="eta")
 
     def x_of(point: int, clock: float) -> float:
@@ -59,7 +59,7 @@ TWO = of_runs(FIRST, SECOND)
 
 
 def along(*names: str, y: np.ndarray | None = None) -> View:
-    """A picture along an axis, with lines of the theory."""
+    """View of a picture along an axis."""
     picture = Picture(x="alpha", measure=catalogue.make("measures", "excess-risk"))
     curves = [
         curve(name, (at + 1) * RATES if y is None else y, RATES, number=at) for at, name in enumerate(names)
@@ -275,7 +275,7 @@ def test_once_all_points_are_there_numbers_are_told_at_the_last_place_that_most_
 
 
 def bounded(end: float, moved: bool = False, place: float = np.inf) -> Look:
-    """A run of GD along its bound, which falls from 1 to `end`, and of a net at a tenth of that."""
+    """View of GD on its bound, which falls from 1 to `end`, and of a net at a tenth of it."""
     height = 1 - (1 - end) * K / K[-1]
     curves = [
         played(name, y, 1.0, 0, at) for at, (name, y) in enumerate({"GD": height, "net": height / 10}.items())
@@ -465,7 +465,7 @@ def lower(kind: str, y: np.ndarray, *bound: str, direction: str = "lower") -> Li
 
 
 def region(view: View) -> np.ndarray | None:
-    """The upper border of the region that is shaded, if one is."""
+    """Upper border of the shaded region, or None."""
     regions = [series for series in plot(Look(view)).series if series.is_region]
     assert all(shaded.faint and not shaded.name and np.isnan(shaded.y).all() for shaded in regions)
     if not regions:
@@ -655,7 +655,7 @@ def test_marks_at_the_same_places_are_one_and_others_are_of_their_curves():
 
 
 def bound_at(height: float, *bound: str) -> View:
-    """A picture of GD whose bound is level."""
+    """View of GD with a constant bound."""
     return replace(along("GD"), lines=[lower("bound", np.full(4, height), *bound)])
 
 

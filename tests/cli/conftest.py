@@ -1,4 +1,4 @@
-"""The command line, called in this process or as a program, and a preset that runs in no time."""
+"""Fixtures that call the command line in this process or as a program, and a preset that runs fast."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ within = 1e-5
 
 
 class Answer(NamedTuple):
-    """What a call of the command line left behind."""
+    """Exit code and output of a call of the command line."""
 
     code: int
     out: str

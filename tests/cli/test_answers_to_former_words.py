@@ -1,4 +1,4 @@
-"""A preset file with former words is run, and one line on standard error says what they are called now."""
+"""A preset file with former words runs, and one line on standard error gives their new names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANSWER = "small.toml: learner is now called curve, k is now called at, loss is n
 
 @pytest.fixture
 def former(small: Path) -> Path:
-    """The preset of the first edition."""
+    """Preset file of the first edition."""
     small.write_text(FORMER, encoding="utf-8")
     return small
 

@@ -83,7 +83,7 @@ CASES = {
 
 @pytest.fixture
 def files(small: Path) -> None:
-    """The files that the cases speak of, in the working directory."""
+    """Files of the cases, in the working directory."""
     Path("malformed.toml").write_text('title = "x"\nstory = [1,\ny = 2')
     for name, instances, labels in (
         ("nan", np.array([[1.0, 2, 3], [4, 5, np.nan]]), np.ones(2)),
@@ -120,7 +120,7 @@ HOSTILE = [
     "x" * 300 + ".toml",
     "/",
 ]
-"""Arguments as a shell may hand them on: \\udcff is how Python has a byte that is no UTF-8."""
+"""Arguments as a shell may pass them; \\udcff is how Python represents a byte that is not UTF-8."""
 
 TAKERS = [
     "run {}",

@@ -1,4 +1,4 @@
-"""The user's own machine against the reference: every job runs, and what it cost is printed and reported."""
+"""`bench` runs every job, and prints and reports its cost beside the reference."""
 
 import json
 
@@ -11,7 +11,7 @@ from hadamard_tui.headless import bench
 
 @pytest.fixture
 def short(monkeypatch):
-    """Two jobs that take no time, one with a reference."""
+    """Two fast jobs, one of them with a reference."""
     small = bench.described(8, "all", {"kind": "one-pass"}, {"GD": bench.ALL_TARGETS["GD"]})
     short_jobs = [bench.Job("J1", "a short one", small, 1e6), bench.Job("J9", "another", small)]
     monkeypatch.setattr(bench, "jobs", lambda: short_jobs)

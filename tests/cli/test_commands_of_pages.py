@@ -1,4 +1,4 @@
-"""Every command of the code blocks of the README and of docs/ does what it says, as it stands there."""
+"""Every command in the code blocks of the README and of docs/ works unchanged."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Call = Callable[..., Answer]
 
 
 class Command(NamedTuple):
-    """A line of a code block, and where it is."""
+    """Line of a code block and its place."""
 
     place: str
     words: list[str]
 
 
 def commands() -> list[Command]:
-    """All lines of the blocks in `sh`, without their comments."""
+    """Lines of all `sh` blocks, without comments."""
     return [
         Command(f"{block.page}:{block.line + number}", words)
         for block in blocks("sh")
@@ -43,10 +43,10 @@ def commands() -> list[Command]:
 
 PROGRAM = "hadamard-tui"
 SLOW = ("bench", "demo", "report", "serve", "share", "verdict")
-"""Subcommands that take seconds, as `run` does along axes, and as the app does until it ends."""
+"""Subcommands that take seconds; `run` does along axes, and so does the app."""
 
 ELSEWHERE = ("curl", "git", "pip", "pipx", "ssh", "uv", "uvx")
-"""Programs that need the network: their lines are read and not run."""
+"""Programs that need the network: their lines are parsed and not run."""
 
 
 def is_of_the_app(words: list[str]) -> bool:
@@ -60,7 +60,7 @@ def is_slow(words: list[str]) -> bool:
 
 
 def of_program(is_wanted: Callable[[list[str]], bool]) -> list[object]:
-    """The commands of the program that fit, as cases without its name."""
+    """Cases for the matching commands of the program, without its name."""
     return [
         pytest.param(words[1:], id=place, marks=[pytest.mark.slow] if is_slow(words) else [])
         for place, words in commands()
@@ -74,7 +74,7 @@ def of_others(*programs: str) -> list[object]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with the README's preset as the files that commands name."""
+    """Working directory in which all files that commands name are the README's preset."""
     monkeypatch.chdir(tmp_path)
     first, *_ = (block for block in blocks("toml") if block.page == "README.md")
     (tmp_path / "my.toml").write_text(first.text, encoding="utf-8")
@@ -105,7 +105,7 @@ def test_a_command_opens_the_app(words: list[str], folder: Path):
 
 @pytest.mark.parametrize("words", of_program(lambda words: words[1] == "serve"))
 def test_a_command_serves_the_app(words: list[str], folder: Path):
-    """At a free port: another program may have the one that is the default."""
+    """Use a free port, since another program may have the default one."""
     command = [sys.executable, "-m", "hadamard_tui", *words, "--port", str(free_port())]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
@@ -124,7 +124,7 @@ def test_a_target_of_make_is_there(words: list[str]):
 @pytest.mark.parametrize("words", of_others("python"))
 @pytest.mark.slow
 def test_a_script_takes_its_arguments(words: list[str]):
-    """Some run for an hour: a script reads its arguments, and is asked for help by one more."""
+    """Add `--help`, so that a script parses its arguments but does not run, which may take an hour."""
     command = [sys.executable, *words[1:], "--help"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""`config`: where the file is, and a file to begin with that changes nothing."""
+"""`config` prints the path of the file, and a default file that changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every run on a file says in one line how it was read, and standard output is what was asked for."""
+"""Every run on a data file says in one line how the file was read; standard output has only the result."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SENTENCE = (
 
 @pytest.fixture
 def preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A preset on a table as pandas writes it, with words as labels, in the working folder."""
+    """Preset on a table as pandas writes it, with words as labels."""
     monkeypatch.chdir(tmp_path)
     lines = [f"{number},{a},{b},{c},{'spam' if a > 0 else 'ham'}" for number, (a, b, c) in enumerate(ROWS)]
     Path("X.csv").write_text("\n".join([",x0,x1,x2,kind", *lines, ""]))

@@ -1,4 +1,4 @@
-"""Errors of the program itself: one line, and a way to see the rest."""
+"""Errors of the program itself print one line, which says how to see the traceback."""
 
 from __future__ import annotations
 

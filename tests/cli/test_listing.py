@@ -1,4 +1,4 @@
-"""`presets`, `list`, `schema` and `--version`: everything that exists is in them."""
+"""`presets`, `list`, `schema` and `--version` are complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a preset leads to: the next stop of its paths, its break, and who else learns."""
+"""Hints after a preset: the next stop of its paths, its break, and other learners."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ def test_a_stop_names_the_next_one_its_break_and_who_else_learns() -> None:
     assert following.startswith("Next: hadamard-128-weights (path gradient-descent:")
     assert change.startswith("Break it: hadamard-tui run hadamard-128 --set 'learners.GD.update=")
     assert learners.startswith("Who else learns: EGU")
+    assert onward("hadamard-128", "B")[1].startswith("Break it: B sets learners.GD.update=")
 
 
 def test_the_last_stop_of_a_path_says_so() -> None:

@@ -65,11 +65,11 @@ def on_terminal(
     stdout: int = subprocess.DEVNULL,
     **options: Any,
 ) -> tuple[subprocess.Popen, int]:
-    """Python with a terminal for its standard error, and our end of that."""
+    """Python process with a terminal as standard error, and our end of the terminal."""
     ours, theirs = pty.openpty()
 
     def hear() -> None:
-        """As a shell has its background jobs, and all that they start, ignore some."""
+        """Set the handlers of terminal signals, which a shell lets background jobs ignore."""
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
             signal.signal(number, hearing)
 
@@ -118,7 +118,7 @@ with console.progress(console.errors()) as show:
 
 
 def read(line: int, until: bytes = b"") -> bytes:
-    """What is written to a terminal until something is there, or to the end of its program."""
+    """Read a terminal until the text `until` appears, or to the end of the program."""
     output = b""
     with suppress(OSError):  # there is nobody left at the other end
         while not (until and until in output) and (more := os.read(line, 1000)):
@@ -176,7 +176,7 @@ LIGHT = [
     ("main(['presets'])", HEAVY - {"numpy"}),
     ("main(['run', 'hadamard-128', '--json'])", {"torch"}),
 ]
-"""What is done one after the other, and what need not be loaded by then."""
+"""Consecutive actions, with the modules that must not be loaded after each."""
 
 
 @pytest.mark.slow

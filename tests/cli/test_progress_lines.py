@@ -1,4 +1,4 @@
-"""Progress without a terminal: a line in every ten seconds on standard error, none on standard output."""
+"""Progress without a terminal: one line every ten seconds on standard error, none on standard output."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ run = { device = "cpu" }
 
 @pytest.fixture
 def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that goes on by ten seconds whenever it is looked at, and runs that wait for a look or two."""
+    """Clock that advances by ten seconds at every reading, and runs that wait for two readings."""
     looks, looked, really_sweep = [0], threading.Condition(), compute.run_sweep
 
     def clock() -> float:

@@ -1,4 +1,4 @@
-"""`run`: what it prints, what it saves, and its exit codes."""
+"""Output, files and exit codes of `run`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`run` of an experiment with axes: its pictures in words and numbers, as JSON, and points that are kept."""
+"""`run` of an experiment with axes: pictures as text and JSON, and stored points."""
 
 import json
 import re

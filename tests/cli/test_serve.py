@@ -1,4 +1,4 @@
-"""`serve`: the app in a real browser, and nothing for anybody else."""
+"""`serve` shows the app in a real browser, and nothing to other clients."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hadamard_tui.serving.server import listen
 from .conftest import Answer
 
 MOST = 120.0
-"""Seconds that a viewer may take for all that is asked of it on a busy machine."""
+"""Most seconds for a response of a viewer on a busy machine."""
 
 
 def free_port() -> int:
@@ -51,18 +51,18 @@ class Served:
         assert re.fullmatch(rf"http://localhost:{port}/[\w-]{{32}}/", self.address)
 
     def apps(self) -> list[psutil.Process]:
-        """The processes of its viewers."""
+        """Processes of its viewers."""
         return psutil.Process(self.process.pid).children(recursive=True)
 
 
 def environment() -> dict[str, str]:
-    """The environment of the tests, in which the program is found from any folder."""
+    """Environment of the tests, in which the program can be imported from any folder."""
     return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
 
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    """A server that was started in an empty folder."""
+    """Server started in an empty folder."""
     folder = tmp_path / "served"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -126,12 +126,12 @@ async def test_a_browser_shows_the_app_which_has_the_focus_and_says_why_it_ended
 
 
 def says(words: str) -> str:
-    """The script that asks whether the page, besides the terminal, says something."""
+    """Script that checks whether the page shows a text beside the terminal."""
     return f"document.body.innerText.includes({json.dumps(words)})"
 
 
 async def shows(page: Page, ground: str, learners: Sequence[str]) -> None:
-    """Wait until the page is mostly of one colour and has the colours of the learners, too."""
+    """Wait until one colour fills most of the page and the colours of the learners are on it."""
     for _ in range(60):
         picture = Image.open(io.BytesIO(await page.picture())).convert("RGB")
         counts = {f"#{r:02x}{g:02x}{b:02x}": count for count, (r, g, b) in picture.getcolors(1 << 24)}

@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full, or read by nobody: quiet, or one line, and no result is lost."""
+"""With closed, full or unread standard streams, the program prints at most one line and loses no result."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_reader_that_is_gone_before_anything_is_printed_is_no_error() -> None:
 
 @pytest.fixture(params=["full", "gone"])
 def lost(request: pytest.FixtureRequest) -> Iterator[TextIO]:
-    """A stream that takes nothing, full or without a reader."""
+    """Stream that accepts no output, because it is full or has no reader."""
     end: str | int = "/dev/full"
     if request.param == "gone":
         reader, end = os.pipe()
@@ -97,7 +97,7 @@ def test_presets_are_not_verified_for_nobody(
 
 
 def failing_for(*names: str) -> Callable[..., None]:
-    """A `saving.write` that finds the disk full for some files."""
+    """Replacement for `saving.write` that reports a full disk for some files."""
     really = files.write
 
     def write(path: Path, content: bytes, option: str = "--out") -> None:
@@ -151,7 +151,7 @@ SMALL = "hadamard-128 --set run.device=cpu --set problem.matrix.d=16 --set claim
 
 
 def printed(command: str, encoding: str) -> bytes:
-    """Standard output and error of a command in an environment with this encoding."""
+    """Output of a command on both streams, in an environment with this encoding."""
     done = subprocess.run(
         f"{PROGRAM} {command}".split(), capture_output=True, env={**os.environ, "PYTHONIOENCODING": encoding}
     )

@@ -1,4 +1,4 @@
-"""Without a command the app opens, where it can."""
+"""Without a command the app opens if there is a terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Opened = list[Launch]
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
-    """What the app was opened with; there is no app."""
+    """Arguments with which the app was opened; no app runs."""
     calls: Opened = []
     app = ModuleType("hadamard_tui.app")
     app.open_app = calls.append  # type: ignore[attr-defined]

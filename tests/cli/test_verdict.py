@@ -1,4 +1,4 @@
-"""`verdict`: structure, measurement and bounds of every learner, in words, as JSON, and its exit codes."""
+"""`verdict` prints structure, measurement and bounds of every learner as text and JSON; its exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`verify`: which claims hold, in words, as JSON and as a report, and its exit codes."""
+"""`verify` prints which claims hold as text, JSON and report; its exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server that `serve` runs, with small programs in the place of the app."""
+"""The server of `serve`, with small programs in place of the app."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
 while True:
     send(b"D", b"x" * 65536)
 """
-"""An app that draws without end, reads nothing, and ends at no request."""
+"""App that draws endlessly, reads nothing, and ignores requests to end."""
 
 
 class Site(NamedTuple):
-    """A running server, and a client of it."""
+    """Running server with a client."""
 
     server: Server
     runner: web.AppRunner
@@ -62,12 +62,12 @@ class Site(NamedTuple):
 
     @property
     def address(self) -> str:
-        """The address that `serve` would print."""
+        """Address that `serve` would print."""
         return f"http://{self.host}/{self.server.token}/"
 
     @asynccontextmanager
     async def page(self, query: str = "", **options: object) -> AsyncIterator[Page]:
-        """A page that has the app opened, and the number of the app's process."""
+        """Open the app in a page; the page has the process id of the app."""
         headers = {"Origin": f"http://{self.host}"}
         async with self.session.ws_connect(
             f"{self.address}ws{query}", headers=headers, max_msg_size=0, **options
@@ -77,7 +77,7 @@ class Site(NamedTuple):
             yield Page(socket, int(message.data))
 
     async def ask(self, path: str, **headers: str) -> tuple[int, str, dict[str, str]]:
-        """The answer to a GET of a path that is sent as it is."""
+        """Status, text and headers of a GET request whose path is sent unchanged."""
         reader, writer = await asyncio.open_connection(*self.host.split(":"))
         lines = [f"GET {path} HTTP/1.1", f"Host: {headers.pop('Host', self.host)}", "Connection: close"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
@@ -110,7 +110,7 @@ async def site(program: str, viewers: int = 4) -> AsyncIterator[Site]:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Wait for a condition; fails if that takes more than the ten seconds that are promised."""
+    """Wait for a condition; fail after the ten seconds that the documentation promises."""
     for _ in range(200):
         if condition():
             return
@@ -399,7 +399,7 @@ Small(driver_class=ViewerDriver).run()
 
 @pytest.fixture
 def driven() -> subprocess.Popen[bytes]:
-    """A small app with the driver of viewers."""
+    """Small app with the driver of viewers."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen([sys.executable, "-c", DRIVEN], **pipes)
     assert process.stdout is not None

@@ -32,7 +32,7 @@ json.dump(texts, sys.stdout)
 
 
 def shown(*options: str) -> dict[str, str]:
-    """All that the program shows of docstrings, where Python has these options."""
+    """All texts from docstrings that the program shows, with these options of Python."""
     done = subprocess.run([sys.executable, *options, "-c", SHOWN], capture_output=True, text=True, check=True)
     texts: dict[str, str] = json.loads(done.stdout)
     return texts

@@ -1,4 +1,4 @@
-"""Experiments in a few words, and what they measure replica by replica."""
+"""Short descriptions of experiments, and their measurements by replica."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Words = str | Mapping[str, Any]
 """A part: its kind alone, or its kind and fields as a preset says them."""
 
 WORDS = ("rate_unit", "role", "start_seed", "where")
-"""What a learner says in a word or in numbers, and is no part."""
+"""Fields of a learner that hold a word or numbers, not a part."""
 
 ALL = 10**9
 """More records than any training run has."""
@@ -40,7 +40,7 @@ LLS = {"solver": "lls"}
 
 
 def gd(lr: float, **architecture: Any) -> dict[str, Any]:
-    """A learner: gradient descent on the linear neuron, or on the architecture described."""
+    """Raw learner: gradient descent on the linear neuron, or on the described architecture."""
     return {"update": {"kind": "gd", "lr": lr}, "architecture": architecture or "linear"}
 
 
@@ -84,18 +84,18 @@ def raw(
 
 
 def planned(learner: Learner, described: Experiment) -> LearnerPlan:
-    """The plan of a learner alone in an experiment."""
+    """Plan of a learner, the only one in its experiment."""
     return plan_run(structs.replace(described, learners=(learner,))).learners[0]
 
 
 def measures_of(learner: Learner, described: Experiment) -> tuple[Measure, ...]:
-    """The measures that a run records of a learner."""
+    """Measures that a run records of a learner."""
     alone = structs.replace(described, learners=(learner,))
     return recorded_measures(alone).by_learner[learner.name]
 
 
 def refusal(backend: Backend, learner: Learner, described: Experiment) -> str | None:
-    """Why a backend cannot serve a learner with what a run records of it; None if it can."""
+    """Reason why a backend cannot serve a learner with its recorded measures, or None."""
     return why_not(backend, learner, described, measures_of(learner, described))
 
 
@@ -105,12 +105,12 @@ def needed(described: Experiment) -> int:
 
 
 def experiment(*words: Any, **more: Any) -> Experiment:
-    """The experiment that `raw` describes, read as a preset is read."""
+    """Experiment that `raw` describes, read like a preset."""
     return reading.parse(raw(*words, **more))
 
 
 def curve(*words: Any, **more: Any) -> Curve:
-    """The curve of the first learner of an experiment."""
+    """Curve of the first learner of an experiment."""
     return run(experiment(*words, **more)).curves[0]
 
 
@@ -120,13 +120,13 @@ def change_under(described: Experiment, learner: Learner, transformation: NDArra
 
 
 def spectrum_of(curve: Curve) -> Spectrum | None:
-    """The spectrum of a curve as it was recorded; None if it was not."""
+    """Recorded spectrum of a curve, or None."""
     recorded = curve.array("spectrum")
     return None if recorded is None else Spectrum(recorded.x, recorded.values[:, 0])
 
 
 def losses(described: Experiment) -> dict[str, NDArray[np.float64]]:
-    """The losses of every learner, [records, replicas]."""
+    """Losses of every learner, [records, replicas]."""
     with torch.no_grad():
         _, learner_runs = prepare(plan_run(described))
         return {
@@ -136,19 +136,19 @@ def losses(described: Experiment) -> dict[str, NDArray[np.float64]]:
 
 
 def data_of(described: Experiment) -> Data:
-    """The data that every learner of an experiment sees."""
+    """Data that the learners of an experiment see."""
     seeds = range(described.run.seed, described.run.seed + described.run.replicas)
     return draw(described.problem, Streams(seeds), described.run.dtype, "cpu")
 
 
 def beginning(described: Experiment, number: int = 0) -> tuple[Hypothesis, Data]:
-    """A learner before its first example, and its data."""
+    """Hypothesis of a learner before its first example, and its data."""
     data = data_of(described)
     return begun(described, number, data), data
 
 
 def begun(described: Experiment, number: int, data: Data) -> Hypothesis:
-    """A learner before its first example, on data that were drawn already."""
+    """Hypothesis of a learner before its first example, on given data."""
     seeds = range(described.run.seed, described.run.seed + described.run.replicas)
     loss = catalogue.make("losses", described.protocol.loss)
     return begin(TrainingInputs(described.learners[number], data, loss, Streams(seeds)))
@@ -187,7 +187,7 @@ def _whole(learner: Mapping[str, Words]) -> dict[str, Words]:
 
 
 def _needed(learners: Mapping[str, Mapping[str, Words]]) -> str | None:
-    """The loss that a learner needs on the signs of labels because it refuses others; None if none does."""
+    """Loss that a learner needs on the signs of labels because its rule refuses square loss, or None."""
     for learner in learners.values():
         if "solver" in learner and _is_for_signs(learner["solver"]):
             return "square"

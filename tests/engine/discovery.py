@@ -1,4 +1,4 @@
-"""Parts, learners and problems as the catalogue has them: nothing here is a list kept by hand."""
+"""Parts, learners and problems found in the catalogue, without any list to maintain."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ UNITS = 8
 """Hidden units of a layer."""
 
 LONG = 64
-"""Rows from which on tests take fewer of a matrix that has so many by default."""
+"""Default number of rows above which tests give a matrix fewer rows."""
 
 PARTS = [(family, kind, member) for family in FAMILIES for kind, member in catalogue.members(family).items()]
 PART_IDS = [f"{family}-{kind}" for family, kind, _ in PARTS]
 
 
 def asked(family: str) -> list[str]:
-    """The kinds of a family that owe tests something: a preset, a naive twin, a row in a table of cases."""
+    """Kinds of a family that must be tested: by a preset, a naive twin, or a row in a table of cases."""
     return [kind for kind, member in catalogue.members(family).items() if not member.experimental]
 
 
@@ -56,9 +56,9 @@ def plain(kind: Any) -> Any:
 
 
 def variants(member: type[Part]) -> list[dict[str, Any]]:
-    """The part as it is by default, and with every other choice of every field that has choices.
+    """Raw parts of a kind: the default, and one for every other choice of every field with choices.
 
-    A choice that the part refuses next to its defaults comes with the first other choice that lets it in.
+    A choice that the part refuses next to its defaults comes with the first other choice that it accepts.
     """
     kind = str(member.__struct_config__.tag)
     changes: list[dict[str, Any]] = []
@@ -80,7 +80,7 @@ def variants(member: type[Part]) -> list[dict[str, Any]]:
 
 
 def _admits(member: type[Part], words: dict[str, Any]) -> bool:
-    """Whether a part does not itself refuse the values of its fields."""
+    """Whether a part accepts the values of its fields."""
     try:
         msgspec.convert(words, member)
     except msgspec.ValidationError as error:
@@ -89,19 +89,19 @@ def _admits(member: type[Part], words: dict[str, Any]) -> bool:
 
 
 def refusal(update: str, architecture: dict[str, Any]) -> str | None:
-    """Why an update rule cannot train an architecture, as the rule itself says it."""
+    """Reason why an update rule refuses an architecture, or None."""
     rule = catalogue.make("updates", update)
     reason: str | None = rule.refuses(catalogue.make("architectures", **architecture))
     return reason
 
 
 def name_of(words: dict[str, Any]) -> str:
-    """A part in one word."""
+    """Short name of a raw part."""
     return " ".join([words["kind"], *(f"{key}={value}" for key, value in words.items() if key != "kind")])
 
 
 def solvers() -> dict[str, dict[str, Any]]:
-    """Every solver with every choice that it has, by name."""
+    """Every solver with each of its choices, by name."""
     return {
         name_of(words): {**words, **_few_strengths(kind), **_few_starts(kind)}
         for kind, solver in catalogue.members("solvers").items()
@@ -122,9 +122,9 @@ def _learners() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _few_units(architecture: type[Part]) -> dict[str, Any]:
-    """Few hidden units in a layer, where an architecture has many by default.
+    """Fields that give an architecture few hidden units where it has many by default.
 
-    They break all that many break: what a step of some rules costs grows with their third power.
+    Few units reveal the same errors as many, and the cost of some rules grows with their third power.
     """
     if "widths" in architecture.__struct_fields__:
         return {"widths": [UNITS]}
@@ -133,13 +133,13 @@ def _few_units(architecture: type[Part]) -> dict[str, Any]:
 
 
 def _few_strengths(kind: str) -> dict[str, float]:
-    """A range of a factor of ten, for a solver that chooses its strength from one."""
+    """Fields that give a solver a range of strengths of a factor of ten, if it chooses from a range."""
     solver = catalogue.make("solvers", kind)
     return {"least": solver.most / 10} if {"least", "most"} <= {*solver.__struct_fields__} else {}
 
 
 def _few_starts(kind: str) -> dict[str, int]:
-    """Two starts, for a solver that takes the best of several."""
+    """Fields that give a solver two starts, if it takes the best of several."""
     return {"starts": 2} if "starts" in catalogue.members("solvers")[kind].__struct_fields__ else {}
 
 
@@ -158,14 +158,14 @@ start of every architecture that it does not refuse. Nets have few hidden units.
 
 
 def traits(learners: dict[str, dict[str, Any]]) -> dict[str, Traits]:
-    """What learners are crossed by: how they learn, their architecture, and the shape of it."""
+    """Traits by which learners are crossed: how they learn, their architecture, and its shape."""
     return {name: _traits(learner) for name, learner in learners.items()}
 
 
 def few(learners: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Learners among which every rule, every solver, every architecture and every shape of one is found.
+    """A few learners that cover every rule, solver, architecture and shape of an architecture.
 
-    For what rules and architectures cannot break together.
+    They suffice for properties that no combination of rule and architecture can break.
     """
     return {name: learners[name] for name in covering_names(traits(learners))}
 
@@ -178,12 +178,12 @@ def _traits(learner: dict[str, Any]) -> Traits:
 
 
 def shape_traits(words: dict[str, Any], family: str) -> Traits:
-    """What a part is crossed by: its kind, and how it differs from its defaults."""
+    """Traits by which a raw part is crossed: its kind, and its difference from the defaults."""
     return {family: words["kind"], "shape": name_of(words).removeprefix(words["kind"]).strip()}
 
 
 def problem_for(loss: str) -> dict[str, Any]:
-    """A Hadamard matrix whose features are labels that a loss takes, or three classes for a joint one."""
+    """Problem for a loss: a Hadamard matrix with fitting labels, or three classes for a joint loss."""
     loss_part = catalogue.make("losses", loss)
     if loss_part.joint:
         return {"matrix": {"kind": "clusters", "classes": 3, "n": 8}, "target": "classes"}
@@ -191,7 +191,7 @@ def problem_for(loss: str) -> dict[str, Any]:
 
 
 def takes_any_labels(learner: dict[str, Any]) -> bool:
-    """Whether a learner is no solver that needs labels ±1."""
+    """Whether a learner works without labels ±1."""
     return (
         "update" in learner
         or catalogue.make("solvers", learner["solver"]["kind"]).structure().labels == "any"
@@ -203,14 +203,14 @@ LEARNERS = {
     for name, learner in EVERY.items()
     if loss_of(learner) == "square" and takes_any_labels(learner)
 }
-"""Those of them that learn any labels with square loss, and so can be compared side by side."""
+"""Learners of EVERY that learn any labels with square loss, and so fit into one experiment."""
 
 
 def crossed_groups(learners: dict[str, dict[str, Any]], **axes: Iterable[Any]) -> pytest.MarkDecorator:
-    """Parametrize a test by learners of one architecture, or of one solver, that an experiment can hold.
+    """Parametrize a test by groups of learners of one architecture or solver that fit into one experiment.
 
-    The test takes them as `learners`, with the values of the axes that they are crossed with: reading and
-    drawing an experiment takes longer than a pass of a small learner, and one serves them all.
+    The test receives a group as `learners`, and the values of the axes that cross it. Groups save time, since
+    reading and drawing an experiment takes longer than a pass of a small learner.
     """
     groups: dict[tuple[Any, ...], dict[str, Any]] = {}
     for name, *values in crossings(name=traits(learners), **axes):
@@ -223,7 +223,7 @@ def crossed_groups(learners: dict[str, dict[str, Any]], **axes: Iterable[Any]) -
 
 
 def _group(learner: dict[str, Any]) -> str:
-    """What learners share that stand in one experiment: architecture or solver, and the loss they need."""
+    """Properties that learners of one experiment share: architecture or solver, and the loss they need."""
     if "solver" in learner:
         return str(learner["solver"]["kind"])
     loss = loss_of(learner)
@@ -231,14 +231,14 @@ def _group(learner: dict[str, Any]) -> str:
 
 
 def in_turns(learners: dict[str, dict[str, Any]]) -> Iterator[dict[str, dict[str, Any]]]:
-    """The same learners, as many at a time as an experiment may have."""
+    """Groups of the learners, each as large as an experiment allows."""
     names = list(learners)
     for first in range(0, len(names), MOST_LEARNERS):
         yield {name: learners[name] for name in names[first : first + MOST_LEARNERS]}
 
 
 def slower(learners: dict[str, dict[str, Any]], by: float) -> dict[str, dict[str, Any]]:
-    """The same learners with their default rates, or the rates of all their layers, divided by `by`."""
+    """The learners with their default rates, or the rates of all their layers, divided by `by`."""
     slower_learners = {}
     for name, learner in learners.items():
         slower_learners[name] = learner
@@ -260,7 +260,7 @@ EVERY_GENTLE = slower(EVERY, 16)
 
 
 def ready(family: str, kind: str, path: str, d: int = D) -> dict[str, Any]:
-    """A part as a preset says it: d features where it has that field, and `path` where it needs a file.
+    """Raw part that can be used: with d features if it has that field, and `path` if it needs a file.
 
     A matrix of many rows has d of them.
     """
@@ -284,7 +284,7 @@ def ready(family: str, kind: str, path: str, d: int = D) -> dict[str, Any]:
 
 
 def targets_of(matrix: dict[str, Any], path: str) -> list[dict[str, Any]]:
-    """All targets that a matrix admits, of a few of its features; `path` where labels come from a file."""
+    """All targets that a matrix admits, of a few features; `path` is the file of labels."""
     matrix_part, targets = catalogue.make("matrices", **matrix), []
     for kind, member in catalogue.members("targets").items():
         words = ready("targets", kind, path)
@@ -298,7 +298,7 @@ def targets_of(matrix: dict[str, Any], path: str) -> list[dict[str, Any]]:
 
 
 def example(claim: Any) -> dict[str, Any]:
-    """What a claim gives as its example, with numbers for expressions."""
+    """Fields of the example of a claim, with numbers for expressions."""
     fields_of_example = tomllib.loads(f"claim = {claim.example}")["claim"]
     words: dict[str, Any] = resolved(claim, fields_of_example, "", {"d": D, "n": D, "K": 2, "C": 2})
     return {"text": "It is so", **words}

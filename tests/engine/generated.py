@@ -1,9 +1,9 @@
-"""Random experiments from the catalogue's own descriptions, so that a new part is among them by itself.
+"""Random experiments made from the catalogue, so that a new part is included without an edit here.
 
-It is once it is not experimental: before, it would only change what is drawn of the others.
+Experimental parts are left out, because they would change the draws of the others.
 
-`generate` makes what a preset file could hold and mostly means something; `mutate` spoils it. Both depend on
-nothing but their seed. Whatever they make, reading it ends in an Experiment or in BadInput, and nothing else.
+`generate` makes the content of a preset file, which is mostly valid; `mutate` spoils it. Both depend on their
+seed alone. Reading any of their documents ends in an Experiment or in BadInput.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from engine.spec.experiment import Experiment, Run
 Raw = dict[str, Any]
 
 GIVEN = 0.4
-"""How often a field is given that has a default."""
+"""Probability that a field with a default is set."""
 
 TRIES = 8
-"""How often a learner, and an experiment, is drawn again at most to be one that is admitted."""
+"""Most draws of a learner or an experiment until one is admitted."""
 
 FEW = 5
-"""By how much a small whole number exceeds its least value, at most."""
+"""Most by which a small whole number exceeds its least value."""
 
 WRITTEN = 0.03
-"""How often a number is written as an expression."""
+"""Probability that a number is written as an expression."""
 
 EXPRESSIONS = (
     "1/d",
@@ -58,7 +58,7 @@ EXPRESSIONS = (
 )
 
 LARGE = ("digits", "net-least-squares")
-"""Parts that no field makes small, or quick."""
+"""Parts that are large or slow at every setting of their fields."""
 
 WORDS = ("GD", "EGU±", "a b", "x", "ŷ", "learner 3", "σ²", "[bold]", "🙂", "'", "-")
 
@@ -69,15 +69,15 @@ def generate(
     """A random experiment as a preset file would hold it.
 
     Args:
-        small: sizes with which a run takes a moment; otherwise any that are allowed, the largest too.
-        files: paths for those parts that read one.
-        part: the kind of one that is taken wherever it can be, though it may be experimental.
+        small: whether sizes are small enough for a quick run; otherwise all allowed sizes occur.
+        files: paths for parts that read a file.
+        part: kind of a part, possibly experimental, that is used wherever it fits.
     """
     return _Generator(Random(seed), small, files, part).experiment()
 
 
 def mutate(raw: Raw, seed: int) -> Raw:
-    """A copy that is spoilt in one place or in some: keys, types, sizes, lists."""
+    """Copy that is spoilt in one or a few places: keys, types, sizes, lists."""
     rng, spoilt = Random(seed), copy.deepcopy(raw)
     for _ in range(rng.choice((1, 1, 2, 4))):
         places = list(_places(spoilt))
@@ -89,7 +89,7 @@ def mutate(raw: Raw, seed: int) -> Raw:
 
 
 class _Generator:
-    """Values for the fields of Structs."""
+    """Random values for the fields of Structs."""
 
     def __init__(self, rng: Random, small: bool, files: Sequence[str], part: str | None) -> None:
         self._rng, self._small, self._files, self._part = rng, small, files, part
@@ -127,7 +127,7 @@ class _Generator:
         return raw
 
     def _learner(self) -> Raw:
-        """A learner without a name, tried again some times if it is none."""
+        """Learner without a name, drawn up to TRIES times until it is valid."""
         rng = self._rng
         roles = ("solver",) if rng.random() < 0.25 else ("architecture", "update")
         for _ in range(rng.randint(1, TRIES)):
@@ -140,7 +140,7 @@ class _Generator:
         return learner
 
     def _claim(self, names: list[str]) -> Raw:
-        """A claim of one kind, about learners that there are, and some of its numbers drawn."""
+        """Claim of a kind about existing learners, with some numbers drawn."""
         rng = self._rng
         if rng.random() < 0.2:
             return self._former_claim(names)
@@ -158,14 +158,14 @@ class _Generator:
         return claim
 
     def _kinds(self, family: str) -> list[str]:
-        """Those of the members of a family from which one is drawn."""
+        """Kinds of a family from which one is drawn."""
         members = catalogue.members(family)
         if self._part in members:
             return [self._part]
         return [kind for kind, member in members.items() if not member.experimental]
 
     def _former_claim(self, names: list[str]) -> Raw:
-        """A claim as the first edition had them."""
+        """Claim in the form of the first edition."""
         rng = self._rng
         form = rng.choice(("loss", "error", "below", "follows", "same_as", "diverges"))
         value: Raw = {"follows": "ri-signed", "same_as": rng.choice(names), "diverges": True}
@@ -177,7 +177,7 @@ class _Generator:
         return claim
 
     def _fields(self, struct: Any) -> Raw:
-        """A value for every field that is required, and for some of the others."""
+        """Values for all required fields and for some of the others."""
         table = {}
         for field in _fields_of(struct).values():
             is_whole = isinstance(field.default, int) and not isinstance(field.default, bool)
@@ -197,7 +197,7 @@ class _Generator:
         return min(value, largest) if isinstance(value, float) else value
 
     def _of(self, kind: Any, optional: bool = True) -> Any:
-        """A value of a type; None stands for a field that is left out."""
+        """Value of a type, or None for a field that is left out."""
         rng = self._rng
         if isinstance(kind, inspect.IntType | inspect.FloatType) and rng.random() < WRITTEN:
             return rng.choice(EXPRESSIONS)
@@ -252,7 +252,7 @@ class _Generator:
         raise TypeError(f"no value is known for {kind}")
 
     def _whole(self, kind: inspect.IntType) -> int:
-        """A whole number: often a power of two, seldom an end of what is allowed."""
+        """Whole number: often a power of two, seldom an end of the allowed range."""
         rng = self._rng
         low = kind.ge if kind.ge is not None else (kind.gt or 0) + 1
         high = kind.le if kind.le is not None else (kind.lt or 2**24) - 1
@@ -269,7 +269,7 @@ class _Generator:
         return rng.choices(sizes, (5, 5, 1, 1))[0]
 
     def _number(self, kind: inspect.FloatType) -> float:
-        """A number within its limits: mostly of an ordinary size, seldom a very small or a very large one."""
+        """Number within its limits: mostly of ordinary size, seldom very small or very large."""
         rng = self._rng
         size = 10 ** rng.uniform(-3, 0.5)
         if rng.random() < 0.1:
@@ -289,19 +289,19 @@ class _Generator:
 
 
 def _is_shipped(kind: Any) -> bool:
-    """Whether a type is none of an experimental part."""
+    """Whether a type belongs to no experimental part."""
     return not (isinstance(kind, inspect.StructType) and getattr(kind.cls, "experimental", False))
 
 
 @cache
 def _experimental_names() -> frozenset[str]:
-    """What experimental parts are called that are named by words alone."""
+    """Names of experimental parts that documents name by a word."""
     losses = (kind for kind, member in catalogue.members("losses").items() if member.experimental)
     return frozenset((*losses, *(name for name, measure in named().items() if measure.experimental)))
 
 
 def _admitted(raw: Raw) -> bool:
-    """Whether it is an experiment."""
+    """Whether a document is a valid experiment."""
     try:
         reading.parse(raw)
     except BadInput:
@@ -317,7 +317,7 @@ def _fields_of(struct: Any) -> dict[str, inspect.Field]:
 
 
 def _places(node: Any) -> list[tuple[Any, Any]]:
-    """Every place in what a preset holds: the table or list, and the key or number in it."""
+    """All places of a document: a table or list, and a key or number in it."""
     keys = list(node) if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
     places: list[tuple[Any, Any]] = [(node, key) for key in keys]
     for key in keys:
@@ -326,7 +326,7 @@ def _places(node: Any) -> list[tuple[Any, Any]]:
 
 
 def _spoil(node: Any, key: Any, rng: Random) -> None:
-    """Spoil what stands at one place."""
+    """Spoil the value at one place."""
     value = node[key]
     how = rng.choice(("junk", "junk", "junk", "delete", "add", "repeat", "wrap", "scale", "swap"))
     if how == "delete":
@@ -347,7 +347,7 @@ def _spoil(node: Any, key: Any, rng: Random) -> None:
 
 
 def _junk(rng: Random) -> Any:
-    """A value that TOML could hold and that belongs almost nowhere."""
+    """TOML value that fits almost nowhere."""
     return rng.choice(
         (
             0, -1, 1, 2**31, 2**63, 10**400, 0.5, -0.0, 1e308, math.nan, math.inf, -math.inf, True, False,

@@ -1,4 +1,4 @@
-"""Theory lines beside naive twins, which compute the same numbers from the definition."""
+"""Comparison of theory lines with naive twins, which compute the same values from the definition."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Naive(NamedTuple):
 
 @dataclass(frozen=True)
 class Twin:
-    """An experiment in the words of `building.experiment`, and the values of a line there."""
+    """Arguments of `building.experiment`, and the naive values of a line in that experiment."""
 
     kind: str
     words: Mapping[str, Any]
@@ -47,7 +47,7 @@ class Twin:
 
     @property
     def described(self) -> Experiment:
-        """The experiment, which records the measure of the line."""
+        """Experiment of a twin; it records the measure of the line."""
         measure = named()[catalogue.make("theory", self.kind).measure]
         return experiment(**{"measures": [msgspec.to_builtins(measure)], **self.words})
 
@@ -66,7 +66,7 @@ def values_of(kind: str, described: Experiment) -> Array:
 
 
 def agree(values: Array, naive: Naive) -> bool:
-    """Whether a line is its twin at every place, up to rounding and the error of the twin."""
+    """Whether a line equals its twin everywhere, up to rounding and the error of the twin."""
     expected = np.broadcast_to(naive.values, values.shape)
     rounding = ROUNDING * np.nanmax(np.abs(expected))
     apart = np.abs(values - expected) > naive.tolerance + rounding
@@ -74,7 +74,7 @@ def agree(values: Array, naive: Naive) -> bool:
 
 
 def check(twin: Twin) -> None:
-    """Compare a line with its twin, and see that the twin would notice one per cent."""
+    """Compare a line with its twin, and check that the twin detects a deviation of one per cent."""
     described = twin.described
     naive, values = twin.naive(described), values_of(twin.kind, described)
     naive = naive if isinstance(naive, Naive) else Naive(naive)

@@ -1,4 +1,4 @@
-"""Multiply a line of theory by a factor near 1, and see which tests fail: a program and a plugin of pytest.
+"""Script and pytest plugin that multiply a theory line by a factor near 1 and show which tests fail.
 
     PYTHONPATH=.:tests python tests/engine/mutated_line.py [KIND …]
 
@@ -21,7 +21,7 @@ from engine.core import catalogue
 HERE = Path(__file__).parent
 FACTORS = (1.01, 0.99)
 VARIABLE = "MUTATED_LINE"
-"""Environment variable that has the kind and the factor: noise=1.01."""
+"""Environment variable with the kind and the factor, such as noise=1.01."""
 
 
 def pytest_configure() -> None:
@@ -50,7 +50,7 @@ def modules(kind: str, pattern: str) -> list[str]:
 
 
 def survives(kind: str, factor: float, pattern: str) -> bool:
-    """Whether no test fails when the line is multiplied by the factor; prints the first that does."""
+    """Whether all tests pass with the multiplied line; prints the first failure."""
     paths = modules(kind, pattern)
     environment = os.environ | {VARIABLE: f"{kind}={factor}", "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "mutated_line", *paths]

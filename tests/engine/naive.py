@@ -1,6 +1,6 @@
-"""Slow, plain float64 twins of everything that the engine computes with tensors.
+"""Slow float64 twins of all computations of the engine with tensors.
 
-Nothing here uses the engine. One weight, one row, one layer at a time.
+They do not use the engine, and handle one weight, one row and one layer at a time.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def cross_entropy_slopes(predictions: list[float], labels: list[float]) -> list[
 
 
 JOINT_LOSSES = {"cross-entropy": (cross_entropy, cross_entropy_slopes)}
-"""Losses of all predictions of an instance together, and their derivatives by each."""
+"""Joint losses of all predictions of an instance, and their derivatives by each prediction."""
 
 LOSSES = {
     "square": (square, square_slope),
@@ -204,7 +204,7 @@ class Spectral(GD):
 
 
 class SGD(GD):
-    """Gradient descent; whoever draws the mini-batch has averaged its gradients."""
+    """Gradient descent on gradients that the caller has averaged over the mini-batch."""
 
     def __init__(self, start: Array, lr: float, batch: int = 1) -> None:
         super().__init__(start, lr)
@@ -482,7 +482,7 @@ class LARS(Momentum):
 
 
 class LAMB(Adam):
-    """The step of Adam, as long as w is."""
+    """Step of Adam, scaled to the length of w."""
 
     def step(self, g: Array) -> None:
         before, rate = self.w.copy(), self.lr
@@ -880,7 +880,7 @@ class Dense:
         return 1 / inputs if self.parametrisation == "mean-field" and number == len(layers) - 1 else 1.0
 
     def rates(self, params: dict[str, Array]) -> dict[str, float]:
-        """What the rate of every parameter is multiplied by."""
+        """Factor of the rate of every parameter."""
         factors_by_name = dict.fromkeys(params, 1.0)
         first, last = self._layers(params)[0], self._layers(params)[-1]
         if self.parametrisation in ("mean-field", "mup"):
@@ -913,7 +913,7 @@ class Dense:
         }
 
     def through(self, params: dict[str, Array], x: Array, sent: float) -> dict[str, tuple[Array, Array]]:
-        """The inputs of every layer, and what comes back to its outputs of what the prediction sends."""
+        """Inputs of every layer, and the signal sent back from the prediction to its outputs."""
         signals = self._signals(params, x)
         names = self._layers(params)
         back = np.array([sent])
@@ -1226,7 +1226,7 @@ ARCHITECTURES = {
 
 
 def follow(rules: dict[str, object], gradients: dict[str, Array]) -> None:
-    """One step of the rules of all parameters, together if they need to know of one another."""
+    """One step of the rules of all parameters; rules that depend on one another step together."""
     first = next(iter(rules.values()))
     if hasattr(first, "step_together"):
         first.step_together(rules, gradients)

@@ -125,7 +125,7 @@ STEPS = {
     "online-newton": lambda lr, eps, d: lr * 2 * d / (eps + 4 * d),
     "adagrad-full": lambda lr, eps, d: lr * 2 * d / math.sqrt(eps + 4 * d),
 }
-"""The share a of a label that one example of ±1 takes in from w = 0, where the gradient is −2 y x."""
+"""Share a of the label of ±1 that a row predicts after one step from w = 0, where the gradient is −2 y x."""
 
 
 @pytest.mark.parametrize("eps", [0.01, 5.0])
@@ -133,10 +133,10 @@ STEPS = {
 def test_second_order_rules_have_their_exact_loss_on_hadamard(kind, eps):
     """Orthogonal rows never mix: a seen row costs (1 − a)² and an unseen one 1."""
     d, lr = 16, 0.1
-    step_size = STEPS[kind](lr, eps, d)
+    learned_share = STEPS[kind](lr, eps, d)
     measured = losses(experiment(learners={"it": {"update": {"kind": kind, "lr": lr, "eps": eps}}}, d=d))
     k = np.arange(d + 1)
-    np.testing.assert_allclose(measured["it"][:, 0], (k * (1 - step_size) ** 2 + d - k) / d, rtol=1e-10)
+    np.testing.assert_allclose(measured["it"][:, 0], (k * (1 - learned_share) ** 2 + d - k) / d, rtol=1e-10)
 
 
 def test_p_norm_with_p_2_is_gradient_descent():

@@ -1,4 +1,4 @@
-"""Facts about single architectures: what they start at, what equals what, and who cracks Hadamard."""
+"""Facts about single architectures: starts, equalities, and which of them learn Hadamard rows."""
 
 import naive
 import numpy as np
@@ -10,7 +10,7 @@ from discovery import name_of
 from engine.core import activations, catalogue
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 from engine.spec import reading
 from engine.symmetry.certificate import certificate
 from engine.symmetry.verdict import verdict
@@ -120,7 +120,7 @@ def test_a_convolutional_net_does_not_notice_a_cyclic_shift_of_the_inputs():
     shifted, _ = beginning(described)
     # Shifting the first filter along with the inputs is the coupled start.
     shifted.params["w1"][:] = shifted.params["w1"].roll(3, -1)
-    rows = Dense(data.instances.rows.roll(3, -1))
+    rows = DenseInstances(data.instances.rows.roll(3, -1))
     for k in range(8):
         hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
         shifted.learn(rows.at(slice(k, k + 1)), data.labels[:, k : k + 1])

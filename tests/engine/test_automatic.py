@@ -1,4 +1,4 @@
-"""Automatic gradient descent beside its derivation: what it measures, what it promises, and penalties."""
+"""Automatic gradient descent against its derivation: measures, guarantees and penalties."""
 
 import math
 

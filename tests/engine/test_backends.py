@@ -1,4 +1,4 @@
-"""Backends: each computes what the dense one does, one place takes them, and no part knows of them."""
+"""Every backend computes the same as `dense`; one place chooses backends, and parts do not know them."""
 
 import itertools
 import json
@@ -109,7 +109,7 @@ def has_structure(name, matrix, protocol, noise):
 
 
 def structured():
-    """Learners, matrices and protocols, so that every two of them meet."""
+    """Combinations of learners, matrices and protocols that cover every pair."""
     cases = [case for case in itertools.product(TAKEN, MATRICES, PROTOCOLS, NOISE) if has_structure(*case)]
     return chosen(cases, [dict(enumerate(case)) for case in cases])
 
@@ -442,7 +442,7 @@ def test_every_measure_is_the_same_on_every_backend(name, backend):
 
 
 def measured(curve, measure):
-    """All values of a measure; None where predictions are not as it needs them."""
+    """All recorded values of a measure, or None."""
     if measure.is_number:
         return curve.values(measure.name)
     return None if (array := curve.array(measure.name)) is None else array.values

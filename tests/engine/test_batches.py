@@ -1,4 +1,4 @@
-"""Replicas and targets as one batch, dtypes and seeds: for every learner there is."""
+"""Batches of replicas and targets, dtypes and seeds, for every learner."""
 
 from itertools import product
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 EXACT = 1e-12
 PROBLEMS = ("hadamard", "gaussian")
 ALONE = list(product(range(2), range(4))) if crossing.all_combinations else [(1, 3)]
-"""Replicas, and targets of these, that are learned alone, too."""
+"""Pairs of replica and target that are also learned alone."""
 
 
 @crossed_groups(few(EVERY_GENTLE), problem=PROBLEMS)
@@ -52,7 +52,7 @@ def test_a_batch_of_replicas_and_targets_equals_runs_one_by_one(learners, proble
 
 
 def is_continuous(learner):
-    """Whether rounding changes little of what it predicts."""
+    """Whether rounding changes the predictions of a learner little."""
     update, solver = (
         words if isinstance(words, str | None) else words["kind"]
         for words in (learner.get("update"), learner.get("solver"))
@@ -202,7 +202,7 @@ def test_losses_by_a_moment_are_those_of_the_predictions_in_double_precision(noi
 
 @pytest.mark.parametrize("words", ODD.values(), ids=ODD)
 def test_the_same_bits_in_rounds_of_any_size(words):
-    """With numbers of records and rows that no processor takes together: the last ones are rounded apart."""
+    """Odd numbers of records and rows leave remainders of SIMD blocks, which round otherwise."""
     learners = {name: GENTLE[name] for name in ("gd linear", "egu-pm linear", "gd dense activation=relu")}
     described = experiment(**{"d": 20, "learners": learners, "dtype": "float32", "train_loss": True, **words})
     in_one_round = run(described)

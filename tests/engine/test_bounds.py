@@ -16,7 +16,7 @@ from engine.core import catalogue
 from engine.core.streams import Streams
 from engine.planning.run_plan import plan_run
 from engine.problems import examples
-from engine.problems.examples import Labels
+from engine.problems.examples import DrawnLabels
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import prepare, run
@@ -954,7 +954,7 @@ def test_svd_is_the_distance_to_the_nearest_labels_of_rank_k(family, n):
 def test_rank_bounds_of_whole_numbers_are_those_of_a_singular_value_decomposition(largest, shape):
     Y = np.random.default_rng(0).integers(-largest, largest + 1, shape)
     expected = rank_bound(Y.T.astype(float))
-    rank_bounds = Labels(Y[None].astype(np.float32)).rank_bound(np.arange(len(expected)))
+    rank_bounds = DrawnLabels(Y[None].astype(np.float32)).rank_bound(np.arange(len(expected)))
     np.testing.assert_allclose(rank_bounds, expected, rtol=0, atol=1e-13 * expected[0])
 
 
@@ -968,7 +968,7 @@ def test_one_target_that_is_not_orthogonal_is_noticed_among_many_that_are(double
         Y = np.concatenate((Y, -Y)) if doubled else Y
         k = np.arange(len(H) + 1)
         np.testing.assert_allclose(
-            Labels(Y[None].astype(np.float32)).rank_bound(k), rank_bound(Y.T), rtol=0, atol=1e-12
+            DrawnLabels(Y[None].astype(np.float32)).rank_bound(k), rank_bound(Y.T), rtol=0, atol=1e-12
         )
 
 
@@ -1036,6 +1036,6 @@ def test_tails_of_labels_are_those_of_their_singular_values(kind, shape):
     squares = np.square(np.linalg.svd(labels, compute_uv=False))
     ranks = np.arange(len(squares) + 1)
     expected = [squares[rank:].sum() / labels.size for rank in ranks]
-    tails = Labels(labels[None]).rank_bound(ranks)
+    tails = DrawnLabels(labels[None]).rank_bound(ranks)
     np.testing.assert_allclose(tails, expected, rtol=0, atol=1e-13)
     assert (tails >= 0).all()

@@ -1,4 +1,4 @@
-"""What every part of the catalogue must have, found by looking."""
+"""Properties of every part of the catalogue."""
 
 import pkgutil
 import subprocess
@@ -197,7 +197,7 @@ BRIEF = {
     "steps": {"steps": 5},
     "to-consistency": {"passes": 5},
 }
-"""How protocols that go on for long are told to end soon."""
+"""Fields that shorten long protocols."""
 
 
 @pytest.mark.parametrize("protocol", catalogue.members("protocols"))

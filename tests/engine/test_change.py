@@ -1,4 +1,4 @@
-"""The measure of what transformations of the instances change, and certificates under smaller groups."""
+"""Measure of the change by transformations of the instances, and certificates under smaller groups."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def with_change(learner, group, matrix="gaussian", **words):
 
 
 def changed(described, group, record=-1):
-    """What was measured of every replica at a record, the last one."""
+    """Values of the measure at the last record, by replica."""
     name = catalogue.make("measures", "change", group=group).name
     return run(described).curves[0].values(name)[record]
 

@@ -1,4 +1,4 @@
-"""Claims of a preset that was changed are not judged, whatever the change makes of the numbers."""
+"""Claims of a changed preset are not judged, whatever their numbers are."""
 
 from __future__ import annotations
 

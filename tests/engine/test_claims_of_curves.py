@@ -16,7 +16,7 @@ from engine.spec.documents import sweep_of
 RECORDS = 9
 K = np.arange(float(RECORDS))
 SPREAD = np.array([-0.02, 0.01, 0.0, -0.01, 0.02])
-"""What is added to the logarithm of every replica."""
+"""Shift of the logarithm of the losses of each replica."""
 
 
 def curve(name, losses, capacity=RECORDS, divergences=None):
@@ -73,7 +73,7 @@ def test_no_claim_holds_beside_a_learner_that_was_halted_before_its_first_record
 
 
 def jackknife(statistic, *replicas):
-    """The error of a statistic of one array [R, S] or of several, all without the same replica."""
+    """Jackknife error of a statistic of arrays [R, S], each time without one replica in all arrays."""
     count = len(replicas[0])
     estimates = [
         statistic(*(np.delete(replicas_of_array, number, 0) for replicas_of_array in replicas))

@@ -1,4 +1,4 @@
-"""What differs between two runs is said with how far it moves the curves."""
+"""A comparison of two runs names the differences and how far they move the curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled code: where it is noted, who makes it, and who serves meanwhile."""
+"""Compiled code: its notes on disk, the process that makes it, and the backend used meanwhile."""
 
 import json
 import os
@@ -119,7 +119,7 @@ NET = {
 
 
 def large(learner=EGU, **words):
-    """A run that pays to be compiled; nobody runs it."""
+    """Experiment for which compiling pays; these tests do not run it to its end."""
     words = {"problem": {"matrix": {"kind": "hadamard", "d": 4096}, "target": {"kind": "all"}}} | words
     return msgspec.convert({"learners": [learner], "protocol": {"kind": "one-pass"}} | words, Experiment)
 
@@ -150,7 +150,7 @@ def test_until_it_is_compiled_a_slower_backend_serves(described, fast, slow, mon
 @pytest.mark.slow
 @pytest.mark.parametrize("described", [large(), BY_NETS], ids=["passes", "nets"])
 def test_the_sample_of_a_backend_compiles_what_its_learner_needs(described, monkeypatch):
-    """It is run here as the other process would, and notes exactly this code."""
+    """The sample runs here as in the other process, and notes exactly this code."""
     noted = []
     monkeypatch.setattr(CompiledCode, "note", lambda code, *arguments: noted.append(code))
     requests = []
@@ -167,7 +167,7 @@ def test_the_sample_of_a_backend_compiles_what_its_learner_needs(described, monk
 
 
 class Counting:
-    """Records that say who made them and which they are."""
+    """Training run whose records hold its number and their own numbers."""
 
     def __init__(self, maker):
         self.maker, self.made = maker, 0
@@ -237,7 +237,7 @@ def test_a_run_that_is_handed_over_is_the_same_up_to_rounding_and_says_so(monkey
 
 @pytest.mark.slow
 def test_the_other_process_makes_what_later_runs_find(tmp_path, monkeypatch):
-    """In earnest: with an empty cache, nets are compiled by a process of their own, which notes it."""
+    """With an empty cache, a separate process compiles the loops of nets and notes that it did."""
     monkeypatch.setattr(CompiledCode, "is_there", IS_THERE)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     learner = BY_NETS.learners[0]

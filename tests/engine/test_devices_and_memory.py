@@ -17,7 +17,7 @@ import engine.runtime.run
 from engine.backends import backends
 from engine.core import catalogue, device
 from engine.core.parts import BadInput
-from engine.learners.learner import Noise
+from engine.learners.learner import StepNoise
 from engine.planning import memory
 from engine.planning import memory as planned_memory
 from engine.planning.run_plan import plan_run
@@ -274,7 +274,7 @@ def test_what_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypa
         (catalogue.members("solvers")["lls"], "bytes_held"),
         (catalogue.members("protocols")["one-pass"], "bytes_held"),
         (catalogue.members("measures")["loss"], "bytes_held"),
-        (Noise, "bytes_held"),
+        (StepNoise, "bytes_held"),
         (type(backends()["dense"]), "bytes_held"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Groups of learners for one experiment: none of their crossings is lost, and all of a group fit together."""
+"""Groups of learners keep all crossings, and the learners of a group fit into one experiment."""
 
 from crossing import crossings
 from discovery import EVERY, crossed_groups, loss_of, traits

@@ -1,4 +1,4 @@
-"""A learner that diverges stops alone, keeps its curve, and the others finish; so does a replica of many."""
+"""A learner or replica that diverges stops alone and keeps its curve; the others finish."""
 
 import naive
 import numpy as np
@@ -75,7 +75,7 @@ EDGE = {"learners": {"it": gd(0.1)}, "d": 32, "seed": 1}
 
 @pytest.fixture(scope="module")
 def partly():
-    """An experiment of which some replicas diverge, what it told, and its curve."""
+    """Experiment in which some replicas diverge, its events, and its curve."""
     described, events = experiment("gaussian", replicas=20, **EDGE), []
     return described, events, run(described, lambda: 7, events.append).curves[0]
 

@@ -1,4 +1,4 @@
-"""Plans: the points of the axes, what expressions are there, and which learners and claims."""
+"""Sweeps: points of the axes with their expressions, learners and claims."""
 
 import numpy as np
 import pytest

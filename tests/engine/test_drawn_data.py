@@ -1,4 +1,4 @@
-"""Data of several runs: drawn once where they are the same, of bounded size, and no further once stopped."""
+"""Shared data of several runs: equal data are drawn once, within a limit of size, until a stop."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def document(**words):
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """The numbers of features of all data that are drawn, in their order."""
+    """Numbers of features of all drawn data, in their order."""
     sizes = []
 
     def noting(draw):

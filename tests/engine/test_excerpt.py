@@ -1,4 +1,4 @@
-"""Some entries of the instances are those that learners see, and the rows seen those that they were shown."""
+"""Excerpts have the entries that learners see, and `rows_seen` the rows that they were shown."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ NAMES = {"d": 128, "n": 96, "m": 3, "eta": 0.25}
 
 
 def grown(random_, depth):
-    """A random expression, its exact value, and how it may stand: atom, power, product or sum."""
+    """Random expression, its exact value, and its precedence: atom, power, product or sum."""
     kind = random_.choice(["number", "name"] if depth == 0 else ["+", "-", "*", "/", "^", "neg", "(", "2d"])
     if kind == "number":
         text = random_.choice(["0", "1", "2", "7", "12", "2.5", ".5", "3.", "1e2", "25E-2"])

@@ -1,7 +1,7 @@
-"""One code path on every device, where there is no other: tensors that say they are on a card.
+"""One code path on every device, tested without a GPU by tensors that claim to be on one.
 
-Every operation is computed as on the processor, so that all numbers are the same bits but for what only a
-processor has: its own products, blocks and compiled loops.
+The CPU computes every operation, so all numbers are equal bit by bit, except where the engine has products,
+blocks or compiled loops for the CPU only.
 """
 
 import numpy as np

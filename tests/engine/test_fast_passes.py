@@ -1,4 +1,4 @@
-"""Passes that do less than every weight's step at every example, against those that do all of it."""
+"""Fast passes against passes that step every weight at every example."""
 
 import itertools
 import subprocess

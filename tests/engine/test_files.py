@@ -1,4 +1,4 @@
-"""The user's own matrices and labels: what can be read, and what is refused and how."""
+"""Files of matrices and labels: which are read, and which are refused with which reason."""
 
 import errno
 import gzip
@@ -177,7 +177,7 @@ def test_paths_are_absolute_once_they_are_read(tmp_path, monkeypatch):
 
 
 def bad_files(folder):
-    """Name, content and what must be said of it."""
+    """Write bad files; return the reason of the refusal by file name."""
     infinite, missing = X.copy(), X.copy()
     infinite[2, 1], missing[1, 0] = np.inf, np.nan
     np.savez(folder / "two.npz", a=X, b=Y)
@@ -222,7 +222,7 @@ def bad_files(folder):
 
 
 def with_bytes(content, at, *, of):
-    """An archive with a field of its only member changed, in both of its headers."""
+    """Archive in which a field of the only member is changed in both headers."""
     changed = bytearray(content)
     changed[at] = of
     changed[content.index(b"PK\x01\x02") + at + 2] = of
@@ -346,7 +346,7 @@ def test_the_folder_of_a_parquet_file_is_no_column(tmp_path):
 
 
 def large(path):
-    """A file that says it holds 2 million numbers, and takes little on the disk."""
+    """File that declares 2 million numbers and takes little space on disk."""
     zeros = np.zeros((1 << 18, 8))
     if path.suffix == ".npz":
         np.savez_compressed(path, it=zeros)

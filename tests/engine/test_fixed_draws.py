@@ -1,4 +1,4 @@
-"""One generator for all data: the draws that papers and theory's pages print."""
+"""One generator for all data reproduces draws that papers and the theory pages print."""
 
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.planning.run_plan import plan_run
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 from engine.protocols import places
 from engine.results.outcomes import judge
 from engine.results.results import of_one
@@ -116,7 +116,7 @@ def test_diagonal_nets_take_the_printed_times_on_the_printed_draw():
     draw = np.random.default_rng(0)
     x, w_star = draw.standard_normal((30, 200)), np.zeros(200)
     w_star[:5] = 1 / np.sqrt(5)
-    instances = Dense(torch.from_numpy(x)[None])
+    instances = DenseInstances(torch.from_numpy(x)[None])
     labels = torch.from_numpy(x @ w_star + 0.1 * draw.standard_normal(30))[None]
 
     def time_of(architecture, start, speed):

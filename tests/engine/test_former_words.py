@@ -1,4 +1,4 @@
-"""A word of presets that is renamed is accepted where it stood, and answered with the new one."""
+"""A renamed word of presets is accepted in its old place, and the program gives the new word."""
 
 import copy
 import tomllib

@@ -99,7 +99,7 @@ OTHERWISE = {
         ("cb=1}", 'cb=1,activation="relu"}', "nets are linear unless they say otherwise"),
     ],
 }
-"""Of a preset what is printed, what is said in its place, and why."""
+"""Replacements by preset: the printed text, the present text, and the reason."""
 
 SMALL = {
     "edge-of-stability": ["axes[0].values=[0.2, 0.3]", "protocol.steps=3/eta", "protocol.records=3"],
@@ -112,11 +112,11 @@ SMALL = {
     "junk-flow": ["problem.matrix.d=16", "protocol.steps=2"],
     "linear-regions": ["learners[0].architecture.init=gaussian"],
 }
-"""What is smaller here than in print."""
+"""Overrides that make the printed presets small."""
 
 
 def printed():
-    """The presets as they are printed, by name."""
+    """Texts of the printed presets, by name."""
     texts_by_name = {}
     for part in PRINTED.strip().split("# ")[1:]:
         head, _, text = part.partition("\n")
@@ -137,7 +137,7 @@ def document(name):
 
 
 def views(name):
-    """Its pictures, once it was run at all of its points."""
+    """Views of the pictures of a preset after its run."""
     planned = sweep_of(document(name))
     traces = {number: run(point.experiment) for number, point in enumerate(planned.points)}
     results = Results(planned, traces, set(traces))
@@ -187,7 +187,7 @@ def test_cells_are_a_map_of_one_net_and_the_critical_line_is_drawn_over_depth():
 
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_what_is_said_otherwise_is_refused_as_it_is_printed(name):
-    """Else it is no longer to be said otherwise."""
+    """If the printed text is accepted, its replacement is no longer needed."""
     text = printed()[name]
     for number in range(len(OTHERWISE[name])):
         other_changes = [change for place, change in enumerate(OTHERWISE[name]) if place != number]

@@ -1,4 +1,4 @@
-"""What memory a process may take: no more than its limits and those of its control groups leave."""
+"""Free memory of a process: bounded by its limits and those of its control groups."""
 
 import subprocess
 import sys

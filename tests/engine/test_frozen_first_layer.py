@@ -1,4 +1,4 @@
-"""A first layer that does not move: which learners then cannot notice that their instances were rotated."""
+"""With a frozen first layer, some learners cannot notice rotations of their instances."""
 
 import msgspec
 import numpy as np
@@ -87,7 +87,7 @@ def rules():
 
 
 def moves_of_second_layer(rule, of_first):
-    """Where the second layer is after steps that differ in the gradients of the first layer alone."""
+    """Second layer after steps in which only the gradients of the first layer differ."""
     rng = np.random.default_rng(3)
     params = {
         name: torch.from_numpy(rng.normal(size=(1, *shape))) for name, shape in DENSE.layout(4).shapes.items()

@@ -1,4 +1,4 @@
-"""Random and spoilt experiments: each is one or is refused in one line, and small ones run to their end."""
+"""Random and spoilt documents are valid or refused in one line, and small ones run to their end."""
 
 import time
 from itertools import islice
@@ -23,7 +23,7 @@ from engine.spec.experiment import Experiment
 GENERATED, MUTATED, RUN = (600, 300, 60) if crossing.all_combinations else (240, 150, 30)
 
 OF_ONE, RUN_OF_ONE = 100, 8
-"""Draws that an experimental part may be in, and of those that it is in so many are run."""
+"""Draws that may include an experimental part, and the most of them that are run."""
 
 SECONDS = 0.5
 """Processor time for reading, checking and estimating; a fiftieth of it is usual."""
@@ -38,7 +38,7 @@ def files(tmp_path):
 
 
 def outcome(raw):
-    """The experiment that there is memory for, or the lines of its refusal."""
+    """Experiment that fits into memory, or the lines of its refusal."""
     began = time.process_time()
     try:
         experiment = reading.parse(raw)
@@ -51,7 +51,7 @@ def outcome(raw):
 
 
 def refusals(outcomes):
-    """Those that are no experiments; each has one line."""
+    """Number of refusals, each of which has one line."""
     refused = [outcome for outcome in outcomes if not isinstance(outcome, Experiment)]
     assert all(len(lines) == 1 for lines in refused)
     return len(refused)
@@ -85,7 +85,7 @@ def test_small_experiments_run_to_their_end_and_are_read_back_from_their_report(
 
 
 def runs(raw):
-    """Whether it is an experiment, which then runs to its end and is read back from its report."""
+    """Whether a document is valid; then it runs to its end and is read back from its report."""
     try:
         experiment = reading.parse(raw)
         with np.errstate(all="raise", under="ignore"):
@@ -114,6 +114,6 @@ def test_experiments_of_an_experimental_part_are_read_or_refused_and_small_ones_
 
 
 def named_in(raw, kind):
-    """Whether a kind stands somewhere in what a preset file could hold."""
+    """Whether a document contains a kind anywhere."""
     within = raw.values() if isinstance(raw, dict) else raw if isinstance(raw, list) else ()
     return raw == kind or any(named_in(part, kind) for part in within)

@@ -50,7 +50,7 @@ NAMES = ("GD", "EGU", "spindly", "least squares", "ReLU net, W = 0", "tanh net, 
 
 
 def count_numbers(sentence: str, names: Sequence[str]) -> int:
-    """The numbers of a sentence without those in names; a count of further names is none."""
+    """Count of numbers in a sentence, without numbers in names and counts of further names."""
     for name in sorted(names, key=len, reverse=True):
         sentence = sentence.replace(f"“{name}”", "N").replace(name, "N")
     sentence = re.sub(r" and \d+ more", "", sentence)

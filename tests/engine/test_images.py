@@ -1,4 +1,4 @@
-"""Images from a user's files: IDX as MNIST has them, CIFAR-10 in binary; what is wrong with them is said."""
+"""Images from files in the formats of MNIST and CIFAR-10; faults are named."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""What importing the engine may load, and that it runs with no terminal library installed."""
+"""Importing the engine loads few modules, and it runs without any terminal library."""
 
 import ast
 import pkgutil
@@ -35,7 +35,7 @@ COMPILED = {
     "engine.backends.passes.compiled_pass",
     "engine.backends.passes.kernels",
 }
-"""What needs numba, and is imported when a run takes that backend."""
+"""Modules that need numba; a run imports them when it takes their backend."""
 
 MODULES = sorted({module.name for module in pkgutil.walk_packages(engine.__path__, "engine.")} - COMPILED)
 
@@ -107,7 +107,7 @@ def test_the_engine_runs_without_any_terminal_library():
 
 
 def imported(file, modules):
-    """The modules of the program that a file imports anywhere, for its types too."""
+    """Modules of the program that a file imports anywhere, also for types."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
@@ -129,7 +129,7 @@ def test_no_part_knows_of_a_backend():
 
 @pytest.fixture(scope="module")
 def imports():
-    """What every file imports of the program, by the names of modules."""
+    """Imports of every module of the program, by module name."""
     root = Path(engine.__file__).parents[1]
     files = {
         ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): file
@@ -141,7 +141,7 @@ def imports():
 
 
 def rooms(imports, package):
-    """Which rooms of a package every one of its rooms imports, and its single files."""
+    """Imported rooms of every room of a package; single files count as rooms."""
     graph = defaultdict(set)
     for name, used in imports.items():
         if name.startswith(f"{package}."):

@@ -1,4 +1,4 @@
-"""The verdict from structure against the certificate from measurement, for every learner there is."""
+"""Verdict from structure against certificate from measurement, for every learner."""
 
 import crossing
 import numpy as np
@@ -25,7 +25,7 @@ MOVING = slower(EVERY, 2)
 """Rates at which every learner moves and none diverges at d = 8."""
 
 ROUNDED = {"adafactor two-layer-decoder"}
-"""Their gradients are 0 in many places but for rounding, which this rule divides by its own size."""
+"""Learners with many gradients that are 0 up to rounding, which the rule divides by their own size."""
 
 
 LATE = {
@@ -39,7 +39,7 @@ LATE = {
 the relu layer from a start of size 2."""
 
 EXAMPLES = 8 if crossing.all_combinations else 4
-"""Examples after which an update that tells the features apart has shown."""
+"""Examples after which an update that distinguishes features has an effect."""
 
 
 @pytest.mark.slow
@@ -58,7 +58,7 @@ def test_the_verdict_is_what_the_certificate_measures(learners, problem, batch):
 
 
 def transformation(group, d, seed=5):
-    """An element of a group of coordinates that moves every coordinate it can, [d, d]."""
+    """Element of a group of coordinates that moves as many coordinates as possible, [d, d]."""
     rng = np.random.default_rng(seed)
     moved = np.eye(d)[np.roll(rng.permutation(d), 1)] if group.permutations else np.eye(d)
     return moved * np.where(rng.permutation(d) % 2, 1.0, -1.0) if group.signs else moved
@@ -194,7 +194,7 @@ def test_rates_in_units_of_the_start_are_measured_at_the_start_that_is_turned_al
     "solver", ["max-margin", {"kind": "min-q", "alpha": 0.1}, "basis-pursuit", "min-infinity"]
 )
 def test_solutions_for_all_rows_are_not_taken_for_those_for_transformed_rows(solver):
-    """They are kept with the data, and the certificate fits the same learner to both."""
+    """Solutions are stored with the data, and the certificate fits one learner to both."""
     described = experiment(learners={"it": {"solver": solver}}, d=4, protocol="at-init", target="all")
     (learner,) = described.learners
     group = verdict(learner, described).group

@@ -106,7 +106,7 @@ def bound(sense="lower", in_expectation=True):
 
 
 def curve(gap, spread=0.0, replicas=1):
-    """A curve so far above the line, whose replicas lie ± spread around it in turn."""
+    """Curve at distance `gap` above the line; its replicas are alternately ± `spread` from it."""
     flat_curve = Curve("it", D + 1, replicas, Verdict(True, "made by hand"))
     turns = spread * np.where(np.arange(replicas) % 2, 1.0, -1.0)
     losses = (LINE + gap)[:, None] + (turns if replicas > 1 else 0.0)

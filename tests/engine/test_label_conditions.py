@@ -1,4 +1,4 @@
-"""Lines ask whether unseen labels are fair coins, and in which order rows come, and hold only there."""
+"""Lines that need fair unseen labels or an order of rows hold only there."""
 
 from itertools import combinations, product
 from math import comb
@@ -28,7 +28,7 @@ ERRORS = 5
 
 
 def holds(kind, described):
-    """Whether a line holds in an experiment, and why."""
+    """Finding whether a line holds in an experiment."""
     return catalogue.make("theory", kind).holds(described)
 
 

@@ -1,4 +1,4 @@
-"""Laws of what is read off along an axis: which one fits, and what is said of it."""
+"""Laws of readings along an axis: which law fits, and its sentence."""
 
 from __future__ import annotations
 

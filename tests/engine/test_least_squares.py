@@ -8,7 +8,7 @@ from naive import least_squares
 
 from engine.core import catalogue
 from engine.problems.data import Data
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 
 NEAR = 1e-9
 
@@ -16,7 +16,7 @@ NEAR = 1e-9
 def against_pinv(X, Y):
     """The largest difference over k and targets, X [n, d] and Y [n, m]."""
     labels = torch.from_numpy(np.ascontiguousarray(Y.T))
-    data = Data(Dense(torch.from_numpy(X[None])), labels, 1, Y.shape[1])
+    data = Data(DenseInstances(torch.from_numpy(X[None])), labels, 1, Y.shape[1])
     fit = catalogue.make("solvers", "lls").begin(data)
     fitted_weights = [fit.weights().numpy()]
     for k in range(len(X)):

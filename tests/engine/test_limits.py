@@ -1,4 +1,4 @@
-"""The ends of every field: whatever may be asked for is read, checked and estimated at once."""
+"""Ends of every field: every allowed or refused value is read, checked and estimated fast."""
 
 import contextlib
 import math
@@ -29,7 +29,7 @@ SECONDS = 0.25
 """Processor time for reading, checking and estimating; a tenth of it is usual."""
 
 TRIES = 3
-"""The quickest of so many counts: in one of them all garbage of the suite may be collected."""
+"""Tries, of which the fastest counts, since one may include a garbage collection of the suite."""
 
 BYTES = 4 << 20
 
@@ -39,7 +39,7 @@ SIZED = inspect.StrType | inspect.VarTupleType | inspect.DictType
 
 
 def bare(kind):
-    """The types of a field without annotations: a union has several."""
+    """Types of a field without annotations; a union has several."""
     if isinstance(kind, inspect.Metadata):
         return bare(kind.type)
     if isinstance(kind, inspect.UnionType):
@@ -61,7 +61,7 @@ def test_every_whole_number_and_every_list_has_ends(struct):
 
 
 def ends(kind):
-    """Values of a type by what they are: its ends, and what is beyond them."""
+    """Values at the ends of a type and beyond them, by name."""
     match kind:
         case inspect.IntType():
             low = kind.ge if kind.ge is not None else kind.gt + 1

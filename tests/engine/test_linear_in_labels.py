@@ -1,4 +1,4 @@
-"""Who is linear in the labels, and on random signs the bound that binds them and the tanh below it."""
+"""Learners that are linear in the labels, their bound on random signs, and the tanh that is below it."""
 
 from dataclasses import replace
 

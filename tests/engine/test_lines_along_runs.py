@@ -1,4 +1,4 @@
-"""Lines that are made of what is measured: of the learner's own run, and of another one."""
+"""Lines computed from measures of the learner's own run and of other runs."""
 
 from itertools import combinations, product
 from typing import ClassVar
@@ -190,7 +190,7 @@ def test_other_runs_are_kept_and_found_again(tmp_path):
 
 
 class Beside(Line, frozen=True, tag="beside"):
-    """The loss of least squares on the same data, which is a run that two lines ask for."""
+    """Loss of least squares on the same data, a run that two lines request."""
 
     formula: ClassVar[str] = "L"
     source: ClassVar[str] = "this test"

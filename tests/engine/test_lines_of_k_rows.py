@@ -43,11 +43,11 @@ DEPARTURES = {
         (HALVES, {"it": DECODER}, {**NINE, "average": True}),
     ],
 }
-"""Learners and protocols of which a line speaks, but for one thing."""
+"""Learners and protocols that meet all conditions of a line except one."""
 
 
 MANY = {"hebb-limit": 100, "lls-limit": 100, "tanh-lls-limit": 60}
-"""Replicas of those of whom few are not enough."""
+"""Replicas of cases for which few are not enough."""
 
 
 def run_with(kind, words, learners, protocol):

@@ -39,13 +39,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def include(folder: Path, factor: int, seconds: int) -> None:
-    """Write the constant of the loop, as if it were at some second."""
+    """Write the constant of the loop with a given modification time."""
     (folder / "included.py").write_text(f"FACTOR = {factor}")
     os.utime(folder / "included.py", (seconds, seconds))
 
 
 def call(folder: Path) -> list[str]:
-    """Value of the loop in another process, how often that took it from the disk, and where it is kept."""
+    """Value of the loop in another process, its cache hits, and its cache folder."""
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([root, str(folder)])}
     done = subprocess.run(

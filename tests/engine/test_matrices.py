@@ -1,4 +1,4 @@
-"""Families of instances against the moments that they declare, and what is special about single ones."""
+"""Families of instances: declared moments, and properties of single families."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Matrices of which some entries are given: problems, factors, what is measured of them."""
+"""Matrix completion: problems, factors and measures."""
 
 import itertools
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from engine.core.groups import rotations
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.measures.matrix_spectrum import MatrixSpectrum
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 from engine.results.outcomes import judge
 from engine.runtime.run import run
 from engine.runtime.sweep import run_sweep
@@ -73,7 +73,7 @@ def start_of(**words):
 def test_an_orthogonal_start_is_0_and_its_kernel_tells_entries_apart():
     net, params = start_of(init="orthogonal", scale=0.7)
     assert not net.weights(params).any()
-    all_entries = Dense(torch.eye(12, dtype=torch.float64)[None])
+    all_entries = DenseInstances(torch.eye(12, dtype=torch.float64)[None])
     rows = []
     for number in range(12):
         unit = torch.eye(12, dtype=torch.float64)[number][None]

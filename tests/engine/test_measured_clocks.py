@@ -1,4 +1,4 @@
-"""Clocks that only a training run tells draw curves and lines; pictures that can never be are refused."""
+"""Clocks known only from a run can be the x of curves and lines; impossible pictures are refused."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Measures: what the fast ways record is what a measure says of a learner, and what is asked is recorded."""
+"""Evaluators record the values of measures, and runs record all requested measures."""
 
 import json
 from typing import ClassVar
@@ -22,7 +22,7 @@ D = 8
 
 
 class Nothing:
-    """An evaluator that has no measure, so that each is asked what it says of the hypothesis."""
+    """Evaluator without measures, so that every measure computes its own value."""
 
     serves: ClassVar[frozenset[str]] = frozenset()
 

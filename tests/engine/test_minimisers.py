@@ -1,4 +1,4 @@
-"""Which minimiser rules find: their steps against definitions by hand, and the solutions they tend to."""
+"""Implicit bias of rules: their steps against definitions, and the solutions they tend to."""
 
 import math
 

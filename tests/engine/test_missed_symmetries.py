@@ -36,13 +36,13 @@ def learner(described):
 
 
 def kept_groups(described):
-    """The groups of coordinates, and all rotations, that change no prediction as it is measured."""
+    """Groups whose elements change no prediction, by measurement: of coordinates, and all rotations."""
     groups = (PERMUTATIONS, SIGN_FLIPS, ROTATIONS)
     return {group for group in groups if certificate(described, learner(described), group=group) < UNCHANGED}
 
 
 def contained(group):
-    """The same of the groups that a verdict names."""
+    """Groups of the same list that the group of a verdict contains."""
     return {part for part in (PERMUTATIONS, SIGN_FLIPS, ROTATIONS) if part <= group}
 
 

@@ -10,7 +10,7 @@ from engine.core import catalogue
 from engine.core.streams import Streams
 from engine.problems.data import draw
 from engine.problems.hadamard_matrices import MOST_ROWS, Sylvester, Walsh, sylvester
-from engine.problems.instances import Dense, ScaledIdentity
+from engine.problems.instances import DenseInstances, ScaledIdentity
 from engine.problems.matrices import drawn_rows
 from engine.problems.matrices.hadamard import Hadamard
 from engine.runtime.run import run
@@ -88,7 +88,7 @@ def test_the_operator_stands_for_the_matrix(matrix, target):
     numbers = generator.integers(0, n, (2, n))
     picked = instances.pick(torch.from_numpy(numbers))
     assert np.array_equal(picked.rows, np.stack([X[0][numbers[0]], X[1][numbers[1]]]))
-    assert np.array_equal(Dense(instances.rows).pick(torch.from_numpy(numbers)).rows, picked.rows)
+    assert np.array_equal(DenseInstances(instances.rows).pick(torch.from_numpy(numbers)).rows, picked.rows)
 
 
 @looped("target", LINEAR)
@@ -177,8 +177,10 @@ def test_two_factors_for_a_signed_example_are_the_exponentials_of_its_gradient(r
     }
     expected = run(experiment(matrix, **words)).curves
     asked = []
-    chosen = Dense.chosen
-    monkeypatch.setattr(Dense, "chosen", lambda *arguments: asked.append(arguments) or chosen(*arguments))
+    chosen = DenseInstances.chosen
+    monkeypatch.setattr(
+        DenseInstances, "chosen", lambda *arguments: asked.append(arguments) or chosen(*arguments)
+    )
     monkeypatch.setattr(descent, "MANY", 0)
     for curve, twin in zip(run(experiment(matrix, **words)).curves, expected, strict=True):
         np.testing.assert_allclose(curve.mean("loss"), twin.mean("loss"), **EXACT)

@@ -1,4 +1,4 @@
-"""Optimizers judged: which of them turn with the instances, and that they are what their papers say."""
+"""Verdicts about optimizers, and their steps against their papers."""
 
 import math
 
@@ -218,7 +218,7 @@ def test_shampoo_takes_the_length_that_it_is_told():
 
 
 def _share(grafted, plain):
-    """What the lengths of two batches differ by, member by member."""
+    """Relative lengths of the members of one batch, divided by those of another."""
     lengths = [batch.norm(dim=(1, 2), keepdim=True) / batch.norm() for batch in (grafted, plain)]
     return lengths[0] / lengths[1]
 

@@ -12,7 +12,7 @@ from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.formulas.parities import SignProducts
 from engine.problems.hadamard_matrices import hadamard
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 from engine.problems.matrices.outer import Outer
 from engine.results.judgement import certificates
 from engine.runtime.run import run
@@ -164,7 +164,9 @@ def test_the_path_rule_is_the_sign_of_its_sum_over_paths():
         np.testing.assert_array_equal(predicted, expected)
         if k < 16:
             hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
-    np.testing.assert_array_equal(hypothesis.predict(Dense(-data.instances.rows))[0].numpy(), -expected)
+    np.testing.assert_array_equal(
+        hypothesis.predict(DenseInstances(-data.instances.rows))[0].numpy(), -expected
+    )
 
 
 @pytest.mark.parametrize("factors", SHAPES)

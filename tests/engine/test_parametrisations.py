@@ -11,7 +11,7 @@ from building import beginning, experiment, gd, predictions, raw
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 from engine.spec import reading
 
 EXACT = 1e-12
@@ -125,7 +125,7 @@ def test_outputs_start_at_the_size_of_their_parametrisation(parametrisation, pow
     net = dense_net(widths=[n], cw=1.5, parametrisation=parametrisation)
     start = net.start(Streams(range(2000))("init"), 8)
     params = {name: torch.from_numpy(value) for name, value in start.items()}
-    squares = net.predict(params, Dense(torch.ones(2000, 1, 8, dtype=torch.float64))).numpy() ** 2
+    squares = net.predict(params, DenseInstances(torch.ones(2000, 1, 8, dtype=torch.float64))).numpy() ** 2
     off = (squares.mean() - 1.5**2 * n**power) / (squares.std() / np.sqrt(squares.size))
     assert abs(off) < ERRORS
 
@@ -159,7 +159,7 @@ def test_a_layer_rate_multiplies_that_of_the_parametrisation():
 
 def trained(net, weights, X, y, steps, until=0.0):
     """Tensors after full-batch gradient descent on mean square loss at rate ½, and the steps that it took."""
-    rows, labels = Dense(torch.from_numpy(X)[None]), torch.from_numpy(y)[None]
+    rows, labels = DenseInstances(torch.from_numpy(X)[None]), torch.from_numpy(y)[None]
     params = {name: torch.from_numpy(value)[None] for name, value in weights.items()}
     fixed = net.start(Streams([0])("init"), X.shape[1])
     params |= {name: torch.from_numpy(fixed[name]) for name in fixed.keys() - params.keys()}
@@ -213,7 +213,7 @@ def test_features_of_mup_move_as_far_as_was_measured_at_any_width(n, first, seco
             "W2": start.standard_normal((n, n)) / math.sqrt(n),
             "W3": start.standard_normal((1, n)) / n,
         }
-        rows = Dense(torch.from_numpy(X)[None])
+        rows = DenseInstances(torch.from_numpy(X)[None])
         before = {name: torch.from_numpy(value)[None] for name, value in weights.items()}
         after, _ = trained(net, weights, X, y, 30)
         pairs = zip(net.preactivations(before, rows), net.preactivations(after, rows), strict=True)
@@ -241,7 +241,7 @@ def test_preactivations_are_the_signals_of_the_naive_twin(kind):
         start = architecture.start(Streams([1, 2])("init"), 8)
         params = {name: torch.from_numpy(value) for name, value in start.items()}
         X = np.random.default_rng(0).standard_normal((2, 3, 8))
-        layers = architecture.preactivations(params, Dense(torch.from_numpy(X)))
+        layers = architecture.preactivations(params, DenseInstances(torch.from_numpy(X)))
         if kind not in HIDDEN:
             assert layers == []
             continue

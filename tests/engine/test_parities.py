@@ -1,4 +1,4 @@
-"""What Gaussian weights see of parities: eigenvalues, and the gradients of nets at their start."""
+"""Parities and Gaussian weights: eigenvalues, and gradients of nets at their start."""
 
 from itertools import combinations, product
 
@@ -68,7 +68,7 @@ def described(degree=2, net=None, measure="label-gradient", **words):
 
 
 def line_on(setup):
-    """The line on an experiment, [layers], or why it is none of it."""
+    """Values of the line on an experiment, [layers], or the reason why it does not hold."""
     line = catalogue.make("theory", "parity-gradient")
     (learner,) = setup.learners
     for finding in (line.holds(setup), line.binds(learner, setup)):
@@ -80,7 +80,7 @@ def line_on(setup):
 
 
 def measured(setup):
-    """What a picture of a run shows of every replica, [R, layers]."""
+    """Values of the picture of a run for every replica, [R, layers]."""
     (curve,) = run(setup).curves
     (values,) = curve.array(setup.pictures[0].measure.name).values
     return values

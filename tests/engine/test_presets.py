@@ -30,13 +30,13 @@ All these take five seconds together; `make test-all` and `make verify` run the 
 """
 
 NOT_SLOW = 10.0
-"""The same for a preset of which only the beginning is run."""
+"""Most seconds of a preset of which only the beginning runs."""
 
 KEPT = preview.shipped()
 
 
 def quicker(seconds: float) -> list[str]:
-    """Presets that take less time or that the gallery has not drawn yet; all if the whole is wanted."""
+    """Presets that take less time or have no chart in the gallery yet; all of them with `--whole`."""
     return [
         name
         for name in NAMES

@@ -1,4 +1,4 @@
-"""Instances with private entries: who is led astray by steps of one size along all axes, and by how much."""
+"""Instances with private entries: the error of steps of equal size along all axes."""
 
 import numpy as np
 import pytest
@@ -108,7 +108,7 @@ def test_so_many_of_the_first_rows_are_plus_and_minus_one_in_a_random_order():
 
 @pytest.mark.parametrize("private", [1, 3, 5])
 def test_least_squares_has_the_loss_of_the_line_on_unseen_rows_of_every_draw(private):
-    """Also with only these rows measured, and rotated; every draw by its own counts of both classes."""
+    """Only unseen rows are measured, also after rotation. The line uses the class counts of each draw."""
     unseen = catalogue.make("measures", "loss", rows="test")
     for rotate in (False, True):
         setup = experiment(

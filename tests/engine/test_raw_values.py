@@ -1,4 +1,4 @@
-"""Preset files and overrides that are made to fail, to wait or to take forever: one line, at once."""
+"""Malicious preset files and overrides are refused at once in one line."""
 
 import os
 import time
@@ -41,7 +41,7 @@ c = "'\"#"
 
 
 def refusal(call) -> str:
-    """What is refused, within a limit of CPU time that hanging would break a hundred times."""
+    """Text of the refusal, within a limit of CPU time that an endless loop would exceed."""
     began = time.process_time()
     with pytest.raises(BadInput) as caught:
         call()

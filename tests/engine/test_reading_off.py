@@ -1,4 +1,4 @@
-"""Places that are read off: those that were measured, or between them where a line crosses the threshold."""
+"""Readings: measured places, or places between them where a line crosses the threshold."""
 
 import numpy as np
 import pytest

@@ -13,7 +13,7 @@ from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.formulas.relu_interpolation import least_norm, penalised, spline
 from engine.hypotheses.curvature import Curvature
-from engine.learners.learner import Linear
+from engine.learners.learner import LinearSchedule
 from engine.measures import Probe
 from engine.runtime.run import run
 from engine.spec import reading
@@ -196,9 +196,9 @@ def test_a_penalty_is_on_the_weights_alone_in_gradients_curvature_and_objective(
 
 
 def test_a_linear_schedule_may_stay_where_it_is_before_it_falls():
-    factors = [Linear(steps=100, constant=0.7).factor(step) for step in (0, 69, 70, 85, 100)]
+    factors = [LinearSchedule(steps=100, constant=0.7).factor(step) for step in (0, 69, 70, 85, 100)]
     assert factors == pytest.approx([1, 1, 1, 0.5, 0])
-    assert [Linear(steps=100).factor(step) for step in (0, 25, 100)] == [1, 0.75, 0]
+    assert [LinearSchedule(steps=100).factor(step) for step in (0, 25, 100)] == [1, 0.75, 0]
 
 
 def test_lines_along_an_index_that_are_the_same_for_all_go_through_the_points():

@@ -1,4 +1,4 @@
-"""The JSON of a run: its pictures and what was run, and nothing that is not JSON."""
+"""JSON of a run: pictures, points and claims, in strict JSON."""
 
 import json
 import tracemalloc
@@ -27,7 +27,7 @@ LEARNERS = {"GD": gd(1 / 16), "LLS": LLS, "EGU": {"update": "egu"}, "wild": gd(1
 
 
 def strict(text):
-    """JSON and nothing else: no NaN, no Infinity."""
+    """Parse strict JSON, without NaN and Infinity."""
 
     def never(constant):
         raise AssertionError(f"{constant} is not JSON")
@@ -36,7 +36,7 @@ def strict(text):
 
 
 def told(described, trace, document=None):
-    """The report of a run as it is written, read again."""
+    """Report of a run, written and read again."""
     results = of_one(described, trace)
     return strict(encode(document or {}, results, judge(results)))
 

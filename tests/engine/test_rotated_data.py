@@ -20,7 +20,7 @@ TRAINED = {
     "spindly±": gd(0.0125, kind="spindly", signed=True),
 }
 WITH_AXES = {**TRAINED, "basis pursuit": {"solver": "basis-pursuit"}}
-"""Learners that are not rotation invariant on data that are no signs."""
+"""Learners that are not rotation invariant on data other than signs."""
 
 DRAWN = {"kind": "one-pass", "replacement": True}
 NOISY = {"kind": "gaussian", "n": 16}
@@ -36,7 +36,7 @@ BINDING = {
     "outer-rotations": {"matrix": {"kind": "outer", "factors": [2, 4]}},
     "ladder": {"matrix": {"kind": "outer", "factors": [2, 2, 2]}},
 }
-"""Lines for rotation-invariant learners, and where each holds."""
+"""Problems on which lines for rotation-invariant learners hold, by line."""
 
 
 def described(words, learners, rotate=True, replicas=1):

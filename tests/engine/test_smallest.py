@@ -1,4 +1,4 @@
-"""The smallest problems: no bound, matrix, target or learner divides by nothing there, or says so."""
+"""On the smallest problems no bound, matrix, target or learner divides by 0; some refuse them."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def problems(folder):
 
 
 def smallest(kind, member, words, folder):
-    """A matrix in its smallest sizes, with what to call them."""
+    """Raw matrices of a kind in its smallest sizes, each with a name."""
     if kind == "file" and words.keys() & {"header", "separator", "decimal"}:
         return []  # these are about texts
     if kind == "file":

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info
 from engine.core import catalogue, linear_algebra
 from engine.core.parts import BadInput
 from engine.problems.data import Data
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 from engine.solvers import basis_pursuit, kernel, vaw
 from engine.solvers.basis_pursuit import shortest
 from engine.solvers.min_infinity import flattest
@@ -33,14 +33,14 @@ def random(seed, *shape):
 def as_data(X, Y):
     """Instances [n, d] and labels [n, m] as one replica."""
     labels = torch.from_numpy(np.ascontiguousarray(Y.T))
-    return Data(Dense(torch.from_numpy(X[None])), labels, 1, Y.shape[1])
+    return Data(DenseInstances(torch.from_numpy(X[None])), labels, 1, Y.shape[1])
 
 
 def after_each(words, X, Y, rows=None):
     """Predictions for the rows after k = 0 … n examples, [n+1, m, rows]; by default for X itself."""
     data = as_data(X, Y)
     fit = catalogue.make("solvers", **words).begin(data)
-    asked = data.instances if rows is None else Dense(torch.from_numpy(rows[None]))
+    asked = data.instances if rows is None else DenseInstances(torch.from_numpy(rows[None]))
     predictions = [fit.predict(asked)]
     for k in range(len(X)):
         fit.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
@@ -94,7 +94,7 @@ def test_vaw(X, eps):
 
 
 def told_in(order, fit, data, X, rows):
-    """Predictions for X, which the data have, and other rows, after each example told in this order."""
+    """Predictions for the data X and for other rows, after each example in this order."""
     for count, row in enumerate(order):
         fit.learn(data.instances.at(slice(row, row + 1)), data.labels[:, row : row + 1])
         for asked in (X, rows):
@@ -383,7 +383,7 @@ def test_labels_of_the_future_are_not_looked_at(words):
 @by_solver
 def test_all_rows_are_predicted_like_any_rows(words):
     fit, data = beginning(experiment("gaussian", "all", {"it": {"solver": words}}, d=4, replicas=2))
-    copies = Dense(data.instances.rows.clone())
+    copies = DenseInstances(data.instances.rows.clone())
     for k in range(4):
         np.testing.assert_allclose(fit.predict(data.instances), fit.predict(copies), atol=1e-8)
         fit.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])

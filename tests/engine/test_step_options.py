@@ -1,4 +1,4 @@
-"""What learners add to the steps of their rules: against loops by hand, and what it does to symmetry."""
+"""Step options of learners against naive loops, and their effect on symmetry."""
 
 import math
 

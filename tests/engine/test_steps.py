@@ -1,4 +1,4 @@
-"""Steps and no steps: against loops by hand, where they are measured, and where they end early."""
+"""The protocols `steps` and `at-init` against naive loops: batches, records and early ends."""
 
 import math
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Long solvers end soon after nobody wants their solution any more, whatever library they wait for."""
+"""Long solvers end soon after a stop, whatever library they wait for."""
 
 import threading
 
@@ -10,7 +10,7 @@ from building import experiment
 from engine import solvers
 from engine.core.stopping import Stopped, aside, go_on, stopped_by
 from engine.problems.data import Data
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 from engine.runtime.worker import Worker
 from engine.solvers import min_divergence, min_q, nuclear, one_by_one
 from engine.solvers.l1_logistic import L1Logistic
@@ -23,7 +23,7 @@ PATIENCE = 60
 
 
 def after(count):
-    """What says that something is no longer wanted once it was asked so many times, and how often it was."""
+    """Stop condition that is true after `count` calls, and the list of its calls."""
     asked = []
     return lambda: asked.append(0) or len(asked) > count, asked
 
@@ -117,11 +117,11 @@ def test_a_run_that_is_halted_within_a_long_search_of_min_divergence_ends_and_so
 
 X = np.random.default_rng(0).standard_normal((24, 36))
 Y = X @ np.random.default_rng(1).standard_normal(36)
-INSTANCES, LABELS = Dense(torch.from_numpy(X)[None]), torch.from_numpy(Y)[None]
+INSTANCES, LABELS = DenseInstances(torch.from_numpy(X)[None]), torch.from_numpy(Y)[None]
 
 
 def fitted(solver, instances, labels):
-    """The weights of a solver that was told all examples at once."""
+    """Weights of a solver that learned all examples at once."""
     fit = solver.begin(Data(instances, labels, 1, 1))
     fit.learn(instances, labels)
     return fit.weights()

@@ -1,4 +1,4 @@
-"""What a store has of a sweep: what its pictures and claims read, and enough to judge them again."""
+"""A store holds all values of a sweep that its pictures and claims read."""
 
 import numpy as np
 import pytest
@@ -49,13 +49,13 @@ def document(picture=OF_LOSS, claims=()):
 
 
 def swept(folder, raw):
-    """The results of a sweep with a store, and how many learners were trained for it."""
+    """Results of a sweep with a store, and the number of learners trained for it."""
     results = run_sweep(sweep_of(raw), store=None if folder is None else Store(folder))
     return results, sum(not curve.is_restored for trace in results.traces.values() for curve in trace.curves)
 
 
 def answers(results):
-    """All that is said of results: pictures with every replica, and claims."""
+    """Views of all pictures for every replica, and outcomes of claims."""
     return encode({}, results, judge(results), by_replica=True)
 
 

@@ -1,4 +1,4 @@
-"""Sweeps: every point is an ordinary run, and what a store keeps of it is never computed again."""
+"""Sweeps: every point is an ordinary run, and stored points are never computed again."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def document(**words):
 
 @pytest.fixture
 def begun(monkeypatch):
-    """The learners that were put at a start, in their order."""
+    """Names of the learners that started, in their order."""
     names = []
     before = runs.LearnerRun
     monkeypatch.setattr(

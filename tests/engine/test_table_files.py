@@ -1,4 +1,4 @@
-"""Tables as people have them: each is read as it was meant, or refused with the setting that decides."""
+"""Tables of many formats are read as intended, or refused with the setting that decides."""
 
 from __future__ import annotations
 

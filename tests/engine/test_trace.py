@@ -1,4 +1,4 @@
-"""Curves that grow: what is published, what is kept, and what a reader sees."""
+"""Growing curves: published records, stored weights, and concurrent readers."""
 
 import ast
 import threading
@@ -109,7 +109,7 @@ def test_a_curve_has_clocks_of_its_own_the_first_on_the_x_axis():
 
 
 def test_learners_that_take_long_come_to_their_records_one_after_the_other():
-    """And those that have records are shown."""
+    """Learners with records are shown meanwhile."""
     learners = {"it": gd(0.05), "other": gd(0.02), "LLS": LLS}
     described = experiment(learners=learners, d=8, protocol={"kind": "erm", "steps": 30})
     traces, seen = [], []

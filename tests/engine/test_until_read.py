@@ -1,4 +1,4 @@
-"""An axis that goes on only until what is read off along it is known: the same readings from fewer runs."""
+"""An axis that ends as soon as its reading is known gives the same readings from fewer runs."""
 
 import json
 

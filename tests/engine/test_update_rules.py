@@ -25,7 +25,7 @@ from discovery import (
 from engine.core import catalogue
 from engine.core.activations import KINKED
 from engine.core.streams import Streams
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 
 NEAR = 1e-9
 
@@ -144,9 +144,9 @@ SHORT = {
 
 
 def cases():
-    """Learners of one rule and their loss: rules, settings, architectures and losses meet by twos.
+    """Groups of learners of one rule and loss that cover pairs of rules, settings, architectures and losses.
 
-    A loss knows nothing of shapes: each is tried with one.
+    Losses do not depend on shapes, so each is tried with one shape.
     """
     groups = {}
     all_cases, traits = zip(*_cases(), strict=True)
@@ -160,7 +160,7 @@ def cases():
 
 
 def _cases():
-    """gd with all shapes and losses, which tries the gradients; other rules with one shape and one loss."""
+    """Cases of gd with all shapes and losses, to test gradients, and of other rules with few of both."""
     for update in asked("updates"):
         for number, settings in enumerate(SETTINGS.get(update, [{"lr": 0.01}])):
             words = {"kind": update, **settings}
@@ -198,7 +198,7 @@ def test_a_pass_equals_that_of_the_naive_twin(learners, loss):
 
 
 def assert_a_pass_of_the_twin(hypothesis, data, measured, learner, loss):
-    """See that a learner's losses and its parameters after a pass are those of its naive twin."""
+    """Check that losses and parameters of a learner after a pass equal those of its naive twin."""
     update, architecture = learner["update"], learner["architecture"]
     X, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
     settings = {name: value for name, value in update.items() if name != "kind"}
@@ -316,7 +316,7 @@ def test_weights_are_the_vector_of_the_predictions(learners):
             hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
         w, predicted = hypothesis.weights(), hypothesis.predict(data.instances)
         if w is None:
-            scaled = [hypothesis.predict(Dense(size * data.instances.rows)) for size in (64, -1)]
+            scaled = [hypothesis.predict(DenseInstances(size * data.instances.rows)) for size in (64, -1)]
             linear = torch.allclose(scaled[0], 64 * predicted) and torch.allclose(scaled[1], -predicted)
             assert not linear, name
         else:

@@ -1,4 +1,4 @@
-"""Views: what a picture shows is what plain loops over replicas, records and points make of results."""
+"""Views against naive loops over replicas, records and points of results."""
 
 import msgspec
 import numpy as np
@@ -10,7 +10,7 @@ from engine.core import catalogue
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.pictures import reductions
 from engine.pictures.bounds import bound_heights, strongest_bound
-from engine.pictures.picture import Picture, Read, Share
+from engine.pictures.picture import Picture, Read, ReplicaShare
 from engine.pictures.view import at_values
 from engine.pictures.wording import short_name, x_name
 from engine.results.results import Results, of_one
@@ -205,7 +205,7 @@ def test_a_curve_is_divided_by_the_line_of_the_theory_that_a_picture_is_relative
 def test_a_picture_shows_the_share_of_replicas_for_which_something_holds_with_the_binomial_error(random):
     random[1, 4:] = np.nan
     gd_curve = curve("GD", random, [np.nan, 4, np.nan, np.nan, np.nan])
-    seen = view_of_run(gd_curve, lines=[line(np.ones(RECORDS))], share=Share(below=1.5, above=0.8))
+    seen = view_of_run(gd_curve, lines=[line(np.ones(RECORDS))], share=ReplicaShare(below=1.5, above=0.8))
     (share_view,) = seen.curves
     for place in range(RECORDS):
         holding = sum(bool(0.8 < random[r, place] < 1.5) for r in range(5))
@@ -218,7 +218,7 @@ def test_a_picture_shows_the_share_of_replicas_for_which_something_holds_with_th
 
 def test_the_standard_error_of_a_share_is_that_of_many_draws():
     """Of 4000 sets of 25 draws of which each holds with probability 0.3."""
-    share, draws = Share(below=0.3), np.random.default_rng(1).random((4000, 25, 1))
+    share, draws = ReplicaShare(below=0.3), np.random.default_rng(1).random((4000, 25, 1))
     shares = [reductions.holds(share, values).mean() for values in draws]
     squares = []
     for values in draws[:400]:
@@ -234,7 +234,7 @@ def test_the_standard_error_of_a_share_is_that_of_many_draws():
 def test_a_share_of_quotients_divides_every_replica_by_its_own(random):
     other = random[::-1] ** 2
     (share_view,) = view_of_run(
-        curve("GD", random), curve("LLS", other), relative="LLS", share=Share(above=1)
+        curve("GD", random), curve("LLS", other), relative="LLS", share=ReplicaShare(above=1)
     ).curves
     expected = [np.mean([random[r, s] > other[r, s] for r in range(5)]) for s in range(RECORDS)]
     np.testing.assert_allclose(share_view.y, expected, rtol=0, atol=1e-15)

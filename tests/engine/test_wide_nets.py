@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from engine.core import catalogue
 from engine.core.streams import Streams
 from engine.formulas import wide_nets
-from engine.problems.instances import Dense
+from engine.problems.instances import DenseInstances
 
 ERRORS = 4
 
@@ -134,8 +134,8 @@ def test_layers_drawn_one_after_the_other_have_the_law_of_those_of_a_dense_net()
         net = catalogue.make("architectures", kind, **words)
         start = net.start(Streams(range(2000))("init"), 4)
         params = {name: torch.from_numpy(value) for name, value in start.items()}
-        means = [relu(signal.numpy()) ** 2 for signal in net.preactivations(params, Dense(x))]
-        last = net.predict(params, Dense(x)).numpy()[:, 0] ** 2
+        means = [relu(signal.numpy()) ** 2 for signal in net.preactivations(params, DenseInstances(x))]
+        last = net.predict(params, DenseInstances(x)).numpy()[:, 0] ** 2
         moments.append(
             np.column_stack([*(mean.mean((1, 2)) for mean in means), last, last**2, last * means[0][:, 0, 0]])
         )

@@ -1,4 +1,4 @@
-"""Texts with expressions in braces: what they may name, what they say, and what is refused."""
+"""Texts with expressions in braces: allowed names, their values, and refusals."""
 
 from __future__ import annotations
 

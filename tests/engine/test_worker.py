@@ -1,6 +1,6 @@
-"""The background thread: start, pause, step, resume and stop; what it tells and when.
+"""The background thread: start, pause, step, resume and stop, and the order of its events.
 
-Waiting is by events, never by sleeping; a limit of time only ends a test that would hang.
+Tests wait for events and never sleep; time limits only end a test that would hang.
 """
 
 import queue
@@ -24,7 +24,7 @@ PATIENCE = 60
 
 
 class Watched:
-    """A worker and what it told, in order; `during` is called with every event in the engine's thread."""
+    """Worker with its events in order. The thread of the engine calls `during` with every event."""
 
     def __init__(self, described, during=lambda watched, event: None, turn=None):
         self.received, self._new = [], queue.Queue()
@@ -99,7 +99,7 @@ def test_a_step_adds_exactly_one_record_to_every_learner():
 
 
 def lengths_once_asked(*asked):
-    """How far a run that starts held comes that is asked for all this before it can look."""
+    """Lengths of the curves after a run that starts paused has received all these requests."""
     watched = Watched(small())
     with watched.worker._change:
         watched.worker.start(paused=True)

@@ -1,4 +1,4 @@
-"""Labels by chance: classes that are drawn, and classes of which some are wrong."""
+"""Random labels: drawn classes, and classes with errors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Curves that two backends computed of the same learner, side by side."""
+"""Comparison of curves of one learner by two backends."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def serving(described: Experiment) -> dict[str, Backend]:
 
 
 def twins(backend: str, dtype: str = "float64", **words: Any) -> list[tuple[Curve, Curve]]:
-    """The curves of an experiment by a backend, each with that by the dense one."""
+    """Pairs of curves of an experiment: by a backend and by `dense`."""
     fast, naive = (run(experiment(path=path, dtype=dtype, **words)) for path in (backend, "dense"))
     assert {curve.backend for curve in fast.curves} == {backend}
     return list(zip(fast.curves, naive.curves, strict=True))
 
 
 def assert_twins(curve: Curve, twin: Curve, tolerance: float = 1e-9) -> None:
-    """See that losses, errors and weights agree, relative to the largest of each."""
+    """Check that losses, errors and weights agree, relative to the largest of each."""
     assert not (curve.mean("loss") < 0).any(), curve.name
     largest = twin.mean("loss").max()
     for array, expected, scale in (

@@ -1,7 +1,7 @@
-"""What an experiment shows against the theory, the verdicts and the backends.
+"""Compare an experiment with the theory lines, the verdicts and the backends.
 
 A statistical violation is reported only if 1000 fresh replicas confirm it beyond 5 standard errors. All else
-is compared up to rounding, as long as steps do not magnify rounding: as long as float32 follows float64.
+is compared up to rounding, for as long as float32 follows float64: until then steps do not magnify rounding.
 """
 
 from __future__ import annotations
@@ -68,10 +68,12 @@ UNIT = 2.0**-52
 """Rounding of numbers of size 1 in float64."""
 
 TINY = 1e-300
-"""Less than any size that is compared; it only keeps 0 from being a divisor."""
+"""Smaller than any size that is compared: it only prevents division by 0."""
 
 SECONDS, FRESH_SECONDS = 5.0, 30.0
-"""Processor time after which an experiment is stopped, and one of fresh replicas: nothing is said of it."""
+"""Seconds of processor time after which an experiment is stopped, and one with fresh replicas.
+
+A stopped experiment gives no finding."""
 
 
 class Finding(NamedTuple):
@@ -102,7 +104,7 @@ class Finding(NamedTuple):
 
 @dataclass
 class Tally:
-    """What was drawn and tried."""
+    """Counts of the experiments and of the lines that were tried."""
 
     counts: Counter[str] = field(default_factory=Counter)
     tried: Counter[str] = field(default_factory=Counter)
@@ -132,7 +134,7 @@ class Violation(NamedTuple):
 
 
 def check(raw: Raw, subject: str | None = None) -> tuple[list[Finding], Tally]:
-    """Read and run an experiment, and compare it with all that is said of it, or with `subject` alone."""
+    """Read and run an experiment, and compare it with all statements about it, or with `subject` alone."""
     tally = Tally(Counter(drawn=1))
     try:
         experiment = reading.parse(raw)
@@ -185,7 +187,7 @@ def _run(experiment: Experiment) -> Trace:
 
 @contextmanager
 def _stopped_after(seconds: float) -> Iterator[None]:
-    """Raises: Stopped within the block, wherever it is, after so many seconds of processor time."""
+    """Raise Stopped inside the block after `seconds` of processor time."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise Stopped
@@ -200,12 +202,12 @@ def _stopped_after(seconds: float) -> Iterator[None]:
 
 
 def _with(experiment: Experiment, **settings: object) -> Experiment:
-    """The experiment with other settings of its run."""
+    """Copy of the experiment with changed run settings."""
     return msgspec.structs.replace(experiment, run=msgspec.structs.replace(experiment.run, **settings))
 
 
 def _of_lines(experiment: Experiment, trace: Trace) -> Iterator[Finding]:
-    """The lines that a learner violates."""
+    """Findings about lines that a learner violates."""
     violations = [*_violations(trace, experiment.dtype)]
     if not violations:
         return
@@ -263,7 +265,7 @@ def _beyond_chance(experiment: Experiment) -> dict[tuple[str, str], Violation]:
 def _violations(
     trace: Trace, dtype: str, records: Callable[[Curve], int] | None = None
 ) -> Iterator[Violation]:
-    """Where curves lie beyond lines that bind them, by more than chance or rounding."""
+    """Violations of lines by curves that they bind, larger than chance and rounding."""
     for line in trace.lines:
         if line.statement.direction not in SIDES or not line.applies_to:
             continue
@@ -283,7 +285,7 @@ def _violations(
 def _beyond(
     line: TheoryLine, side: str, samples: Samples, along: Samples, curve: Curve, length: int, rounding: float
 ) -> Violation | None:
-    """Where a curve lies farthest beyond a line in its first records; None where it does not."""
+    """Largest violation of a line in the first `length` records of a curve, or None."""
     clock, planned = (next(iter(samples_of_side.clocks.values())) for samples_of_side in (samples, along))
     in_range = clock <= (curve.x[length - 1] if length else -np.inf)
     places = np.searchsorted(planned, clock[in_range])
@@ -329,7 +331,7 @@ def _beyond(
 def _place(
     samples: Samples, in_range: NDArray[np.bool_], inside: NDArray[np.bool_], place: tuple[np.intp, ...]
 ) -> str:
-    """Where a number of samples is, in words."""
+    """Clock and indices of a place in samples, as text."""
     name, clock = next(iter(samples.clocks.items()))
     words = [f"{name} = {clock[in_range][inside][place[0]]:g}"]
     indices = zip(samples.indices.items(), place[1:], strict=True)
@@ -337,7 +339,10 @@ def _place(
 
 
 def _steady(experiment: Experiment) -> Callable[[Curve], int]:
-    """For how many records steps of a learner do not magnify rounding: float32 follows float64."""
+    """Function that counts the first records of a curve in which float32 follows float64.
+
+    In these records the steps of the learner do not magnify rounding.
+    """
     settings = {"path": "dense", "replicas": FEW}
     double, single = (_run(_with(experiment, dtype=dtype, **settings)) for dtype in ("float64", "float32"))
 
@@ -348,7 +353,7 @@ def _steady(experiment: Experiment) -> Callable[[Curve], int]:
 
 
 def _agree(curve: Curve, twin: Curve, measure: str, tolerance: float) -> int:
-    """The number of first records at which two curves agree, relative to the largest value so far.
+    """Number of first records in which two curves agree, relative to the largest value so far.
 
     Labels and instances have size 1. So a prediction whose terms cancel is off by UNIT, even if it is 0.
     """
@@ -365,7 +370,7 @@ def _agree(curve: Curve, twin: Curve, measure: str, tolerance: float) -> int:
 
 
 def _of_verdicts(experiment: Experiment, trace: Trace, tally: Tally) -> Iterator[Finding]:
-    """The learners whose predictions change under the group that their verdict names."""
+    """Findings about learners whose predictions change under the group that their verdict names."""
     for learner in experiment.learners:
         promised, curve = verdict(learner, experiment), trace.curve(learner.name)
         if promised.group == TRIVIAL or curve.diverged:
@@ -386,7 +391,7 @@ def _of_verdicts(experiment: Experiment, trace: Trace, tally: Tally) -> Iterator
 
 
 def _of_backends(experiment: Experiment, tally: Tally) -> Iterator[Finding]:
-    """The backends whose curves differ from those of `dense`."""
+    """Findings about backends whose curves differ from those of `dense`."""
     few = _with(experiment, replicas=FEW)
     (learner,) = experiment.learners
     measures = plan_run(few).learners[0].measures
@@ -421,9 +426,9 @@ def _of_backends(experiment: Experiment, tally: Tally) -> Iterator[Finding]:
 
 
 def _by_rounding(experiment: Experiment, values: Floats, other_values: Floats) -> bool:
-    """Whether instances that differ by rounding change predictions about as much as two backends differ.
+    """Whether rounding of the instances changes predictions about as much as two backends differ.
 
-    Rules that hold their matrices in float64 magnify it whatever the numbers of the run are.
+    Rules that hold their matrices in float64 magnify rounding, whatever the dtype of the run.
     """
     (learner,) = experiment.learners
     change = float(np.nanmax(np.abs(values - other_values)) / max(np.nanmax(np.abs(other_values)), TINY))
@@ -433,7 +438,7 @@ def _by_rounding(experiment: Experiment, values: Floats, other_values: Floats) -
 
 
 def _crash(error: Exception) -> Finding:
-    """A crash by what was raised, and by where it was raised in the program."""
+    """Finding of a crash, named after the exception and the innermost call of the engine."""
     calls = traceback.extract_tb(error.__traceback__)
     ours = [call for call in calls if "/engine/" in call.filename and "/tests/" not in call.filename]
     call = (ours or calls)[-1]

@@ -1,7 +1,7 @@
 """Random experiments by hypothesis, made from the types, constraints and defaults of the parts' own fields.
 
-A value is drawn anew, or varies a value to start from. Either way it shrinks to the default: what need not be
-said is left out, numbers become small, and a new field is drawn without an edit here.
+A value is drawn anew, or varies a given value. Either way it shrinks to the default: optional fields are left
+out, and numbers become small. A new field of a part is drawn without an edit here.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from tests.fuzz.presets import (
 T = TypeVar("T")
 
 FREELY, HARDLY = 3, 30
-"""One of so many fields gets another value: of an experiment that is drawn anew, and of one that varies."""
+"""One of so many fields changes: in an experiment that is drawn anew, and in one that varies a base."""
 
 NUMBERS = 6
-"""One of so many numbers gets another value where an experiment varies."""
+"""One of so many numbers changes in an experiment that varies a base."""
 
 OTHER_PART = 8
-"""One of so many parts is replaced by one of another kind where an experiment varies."""
+"""One of so many parts changes its kind in an experiment that varies a base."""
 
 SELDOM = 100
-"""The measure of a line is left out once in so many times, so that it is where it is not needed."""
+"""The measure of a line is left out once in so many times, so that shrinking removes a needless one."""
 
 UNVARIED = ("name", "role", "where", "file", "path")
 """Fields of a learner or a part that change no number, or that name a file."""
@@ -57,15 +57,15 @@ UNVARIED = ("name", "role", "where", "file", "path")
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 20, 24, 32, 48, 64)
 FACTORS = (1.0, 0.0, 0.5, 2.0, 0.25, 4.0, 0.1, 10.0, -1.0)
 WAYS = ("line", "line", "line", "case", "anew")
-"""From what an experiment is drawn: from a line that binds a learner, from any base, or from types alone."""
+"""Where an experiment comes from: a line that binds a learner, any base, or the types alone."""
 
 SLOW = ("digits", "net-least-squares")
-"""Parts that no field makes small or quick."""
+"""Parts that are slow at every setting of their fields."""
 
 
 @st.composite
 def experiments(draw: Any, about: Sequence[Line] = ()) -> Raw:
-    """An experiment with one learner as a preset says it; of lines `about` alone if there are any."""
+    """Raw table of an experiment with one learner; if `about` has lines, one that these lines bind."""
     drawing = _Drawing(draw)
     way = "line" if about else draw(st.sampled_from(WAYS))
     measures: list[Raw] = []
@@ -105,11 +105,11 @@ class _Drawing:
         self.rarely = HARDLY
 
     def happens(self, once_in: int) -> bool:
-        """True once in so many times; shrinks to False."""
+        """True once in `once_in` times; shrinks to False."""
         return bool(self._draw(st.integers(0, once_in - 1)) == once_in - 1)
 
     def stays(self, once_in: int) -> bool:
-        """False once in so many times; shrinks to False."""
+        """False once in `once_in` times; shrinks to False."""
         return bool(self._draw(st.integers(0, once_in - 1)) > 0)
 
     def below(self, count: int) -> int:
@@ -119,7 +119,7 @@ class _Drawing:
         return values[self.below(len(values))]
 
     def learner(self, base: Raw) -> Raw:
-        """A learner that varies another one, or a new one."""
+        """Raw table of a learner that varies `base`, or of a new one if `base` is empty."""
         if not base:
             roles = ("solver",) if self.happens(4) else ("architecture", "update")
             base = dict.fromkeys(roles)
@@ -142,7 +142,7 @@ class _Drawing:
         skipped: Sequence[str] = (),
         layers: Sequence[str] = (),
     ) -> Raw:
-        """The fields of a struct: those of `base`, some left out, some changed, and some others."""
+        """Raw fields of a struct: those of `base`, some changed or left out, and a few new ones."""
         table: Raw = {}
         for field in fields(struct):  # type: ignore[arg-type]
             name = field.encode_name
@@ -171,7 +171,7 @@ class _Drawing:
         return {self.one_of(layers): self.one_of((0.0, 0.5, 1.0, 2.0))}
 
     def of(self, kind: Any, base: Any, default: Any = None) -> Any:
-        """A value of a type, drawn anew or near `base`; None stands for a field that is left out."""
+        """Value of a type, drawn anew or near `base`; None for a field that is left out."""
         match kind:
             case inspect.Metadata():
                 return self.of(kind.type, base, default)
@@ -249,7 +249,7 @@ class _Drawing:
 
 
 def _fits(kind: Any, base: Any) -> bool:
-    """Whether a value that a preset says is of a plain type."""
+    """Whether a raw value fits a plain type."""
     match kind:
         case inspect.Metadata():
             return _fits(kind.type, base)
@@ -275,5 +275,5 @@ def _reads_file(kind: inspect.StructType) -> bool:
 
 
 def key_of(raw: Raw) -> str:
-    """An experiment as a text, the same for equal ones."""
+    """Text of an experiment; equal experiments have equal texts."""
     return json.dumps(raw, sort_keys=True)

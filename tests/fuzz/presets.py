@@ -1,4 +1,4 @@
-"""Problems and learners to start from: of the tests' tables, of former errors, and of the shipped presets."""
+"""Problems and learners that drawn experiments vary: from tables of the tests, former errors and presets."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def lines() -> list[Line]:
 
 
 def raw_of(part: msgspec.Struct) -> Raw:
-    """A part as a preset says it, without the fields that have their default value."""
+    """Raw table of a part, without fields that have their default value."""
     tag = part.__struct_config__.tag_field
     raw: Raw = {} if tag is None else {tag: part.__struct_config__.tag}
     for field in fields(type(part)):  # type: ignore[arg-type]
@@ -124,19 +124,19 @@ def by_rule(learners: tuple[Learner, ...]) -> tuple[tuple[Learner, ...], ...]:
 
 @cache
 def bases_of(line: Line) -> tuple[Base, ...]:
-    """The bases on which a line holds."""
+    """Bases on which a line holds."""
     return tuple(base for base in bases() if on_problem(line, base.experiment).holds)
 
 
 @cache
 def bound(line: Line, base: int) -> tuple[Learner, ...]:
-    """The learners that a line binds on one of its bases, given by its number."""
+    """Learners that a line binds on the base with this number."""
     experiment = bases_of(line)[base].experiment
     return tuple(learner for learner in learners() if _is_bound(line, learner, experiment))
 
 
 def _is_bound(line: Line, learner: Learner, experiment: Experiment) -> bool:
-    """Whether a line binds a learner that may not fit the experiment."""
+    """Whether a line binds a learner; False if the learner does not fit the experiment."""
     try:
         return on_learner(line, learner, experiment).holds
     except (AssertionError, ValueError, IndexError, KeyError, TypeError):
@@ -144,7 +144,7 @@ def _is_bound(line: Line, learner: Learner, experiment: Experiment) -> bool:
 
 
 def _of_tables() -> Iterator[Experiment]:
-    """The problems of the tables of cases, each as it is and with every change."""
+    """Problems of the tables of cases, unchanged and with each of CHANGES."""
     from test_bounds import HOLDS, HOLDS_NOT
 
     for _, words, *_ in (*HOLDS, *HOLDS_NOT):
@@ -161,13 +161,13 @@ def _of_tables() -> Iterator[Experiment]:
 
 @cache
 def corpus() -> dict[str, Experiment]:
-    """Minimal presets that once showed an error, by name: errors like these are likely to come back."""
+    """Minimal presets that once showed an error, by name, because such errors are likely to come back."""
     return {path.stem: presets.load(str(path)) for path in sorted(CORPUS.glob("*.toml"))}
 
 
 @cache
 def _of_presets() -> tuple[Experiment, ...]:
-    """The shipped presets at their first points, as small as they admit."""
+    """Shipped presets at their first points, as small as their parts admit."""
     experiments = []
     for name in presets.names():
         experiment = presets.load(name)
@@ -185,7 +185,7 @@ def _of_presets() -> tuple[Experiment, ...]:
 
 
 def _with_those_that_fit(small: Raw) -> Experiment | None:
-    """An experiment with those of the learners that fit; None if none does."""
+    """Experiment with the learners that fit it, or None if none fits."""
     fitting = []
     for learner in small["learners"]:
         with suppress(BadInput):
@@ -195,7 +195,7 @@ def _with_those_that_fit(small: Raw) -> Experiment | None:
 
 
 def _smaller(kind: Any, value: Any, size: int) -> Any:
-    """What a preset says, with `size` for whole numbers above LARGEST, also for those that are defaults."""
+    """Raw value with `size` in place of whole numbers above LARGEST, defaults included."""
     if isinstance(value, dict):
         return _smaller_table(kind, value, size)
     if isinstance(value, list):
@@ -222,7 +222,7 @@ def is_large(value: Any) -> bool:
 
 
 def _member(field: msgspec.inspect.Field, table: Raw) -> Any:
-    """The class of the part that a table says in one of its fields; None if it says no part."""
+    """Class of the part in a field of a raw table, or None if the field holds no part."""
     value = table[field.encode_name]
     for kind in _types(plain(field.type)):
         if isinstance(kind, msgspec.inspect.StructType):
@@ -237,5 +237,5 @@ def _types(kind: Any) -> Iterable[Any]:
 
 
 def measure_of(line: Line) -> Raw:
-    """The measure that a line is about, as a preset says it."""
+    """Raw table of the measure that a line is about."""
     return raw_of(named()[line.measure])

@@ -18,21 +18,21 @@ from tests.fuzz.draws import experiments, key_of
 from tests.fuzz.presets import Raw
 
 BATCH = 100
-"""Experiments that one search draws at most; the next one goes on with the next seed."""
+"""Most experiments of one search; the next search has the next seed."""
 
 ALIKE = 3
-"""Findings of one name that are reported at most."""
+"""Most findings of one name that are reported."""
 
 SHRINKS = 120
-"""Experiments that are tried at most to shrink a finding."""
+"""Most experiments that are tried to shrink a finding."""
 
 
 class Shown(Exception):
-    """An experiment shows what the search is about."""
+    """An experiment shows the error that the search looks for."""
 
 
 class Shrunk(BaseException):
-    """SHRINKS is used up: the shortest experiment so far is the minimal one."""
+    """SHRINKS is used up: the shortest experiment so far counts as minimal."""
 
 
 class Over(BaseException):
@@ -54,7 +54,7 @@ class Report:
 
 @dataclass
 class Campaign:
-    """Searches one after the other, each of which ends with a finding or with a number of experiments."""
+    """Searches in sequence. Each ends with a finding or after BATCH experiments."""
 
     folder: Path
     number: int = 0
@@ -124,7 +124,7 @@ class Campaign:
         return f"search {self.number}: {shares}, {len(self.reports)} findings"
 
     def _write(self, shown: tuple[Finding, Raw]) -> None:
-        """Keep a finding and write its preset, unless the same preset was found before."""
+        """Add a finding and write its preset, unless the same preset was written before."""
         finding, raw = shown
         if any(key_of(report.raw) == key_of(raw) for report in self.reports):
             return
@@ -145,7 +145,7 @@ class Campaign:
 
 
 class _Search:
-    """One search: what it is about, once that is known, and the shortest experiment that shows it."""
+    """One search: the error that it has found, if any, and the shortest experiment that shows it."""
 
     def __init__(self, campaign: Campaign) -> None:
         self._campaign = campaign
@@ -155,7 +155,13 @@ class _Search:
         self.least: tuple[Finding, Raw] | None = None
 
     def look(self, raw: Raw) -> None:
-        """Raises: Shown, by an experiment with a new error, and then by those with it; Shrunk; Over."""
+        """Check an experiment.
+
+        Raises:
+            Shown: the experiment has a new error, or the error that is being shrunk.
+            Shrunk: SHRINKS is used up.
+            Over: the time or the count is used up.
+        """
         text = key_of(raw)
         if text not in self._seen:
             self._seen[text] = self._checked(raw)

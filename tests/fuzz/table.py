@@ -1,4 +1,4 @@
-"""The summary of a search: what was drawn, what each line was tried on, and what was found."""
+"""Summary of a search: counts of experiments, of learners per line, and of findings."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""What every shipped preset measured, kept so that a change of the engine can be seen to change no figure.
+"""Digests of what every shipped preset measures. They show that a change of the engine changes no figure.
 
 `python tests/reference/digest.py [NAME…]` runs presets and SMALL ones, all if none is named, and compares
 their digests with the files `digests/NAME.json` beside this one. `--write` writes these files instead, and
 `--missing` only those that do not exist. Write them only where a figure is meant to change, and say in the
 commit which and why.
 
-A digest has, of every curve, how it was computed, where it diverged, and of every measure the values at some
-SAMPLES records, closer together at the beginning, with least, greatest and mean of the whole curve; the same
-of the bounds that hold there, with the learners that they bind; and of every claim its outcome.
+A digest holds for every curve the backend, where it diverged, and for every measure the values at SAMPLES
+records, denser at the start, with minimum, maximum and mean of the whole curve. It holds the same for every
+bound, with the learners that it binds, and the outcome of every claim.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ from engine.spec.documents import sweep_of
 FOLDER = Path(__file__).resolve().parent / "digests"
 
 PLAIN = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "OPENBLAS_CORETYPE": "Nehalem"}
-"""The instructions that every x86-64 processor has: runs at the edge of stability magnify other roundings."""
+"""Environment that restricts libraries to instructions of every x86-64 processor.
+
+Other instructions round otherwise, and runs at the edge of stability magnify the difference."""
 
 EGU = 'learners=[{name="EGU", architecture={kind="linear"}, update={kind="egu", lr=0.05}}]'
 GD = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=0.0078125}}]'
@@ -58,29 +60,32 @@ SMALL = {
     ),
     "small-erm": ("deep-nets-64", ["problem.matrix.d=8", "run.replicas=2", "protocol.steps=50"]),
 }
-"""Presets with overrides, claims left out: quick, and of what no quick preset has."""
+"""Small presets with overrides and without claims. They cover what no quick preset covers."""
 
 QUICK = ("hadamard-128", "rates-128", "rank-64", "hard-64", "vaw-128", *SMALL)
-"""They have one of every protocol and backend, solvers, replicas, several rates and the best of them, the
-loss over rows seen and unseen, spectra and divergence, and take about half a second each."""
+"""Presets of the quick test, about half a second each.
+
+They cover every protocol and backend, solvers, replicas, several rates and the best rate, losses over seen
+and unseen rows, spectra and divergence."""
 
 ARBITRARY = {
     "optimizers-judged": ("SOAP", "K-FAC"),
     "optimizers-borderline": ("Muon by SVD", "SOAP as released"),
 }
-"""Curves of rounding that steps magnify, or of singular vectors that are arbitrary: another processor has
-others. Of them the names are kept, and of the claims of their presets whether they hold."""
+"""Curves that differ between processors, because steps magnify rounding or singular vectors are arbitrary.
+
+Their digest has their names only, and the claims of their presets without measured numbers."""
 
 EXPERIMENTAL = {kind for kind, line in catalogue.members("theory").items() if line.experimental}
-"""Lines that are no part of a digest yet."""
+"""Lines that digests leave out until they are stable."""
 
 SAMPLES = 16
-"""Of a curve so many records are kept at most."""
+"""Most records of a curve in its digest."""
 
 MEASURES = ("loss", "stderr", "error", "train", "unseen")
 
 DIGITS = {"float32": 8, "float64": 13}
-"""More than rounding leaves of the numbers of either dtype."""
+"""Digits of a number in a digest: more than rounding leaves exact."""
 
 MEASURED = {**ROUNDING, "float64": 1e-8}
 """How far the number that a claim measures may move. In float64 some are slopes of logarithms: the least
@@ -91,12 +96,12 @@ Numbers = Sequence[float | None]
 
 
 def names() -> list[str]:
-    """All that has a digest."""
+    """Names of all digests."""
     return [*SMALL, *presets.names()]
 
 
 def digest(name: str, preset: str | None = None) -> dict[str, Any]:
-    """The digest of a preset or of a SMALL one, run on the processor; `preset` may be the file of it."""
+    """Digest of a preset or a SMALL one, run on the CPU; `preset` may be its file."""
     preset, overrides = SMALL.get(name, (preset or name, []))
     changes = ["run.device=cpu", *overrides, *(["claims=[]"] if overrides else [])]
     described = presets.load(preset, changes)
@@ -122,7 +127,7 @@ def digest(name: str, preset: str | None = None) -> dict[str, Any]:
 
 
 def _along_axes(document: dict[str, Any]) -> dict[str, Any]:
-    """The digest of a preset with axes: curves and lines of its pictures, and outcomes of its claims."""
+    """Digest of a preset with axes: curves and lines of its pictures, and outcomes of its claims."""
     results = run_sweep(sweep_of(document))
     document_of_results = json.loads(encode(document, results, judge(results)))
     pictures = document_of_results["pictures"]
@@ -144,7 +149,7 @@ def _along_axes(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without(contents: dict[str, Any], arbitrary: Sequence[str]) -> dict[str, Any]:
-    """The digest of a preset with axes without the numbers of some curves, and without those of claims."""
+    """Digest of a preset with axes, without numbers of the `arbitrary` curves and of claims."""
     curves = [
         {"name": curve["name"]} if curve["name"] in arbitrary else curve for curve in contents["curves"]
     ]
@@ -156,7 +161,7 @@ def _without(contents: dict[str, Any], arbitrary: Sequence[str]) -> dict[str, An
 
 
 def differences(expected: dict[str, Any], measured: dict[str, Any]) -> list[str]:
-    """The places at which two digests differ by more than rounding, with both values.
+    """Places at which two digests differ by more than rounding, with both values.
 
     Words, whole numbers and outcomes are compared exactly, what claims measure up to MEASURED of the dtype,
     and other numbers up to ROUNDING.
@@ -222,7 +227,7 @@ def _bound(bound: TheoryLine) -> dict[str, Any]:
 
 
 def _series(values: Numbers) -> dict[str, Any]:
-    """How many numbers there are and how many are missing, some of them, their extremes and their mean."""
+    """Counts of present and missing numbers, SAMPLES of them, their extremes and their mean."""
     present = [float(value) for value in values if value is not None]
     summary = (min(present), max(present), math.fsum(present) / len(present)) if present else ()
     return {
@@ -243,7 +248,7 @@ def _places(count: int) -> list[int]:
 
 
 def _shortened(value: Any, digits: int) -> Any:
-    """The same with so many digits of every number that is not whole."""
+    """Copy of a digest with `digits` digits of every number that is not whole."""
     if isinstance(value, dict):
         return {key: _shortened(member, digits) for key, member in value.items()}
     if isinstance(value, list | tuple):
@@ -254,13 +259,13 @@ def _shortened(value: Any, digits: int) -> Any:
 
 
 def read(name: str, folder: Path = FOLDER) -> dict[str, Any]:
-    """The digest that is kept. Raises: OSError if there is none."""
+    """Read a digest. Raises: OSError if there is none."""
     contents: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     return contents
 
 
 def write(name: str, contents: dict[str, Any], folder: Path = FOLDER) -> None:
-    """Keep a digest: one line per curve, bound and claim, so that a change is seen."""
+    """Write a digest with one line per curve, bound and claim, so that diffs show what changed."""
     lines = [f'{{"dtype": {json.dumps(contents["dtype"])}']
     for part in ("curves", "bounds", "claims"):
         items = ",\n".join(json.dumps(item, ensure_ascii=False) for item in contents[part])

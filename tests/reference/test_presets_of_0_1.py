@@ -20,7 +20,7 @@ NUMBERS = Path(__file__).resolve().parent / "presets-0.1-numbers"
 
 FILES = sorted(FOLDER.glob("*.toml"))
 CONTENT = "785836ae1d08729c85bda64cb55199acc9c5806dc056167ee033ed480df4a71c"
-"""The names and contents of all files in a few letters."""
+"""Hash of the names and contents of all files."""
 
 
 QUICK = (
@@ -31,7 +31,7 @@ QUICK = (
 
 
 def numbers(name: str) -> dict[str, Any]:
-    """What a preset measures: its digest without bounds and backends, which may become better."""
+    """Digest of a preset without its bounds and backends, which may improve."""
     contents = digest(name, str(FOLDER / f"{name}.toml"))
     curves = [{key: value for key, value in curve.items() if key != "path"} for curve in contents["curves"]]
     return {**contents, "curves": curves, "bounds": []}

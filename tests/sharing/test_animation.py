@@ -1,4 +1,4 @@
-"""The chart as it grows: curves as far as they have come, as a moving picture and as a recording."""
+"""Growing charts, as an animated picture and as a terminal recording."""
 
 from __future__ import annotations
 

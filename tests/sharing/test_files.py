@@ -1,4 +1,4 @@
-"""Curves and charts in files: what is in them is what was computed and what is shown."""
+"""Files of curves and charts have the computed numbers and the shown chart."""
 
 from __future__ import annotations
 
@@ -143,14 +143,14 @@ def test_json_is_the_report(shown: Shown, tmp_path: Path) -> None:
 
 
 def texts(svg: bytes) -> list[str]:
-    """What is written in an SVG."""
+    """Texts of an SVG."""
     return [
         element.text or "" for element in ElementTree.fromstring(svg).iter() if element.tag.endswith("}text")
     ]
 
 
 def without(library: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Have a library missing; the command that installs it."""
+    """Hide a library, and return the command that installs it."""
     monkeypatch.setitem(sys.modules, library, None)
     return f"{sys.executable} -m pip install {library}"
 
@@ -450,6 +450,6 @@ def test_lines_that_run_along_each_other_are_drawn_once_and_both_named_in_files(
 
 
 def _alone(series: Series, axes: Axes) -> str:
-    """The path of a line that nothing runs along."""
+    """SVG path of a line that is drawn alone."""
     elements = ElementTree.fromstring(svg([series], axes)).iter()
     return next(path.get("d", "") for path in elements if path.get("stroke") == series.colour)

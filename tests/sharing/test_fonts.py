@@ -1,4 +1,4 @@
-"""Letters that the default font lacks: another font draws them, or a sentence names them."""
+"""Letters that the default font lacks are drawn by another font or named in a sentence."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def font_file(file: Path, family: str, letters: str) -> Path:
 
 @pytest.fixture(autouse=True)
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Files of fonts that were installed beside DejaVu Sans since matplotlib wrote its list."""
+    """Font files installed beside DejaVu Sans after matplotlib wrote its list."""
     files: list[str] = []
     manager = font_manager.fontManager
     monkeypatch.setattr(manager, "ttflist", [font for font in manager.ttflist if font.name == "DejaVu Sans"])

@@ -1,4 +1,4 @@
-"""The heat map as a figure: what is in the file."""
+"""Content of heat map files."""
 
 from __future__ import annotations
 

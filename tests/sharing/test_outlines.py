@@ -1,4 +1,4 @@
-"""Lines with fewer points stay where they were."""
+"""Lines with fewer points keep their course."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of an experiment with pictures: they hold what its pictures show, of all points of its axes."""
+"""Files of an experiment with pictures hold the content of its pictures, for all points of its axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, whoever is killed, whatever is full, and wherever they belong."""
+"""Files are written completely or not at all, after kills and on full disks too."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ BAD_PATHS = {
     "a pipe": "pipe",
     "a link to a pipe": "piped",
 }
-"""A pipe stands for devices, too: a writer that fails here as root would replace a real one."""
+"""Paths that cannot be written. A pipe stands for devices, which a faulty writer as root would replace."""
 
 
 @pytest.mark.parametrize("name", BAD_PATHS)

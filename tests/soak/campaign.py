@@ -17,10 +17,10 @@ from tests.soak.outcome import Outcome
 KEYS, PRESETS, KILLS = 100_000, 10_000, 1_000
 MINUTES = 30
 LEAST_MINUTES = 3
-"""Runs for memory, descriptors and threads take the rest of the time, and not less than this."""
+"""Least minutes for the runs that watch memory, descriptors and threads; they take the rest of the time."""
 
 Part = tuple[str, int, float]
-"""Its name, its seed and how much of it."""
+"""Name, seed and count of a part."""
 
 
 def start(part: Part) -> Outcome:
@@ -40,7 +40,7 @@ def start(part: Part) -> Outcome:
 
 
 def all_parts(seed: int, share: float, hours: float | None) -> list[Outcome]:
-    """Two rows of parts side by side; `share` of the usual numbers of keys, presets and kills."""
+    """Run all parts in two parallel rows, with `share` of the usual numbers of keys, presets and kills."""
     begun = time.monotonic()
 
     def rest() -> float:
@@ -58,7 +58,7 @@ def all_parts(seed: int, share: float, hours: float | None) -> list[Outcome]:
 
 
 def _side_by_side(rows: list[list[Callable[[], Part]]], last: Callable[[], Part] | None) -> list[Outcome]:
-    """The outcomes of parts in rows; the row that is done first goes on with the last part."""
+    """Outcomes of rows of parts; the row that ends first takes the last part."""
     outcomes: list[Outcome] = []
     free = threading.Lock()
 

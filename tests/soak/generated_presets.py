@@ -30,11 +30,11 @@ from hadamard_tui.sharing.exporting import as_toml
 from tests.soak.outcome import Outcome
 
 MUTATIONS = 3
-"""How many of four presets are mutated."""
+"""Number of mutated presets among four."""
 
 RUN_EVERY = 10
 SECONDS = 2.0
-"""A preset is read in less, and a run in the sample is stopped after as long."""
+"""Most seconds for reading a preset; a run of the sample is stopped after as many."""
 
 STUCK = 120
 """Seconds after which a call that cannot be interrupted ends the part, with a traceback."""
@@ -46,7 +46,7 @@ Raw = dict[str, Any]
 
 
 def generator() -> tuple[Callable[[int], Raw], Callable[[Raw, int], Raw]]:
-    """What makes presets and mutates them, as the test suite does."""
+    """Generator of presets and mutations, the same as in the test suite."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "engine"))
     from generated import generate, mutate  # type: ignore[import-not-found, unused-ignore]
 
@@ -69,14 +69,14 @@ def interrupted_after(seconds: float) -> Iterator[None]:
 
 
 def check_refusal(error: BadInput) -> None:
-    """A refusal is one line that can be printed. Raises: AssertionError."""
+    """Check that a refusal is one printable line. Raises: AssertionError."""
     line = str(error)
     assert line.isprintable(), f"a refusal with control characters: {line!r}"
     assert len(line) <= LONGEST_LINE, f"a refusal of {len(line)} characters"
 
 
 def read(raw: Raw) -> Experiment | None:
-    """The experiment, which survives being written; None if it is refused as it ought to be."""
+    """Read an experiment and check that it survives writing; None if it is refused in one line."""
     try:
         with interrupted_after(SECONDS):
             experiment = reading.parse(raw)
@@ -121,7 +121,7 @@ def run_briefly(experiment: Experiment) -> bool:
 
 
 def run(seed: int, count: int) -> Outcome:
-    """So many presets; the n-th is made by the seed `seed` + n."""
+    """Try `count` presets; the n-th comes from the seed `seed` + n."""
     outcome = Outcome("presets", seed)
     generate, mutate = generator()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

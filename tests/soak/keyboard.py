@@ -20,7 +20,7 @@ NAMED = {
     "ctrl+g": "\x07", "ctrl+q": "\x11", "ctrl+c": "\x03", "ctrl+r": "\x12",
     "ctrl+d": "\x04", "ctrl+u": "\x15",
 }  # fmt: skip
-"""What a terminal sends for the keys that have names."""
+"""Bytes that a terminal sends for named keys."""
 
 MOVES = ("up", "down", "left", "right", "tab", "shift+tab", "enter", "enter", "enter", "escape", "escape",
          "backspace", "delete", "space", "home", "end")  # fmt: skip
@@ -55,23 +55,23 @@ QUITTING = (b"q", b"\x03", b"\x11")
 
 
 class Press(NamedTuple):
-    """One thing a person does at the terminal."""
+    """One input at the terminal."""
 
     sent: bytes
     kind: str
 
 
 def action_keys() -> list[str]:
-    """What the terminal sends for every key of every action, but for those that end the app."""
+    """Bytes that the terminal sends for the keys of all actions, except those that end the app."""
     keys = [key.strip() for action in ACTIONS if action.id != "quit" for key in action.keys.split(",")]
     return [NAMED[key] if len(key) > 1 else key for key in keys]
 
 
 class Keyboard:
-    """Draws what is pressed."""
+    """Random input."""
 
     def __init__(self, random: Random, quits: bool = True) -> None:
-        """An endless row of keys; without those that end the app where `quits` is false."""
+        """Prepare an endless sequence of keys; if `quits` is false, without keys that end the app."""
         self._random = random
         self._actions = action_keys()
         self.size = (80, 24)
@@ -118,7 +118,7 @@ class Keyboard:
         return Press(sent.encode(), "mouse")
 
     def _paste(self) -> Press:
-        """A text in the brackets of a paste, half of the time with escape sequences and keys within it."""
+        """Pasted text in its brackets, half of the time with escape sequences and keys inside."""
         text = self._random.choice(PASTES)
         if self._random.random() < 0.5:
             for _ in range(self._random.randint(1, 6)):

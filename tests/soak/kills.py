@@ -37,10 +37,10 @@ from tests.soak.whole_files import torn
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM)
 AFRESH = 0.5
-"""How often the points that a killed sweep kept are taken away from the next one."""
+"""Share of killed sweeps whose stored points are deleted before the next sweep."""
 
 PATIENCE = 10.0
-"""Seconds in which a process ends that was asked to."""
+"""Seconds within which a process must end after a signal."""
 
 SMALL = ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "run.device=cpu", "claims=[]"]
 RUN = ["run", "hadamard-128", *(word for change in SMALL for word in ("--set", change)), "--json"]
@@ -58,12 +58,12 @@ pictures = [{ title = "Until one half", x = "size", measure = "loss", read = { f
 """
 PICTURES = ("pictures.json", "pictures.csv", "pictures.parquet", "pictures.svg")
 KEPT = "kept"
-"""The folder, in that of the work, in which a sweep keeps its points."""
+"""Subfolder of the working folder in which a sweep stores its points."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is done over and over until it is killed, and about how long one time of it takes in seconds."""
+    """Work that repeats until it is killed, and the approximate seconds of one repetition."""
 
     name: str
     act: Callable[[Path], None]
@@ -76,13 +76,13 @@ def experiments() -> tuple[Experiment, Experiment]:
 
 
 def save(folder: Path) -> None:
-    """Remember one set-up and the other, in turns."""
+    """Save two set-ups alternately."""
     for experiment in cycle(experiments()):
         state_file.write(state_file.Memory(experiment=msgspec.to_builtins(experiment)))
 
 
 def export_all(shown: tuple[Shown, Shown]) -> Callable[[Path], None]:
-    """Write files of every kind, of one run and the other in turns."""
+    """Function that writes files of every kind, of two runs alternately."""
 
     def act(folder: Path) -> None:
         for shown_run in cycle(shown):
@@ -93,7 +93,7 @@ def export_all(shown: tuple[Shown, Shown]) -> Callable[[Path], None]:
 
 
 def run_headless(folder: Path) -> None:
-    """Run a preset to its end and write its files, over and over."""
+    """Run a preset to its end and write its files, repeatedly."""
     while True:
         main(FILES)
 
@@ -112,7 +112,7 @@ def sweep(folder: Path) -> None:
 
 
 def forked(work: Work, folder: Path, delay: float, how: signal.Signals) -> bool:
-    """Do something in a process of its own and kill it; whether it ended in time."""
+    """Do the work in a child process and kill it; return whether it ended in time."""
     pid = os.fork()
     if pid == 0:
         nowhere = os.open(os.devnull, os.O_RDWR)
@@ -136,7 +136,7 @@ def forked(work: Work, folder: Path, delay: float, how: signal.Signals) -> bool:
 
 
 def headless(folder: Path, delay: float, how: signal.Signals) -> str:
-    """Kill the whole program in a run without the app; what went wrong."""
+    """Kill the program during a run without the app; return what went wrong, or an empty text."""
     program = subprocess.Popen(
         [*PROGRAM, *FILES], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
@@ -153,7 +153,7 @@ def headless(folder: Path, delay: float, how: signal.Signals) -> str:
 
 
 def in_the_app(folder: Path, delay: float, how: signal.Signals) -> str:
-    """Kill the app while it runs, exports and saves a preset; what went wrong."""
+    """Kill the app while it runs, exports and saves a preset; return what went wrong, or an empty text."""
     terminal = Terminal([*PROGRAM], {}, folder=str(folder))
     end = time.monotonic() + delay
     keys = cycle(["fr", "S\r", "e\r"])
@@ -175,7 +175,7 @@ def in_the_app(folder: Path, delay: float, how: signal.Signals) -> str:
 
 
 def judge(folder: Path, outcome: Outcome, cause: str, again: str) -> None:
-    """What must hold of every file in a folder after a kill, and after the next write into it."""
+    """Note a failure for every torn file in a folder after a kill."""
     for path in sorted(folder.rglob("*.*")):
         if path.is_file() and not path.name.startswith(".") and (wrong := torn(path)):
             outcome.fail("loss", f"{cause}: {wrong}", again)
@@ -183,7 +183,7 @@ def judge(folder: Path, outcome: Outcome, cause: str, again: str) -> None:
 
 
 def judge_leftovers(folder: Path, outcome: Outcome, cause: str, again: str) -> None:
-    """Write once in peace: nothing unfinished remains beside what is written."""
+    """Save once undisturbed, and note a failure if unfinished files remain beside the saved one."""
     save_once = state_file.write(state_file.Memory(experiment=msgspec.to_builtins(experiments()[0])))
     assert not save_once, save_once
     lasting = {state_file.path().name, own_presets.file().name}
@@ -195,7 +195,7 @@ def judge_leftovers(folder: Path, outcome: Outcome, cause: str, again: str) -> N
 
 
 def left_traceback() -> str:
-    """What the program kept of a failure of its own, which is taken away; nothing if it did not fail."""
+    """Remove and return the traceback that the program saved; an empty text if it did not fail."""
     file = state_file.path().parent / "traceback.txt"
     if not file.exists():
         return ""
@@ -205,7 +205,7 @@ def left_traceback() -> str:
 
 
 def run(seed: int, count: int) -> Outcome:
-    """So many kills; the n-th is drawn from the seed `seed` + n."""
+    """Kill `count` times; the n-th kill is drawn from the seed `seed` + n."""
     outcome = Outcome("kills", seed)
     with warm_cache() as cache, tempfile.TemporaryDirectory(prefix="soak-") as home:
         os.environ |= {"HOME": home, "XDG_STATE_HOME": f"{home}/state", "XDG_CONFIG_HOME": f"{home}/config"}

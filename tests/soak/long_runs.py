@@ -12,13 +12,13 @@ from benchmarks.tui import SMALL, app
 from tests.soak.outcome import Outcome
 
 MOST_MIB, MOST_SHARE = 16.0, 0.05
-"""Memory may grow by so much, or by so much of it, between the second tenth of the time and the last."""
+"""Allowed growth of memory from the second tenth of the time to the last, in MiB and as a share."""
 
 VIEWS = "v1234567890"
 
 
 class Sample(NamedTuple):
-    """What the process holds between two runs."""
+    """Resources of the process between two runs."""
 
     mib: float
     descriptors: int
@@ -26,7 +26,7 @@ class Sample(NamedTuple):
 
 
 def growth(samples: list[Sample]) -> list[str]:
-    """What is more in the last tenth of the samples than in the second, in words."""
+    """Sentences about resources that grew from the second tenth of the samples to the last."""
     tenth = max(1, len(samples) // 10)
     early, late = samples[tenth : 2 * tenth] or samples[:1], samples[-tenth:]
     wrong = []
@@ -41,7 +41,7 @@ def growth(samples: list[Sample]) -> list[str]:
 
 
 def run(seed: int, minutes: float) -> Outcome:
-    """Runs for so long, each looked at on another panel. The seed is noted and changes nothing."""
+    """Run for some minutes, each run on another panel. The seed is recorded and has no effect."""
     outcome = Outcome("runs", seed)
     again = f"python -m tests.soak runs --count {minutes:g}"
     samples: list[Sample] = []

@@ -1,4 +1,4 @@
-"""What a part of the soak did, and what went wrong in it."""
+"""Counts and failures of a part of the soak."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ that was not restored; memory, descriptors or threads that grow."""
 
 
 class Failure(msgspec.Struct):
-    """One thing that went wrong, with all it takes to see it again."""
+    """A failure, with the command that reproduces it."""
 
     kind: str
     what: str
@@ -21,7 +21,7 @@ class Failure(msgspec.Struct):
 
 
 class Outcome(msgspec.Struct):
-    """What a part did: counts by their names, in the order of the table."""
+    """Result of a part: counts by name, in the order of the table, and failures."""
 
     part: str
     seed: int
@@ -33,11 +33,11 @@ class Outcome(msgspec.Struct):
         self.did[name] = self.did.get(name, 0) + more
 
     def record_largest(self, name: str, value: float) -> None:
-        """Keep the largest of the values given under a name."""
+        """Keep the largest value recorded under a name."""
         self.did[name] = max(self.did.get(name, 0.0), value)
 
     def fail(self, kind: str, description: str, again: str, last: str = "") -> None:
-        """Note a failure, and say it at once."""
+        """Record a failure and print it at once."""
         assert kind in KINDS
         self.failures.append(Failure(kind, description, again, last))
         print(f"{kind}: {description}\n  again: {again}", flush=True)

@@ -1,7 +1,7 @@
 """Sessions of the real app on a pseudo-terminal, under random keys and resizes.
 
-After every burst of keys the terminal reports, by the way that keys take, that it has one row more. The
-answer is the first text on that row: as long a person waits for the next thing, whatever has the focus.
+After every burst of keys the terminal reports one more row, through the same channel as keys. The first text
+on that row is the answer. A person waits as long for a response, whichever widget has the focus.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from tests.soak.terminal_modes import left_behind
 
 KEYS_PER_SESSION = 1000
 LAG = 2.0
-"""Seconds that an answer may take beyond the work of the keys before it."""
+"""Most seconds between the end of the work of earlier keys and an answer."""
 
 WORK_PER_KEY = 0.03
 AT_REST = 0.2
-"""An answer within so many seconds says that no work of earlier keys is left."""
+"""An answer within so many seconds shows that the work of earlier keys is done."""
 
 MOST_UNRESTED = 240
-"""Keys of which the work may be left at most: two of the longest bursts."""
+"""Most keys whose work may be unfinished: two of the longest bursts."""
 
 FEW = 5
-"""Keys since the app was at rest of which nobody notices that they are several: then only LAG counts."""
+"""Keys since the app was at rest that a person takes for one: up to here only LAG counts."""
 
 END = 10.0
-"""Seconds that an end may take, files that are being made included."""
+"""Most seconds that the app takes to end, with files that are being written."""
 
 HUNG = 60.0
 """Seconds without any answer after which a session is given up."""
@@ -53,7 +53,7 @@ STACKS_EVERY, MOST_STACKS = 3.0, 5
 """Seconds between looks at what every thread does while an answer is late, and how many looks there are."""
 
 FRAMES = 12
-"""How many of the innermost calls of every thread are told."""
+"""Innermost calls of every thread in a report."""
 
 ESCAPE_PAUSE = 0.12
 """Seconds after which a lone escape is taken for the key."""
@@ -66,7 +66,7 @@ TALLER = 12
 """Rows that the probes add one after the other before the terminal has its own size again."""
 
 MEMORY = 12 * 2**30
-"""Bytes of address space: a set-up that random digits make must not take the machine with it."""
+"""Limit of address space in bytes, since random digits can set up an experiment of any size."""
 
 ENDINGS = (b"\x03", b"\x11", signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 SIGNAL_KEYS = {b"\x03": signal.SIGINT, b"\x1c": signal.SIGQUIT}
@@ -80,7 +80,7 @@ faulthandler.register(signal.SIGRTMIN, open(sys.argv.pop(1), "a"), all_threads=T
 from hadamard_tui.cli import main
 sys.exit(main())
 """
-"""The app itself; at SIGRTMIN it writes into a file where every thread is, whoever holds Python's lock."""
+"""The app. At SIGRTMIN it writes the stacks of all threads, even if one of them holds Python's lock."""
 
 
 @dataclass
@@ -93,16 +93,16 @@ class Session:
     number_of_keys: int = KEYS_PER_SESSION
     pressed: list[Press] = field(default_factory=list)
     sent_at: list[float] = field(default_factory=list)
-    """When each of them was, of the steady clock."""
+    """Time of each press on the monotonic clock."""
 
     burst: int = 0
-    """How many of them were pressed at once before the last answer."""
+    """Number of keys in the last burst."""
 
     unrested: int = 0
-    """How many were pressed since the app was last at rest."""
+    """Number of keys since the app was last at rest."""
 
     asked: bytes | signal.Signals | None = None
-    """How the end was asked for, once all is pressed."""
+    """Key or signal that requested the end, after all keys are pressed."""
 
     def __post_init__(self) -> None:
         self.random = Random(f"session {self.seed}")
@@ -112,7 +112,7 @@ class Session:
         self.keyboard.size = self.size
 
     def run(self) -> None:
-        """Play the session to its end, and judge it."""
+        """Play the session to its end and judge it."""
         with tempfile.TemporaryDirectory(prefix="soak-") as folder:
             state = Path(folder) / "state" / "hadamard-tui" / "last.json"
             self._open(folder, state)
@@ -148,7 +148,7 @@ class Session:
         self.terminal = Terminal(command, environment, size=self.size, folder=str(work))
 
     def _play(self) -> int | None:
-        """Press the keys; the exit status, if the app ended meanwhile."""
+        """Press the keys; return the exit status if the app ends meanwhile."""
         status = self._probe(30.0, "the first picture")
         while status is None and len(self.pressed) < self.number_of_keys:
             if self.height >= self.size[1] + TALLER:
@@ -171,7 +171,7 @@ class Session:
         return status
 
     def _press(self, press: Press) -> None:
-        """Send it; half of the pastes in two pieces, so late that a cut escape would be taken for the key."""
+        """Send a press; half of the pastes come in two pieces, so late that a cut escape counts as a key."""
         cut = 0
         if press.kind == "paste" and self.random.random() < 0.5:
             cut = self.random.randrange(PASTE_BRACKET, len(press.sent) - 1)
@@ -192,7 +192,7 @@ class Session:
         time.sleep(0.3)
 
     def _probe(self, limit: float, after: str) -> int | None:
-        """Add a row and wait until there is something on it; the exit status, if the app ended instead."""
+        """Add a row and wait for text on it; return the exit status if the app ends instead."""
         self.height += 1
         width, row = self.size[0], f"\x1b[{self.height};1H".encode()
         since, waited = len(self.terminal.written), self._waiting_for_processor()
@@ -226,7 +226,7 @@ class Session:
         return None
 
     def _waiting_for_processor(self) -> dict[str, float]:
-        """Seconds for which threads of the app could have run, had other programs not run instead."""
+        """Seconds for which threads of the app waited because other programs ran."""
         waited = {}
         with suppress(OSError, IndexError):
             for task in os.scandir(f"/proc/{self.terminal.pid}/task"):
@@ -234,7 +234,7 @@ class Session:
         return waited
 
     def _end(self) -> int:
-        """Ask for the end, with a key or with a signal; the exit status."""
+        """Request the end by a key or a signal; return the exit status."""
         self.asked = asked = self.random.choice(ENDINGS)
         begun, waited = time.monotonic(), self._waiting_for_processor()
         if isinstance(asked, signal.Signals):
@@ -264,7 +264,7 @@ class Session:
         return self.terminal.gone(10) or -signal.SIGKILL
 
     def _judge(self, status: int, state: Path) -> None:
-        """What must hold after every session, however it ended."""
+        """Record failures of the session, however it ended."""
         written = bytes(self.terminal.written)
         after = written[written.rfind(b"\x1b[?1049l") :] if b"\x1b[?1049l" in written else written[-5000:]
         by_itself = self.asked is None and not (self._may_have_asked() and self._is_right(status))
@@ -289,9 +289,9 @@ class Session:
             self._fail("loss", f"beside the set-up there is {', '.join(strangers)}")
 
     def _may_have_asked(self) -> bool:
-        """Whether something that was pressed may have meant the end: a key, a click on the footer, a command.
+        """Whether a press may have requested the end: a key, a click on the footer, or a command.
 
-        An end may take a while, in which more is pressed and some is answered.
+        The end may take a while, in which further presses are sent and some are answered.
         """
         since = self.sent_at[-1] - END if self.sent_at else 0.0
         last = len(self.pressed) - bisect_left(self.sent_at, since)
@@ -305,14 +305,14 @@ class Session:
         )
 
     def _is_on_footer(self, press: Press) -> bool:
-        """Whether it is a click on one of the last rows, of which the keys of the footer are the last."""
+        """Whether a press is a click on one of the last rows, where the footer is."""
         click = CLICK.match(press.sent)
         return click is not None and int(click[1]) >= self.size[1] - 1
 
     def _is_right(self, status: int) -> bool:
-        """Whether it is the status of a requested end.
+        """Whether the exit status is that of a requested end.
 
-        A terminal that the app has left takes later keys for signals.
+        After the app has left, the terminal turns later keys into signals.
         """
         late = b"".join(press.sent for press in self.pressed[-25 - self.burst :])
         signals = [number for key, number in SIGNAL_KEYS.items() if key in late]
@@ -329,7 +329,7 @@ class Session:
 
 
 def _on_an_idle_machine(took: float, before: dict[str, float], after: dict[str, float]) -> float:
-    """The seconds that something took less those for which threads waited for the processor meanwhile."""
+    """Elapsed seconds minus those for which threads waited for the processor."""
     return max(0.0, took - sum(after[thread] - before.get(thread, 0.0) for thread in after))
 
 
@@ -338,7 +338,7 @@ def _text(file: Path) -> str:
 
 
 def innermost(stacks: str) -> str:
-    """What the fault handler wrote, cut to the innermost calls of every thread."""
+    """Output of the fault handler, cut to the innermost calls of every thread."""
     lines, calls = [], 0
     for line in stacks.splitlines():
         calls = calls + 1 if line.startswith("  ") else 0
@@ -349,7 +349,7 @@ def innermost(stacks: str) -> str:
 
 @contextmanager
 def warm_cache() -> Iterator[str]:
-    """A cache that a figure was made with: the fonts of a machine are looked up once in its life."""
+    """Cache folder in which matplotlib has already looked up the fonts."""
     with tempfile.TemporaryDirectory(prefix="soak-cache-") as folder:
         os.environ["MPLCONFIGDIR"] = folder
         from matplotlib import font_manager
@@ -359,7 +359,7 @@ def warm_cache() -> Iterator[str]:
 
 
 def run(seed: int, count: int) -> Outcome:
-    """Sessions with so many keys in all, one after the other; the n-th has the seed `seed` + n."""
+    """Run sessions in sequence until they have `count` keys; the n-th has the seed `seed` + n."""
     outcome = Outcome("keys", seed, {"keys": 0, "sessions": 0, "resizes": 0})
     with warm_cache() as cache:
         number = seed

@@ -1,4 +1,4 @@
-"""The modes in which a program leaves a terminal, by what it has written to it."""
+"""Terminal modes after the end of a program, derived from the bytes that it wrote."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SET = re.compile(rb"\x1b\[\?([\d;]+)([hl])|\x1b\[([<>])(\d*)u")
 
 
 def left_behind(written: bytes) -> list[str]:
-    """What is not as it was before the program came, in words; nothing if the terminal is restored."""
+    """Sentences about modes that the program did not restore; empty if it restored all."""
     modes: dict[int, bool] = {}
     pushed = 0
     for numbers, state, keyboard, _ in SET.findall(written):

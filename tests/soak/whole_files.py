@@ -1,4 +1,4 @@
-"""Whether a file that the program writes is whole: what its end says, and that it can be read."""
+"""Checks that a file of the program is complete: its end is there, and it can be read."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def _csv(content: bytes) -> bool:
 
 
 def _json(content: bytes) -> bool:
-    """A result has pictures with curves, and every point."""
+    """Whether a result has points, and pictures with curves."""
     result = json.loads(content)
     return all(picture["curves"] for picture in result["pictures"]) and bool(result["points"])
 
 
 def _npz(content: bytes) -> bool:
-    """A point that is kept: all its arrays can be read, and say of what they are."""
+    """Whether all arrays of a stored point can be read, and the point names its learner."""
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         arrays = dict(file)
     curves = arrays.keys() - {store.MEASURES, store.POINT}
@@ -63,7 +63,7 @@ WHOLE: dict[str, Callable[[bytes], bool]] = {
 
 
 def torn(path: Path) -> str:
-    """What is wrong with a file that is there; nothing if it is whole."""
+    """Reason why an existing file is incomplete, or an empty text."""
     check = _state if path.name == "last.json" else WHOLE[path.suffix]
     content = path.read_bytes()
     try:

@@ -16,7 +16,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.problems.instances import ScaledIdentity
 from engine.protocols import Floats
-from engine.protocols.erm import Drawn, Group
+from engine.protocols.erm import Drawn, ModelGroup
 from engine.training.descent import TrainingInputs
 
 MOVES = 1 << 26
@@ -26,7 +26,7 @@ Array = Any
 """An array of numpy; the compiler finds out its dtype and dimensions by itself."""
 
 
-class TrainedGroup(Group):
+class TrainedGroup(ModelGroup):
     """The models of some consecutive k, whose pre-activations stay in the cache while a model is trained."""
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
@@ -42,7 +42,7 @@ class TrainedGroup(Group):
         steps = [2 * axes.length / self._seen.clamp(min=1).to(last.dtype), *self.hypothesis.rates.values()]
         by_net = [torch.as_tensor(step, dtype=last.dtype).flatten().expand(len(last)) for step in steps]
         sides = slope(net.activation, torch.tensor((1.0, -1.0), dtype=last.dtype)).tolist()
-        self._nets = Nets(
+        self._nets = NetBatch(
             rows.numpy(),
             last.numpy(),
             self._labels.repeat_interleave(len(last) // len(self._labels), 0).contiguous().numpy(),
@@ -76,7 +76,7 @@ class TrainedGroup(Group):
         return int(counts.max())
 
 
-class Nets(NamedTuple):
+class NetBatch(NamedTuple):
     """B nets Σ_i a_i σ(w_iᵀx) of h units, each with the first k of the instances c·e_1, c·e_2, …"""
 
     first: Array
@@ -96,7 +96,7 @@ class Nets(NamedTuple):
 
 
 @njit(nogil=True, error_model="numpy", fastmath={"reassoc", "nsz", "arcp", "contract"})  # type: ignore[untyped-decorator]
-def train(nets: Nets, limit: int, slopes: Array, counts: Array, begin: int, end: int) -> None:
+def train(nets: NetBatch, limit: int, slopes: Array, counts: Array, begin: int, end: int) -> None:
     """Up to `limit` steps of the active nets from number `begin` to `end`, along the mean square loss.
 
     A net rests after the step before which its loss was at most the tolerance. One pass over its

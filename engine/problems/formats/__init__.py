@@ -67,7 +67,7 @@ class IndexFinding(NamedTuple):
 NO_INDEX = IndexFinding()
 
 
-class Cells(NamedTuple):
+class TableCells(NamedTuple):
     """Numbers and labels as they stand in a file."""
 
     numbers: NDArray[np.float64]
@@ -84,7 +84,7 @@ class Content:
     width: int
     """Number of columns."""
 
-    read: Callable[[Sequence[int], int | None], Cells]
+    read: Callable[[Sequence[int], int | None], TableCells]
     """Numbers of these columns, and the label column. Raises: NotATable, or what a library raises."""
 
     rows: int | None = None

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from engine.core.parts import BadField
 from engine.core.texts import listed
 from engine.problems.data_files import TableSettings
-from engine.problems.formats import FLOAT, Cells, Content, Format, NotATable, check_finite, check_type
+from engine.problems.formats import FLOAT, Content, Format, NotATable, TableCells, check_finite, check_type
 
 HEADER = 1 << 14
 """A header ends within so many bytes: numpy refuses to read one of more than 10 000 letters."""
@@ -108,7 +108,7 @@ def _content(opened: Opener, size: int) -> Content:
     if size - header.end < count * header.kind.itemsize:
         raise NotATable("it is cut off before its last number")
 
-    def read(columns: Sequence[int], label: int | None) -> Cells:
+    def read(columns: Sequence[int], label: int | None) -> TableCells:
         with opened() as stream:
             array = npy.read_array(stream, allow_pickle=False)
         if are_words:
@@ -117,10 +117,10 @@ def _content(opened: Opener, size: int) -> Content:
         numbers = table if [*columns] == [*range(shape[1])] else table[:, columns]
         check_finite(numbers, lambda row, column: _place(row, columns[column]))
         if label is None:
-            return Cells(numbers)
+            return TableCells(numbers)
         labels = table[:, [label]]
         check_finite(labels, lambda row, _: _place(row, label))
-        return Cells(numbers, labels[:, 0])
+        return TableCells(numbers, labels[:, 0])
 
     copied = 0 if header.kind == np.float64 else header.kind.itemsize
     truth = frozenset(range(shape[1])) if header.kind == np.bool_ else frozenset()
@@ -129,12 +129,12 @@ def _content(opened: Opener, size: int) -> Content:
     return Content(shape[1], read, shape[0], needed, words=words, truth_values=truth)
 
 
-def _of_words(array: NDArray[np.str_]) -> Cells:
+def _of_words(array: NDArray[np.str_]) -> TableCells:
     """Labels that are words. Raises: NotATable."""
     words = [word.strip() for word in array.tolist()]
     if not all(words):
         raise NotATable(f"{_place(words.index(''), 0)} has no value, and every row needs a label")
-    return Cells(np.empty((len(words), 0)), words)
+    return TableCells(np.empty((len(words), 0)), words)
 
 
 def _place(row: int, column: int) -> str:

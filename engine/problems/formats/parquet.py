@@ -10,10 +10,10 @@ from typing import Any
 from engine.problems.data_files import TableSettings
 from engine.problems.formats import (
     FLOAT,
-    Cells,
     Content,
     Format,
     IndexFinding,
+    TableCells,
     numbers_of,
     quoted_cell,
     words_of,
@@ -38,14 +38,14 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
     with parquet.ParquetFile(file) as table:
         rows, schema = table.metadata.num_rows, table.schema_arrow
 
-    def read(columns: Sequence[int], label: int | None) -> Cells:
+    def read(columns: Sequence[int], label: int | None) -> TableCells:
         with parquet.ParquetFile(file) as table:
             arrow = table.read().select([*columns, *([] if label is None else [label])])
         arrow = arrow.rename_columns([str(number) for number in range(arrow.num_columns)])
         frame = arrow.to_pandas(ignore_metadata=True)
         labels = None if label is None else _labels(frame.pop(str(len(columns))), label, schema.names)
         frame.columns = [*columns]
-        return Cells(numbers_of(frame, lambda row, column: _place(row, schema.names[column])), labels)
+        return TableCells(numbers_of(frame, lambda row, column: _place(row, schema.names[column])), labels)
 
     return Content(
         len(schema),

@@ -12,10 +12,10 @@ from engine.problems import formats
 from engine.problems.data_files import TableSettings
 from engine.problems.formats import (
     LEAST,
-    Cells,
     Content,
     Format,
     NotATable,
+    TableCells,
     check_finite,
     is_number,
     quoted_cell,
@@ -45,11 +45,11 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
         counts_from_0 = re.search(rb"[ \t]0:", stream.read()) is not None
     rows, width = sparse.shape
 
-    def read(columns: Sequence[int], label: int | None) -> Cells:
+    def read(columns: Sequence[int], label: int | None) -> TableCells:
         numbers = sparse[:, [*columns]].toarray().astype(np.float64, copy=False)
         check_finite(numbers, lambda row, column: f"row {row + 1}, feature {columns[column]},")
         check_finite(labels[:, None], lambda row, _: f"the label of row {row + 1}")
-        return Cells(numbers, labels)
+        return TableCells(numbers, labels)
 
     notes = ["SVMlight format", "indices from 0" if counts_from_0 else "indices from 1"]
     if len(queries) and len(set(queries)) > 1:

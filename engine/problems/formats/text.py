@@ -20,10 +20,10 @@ from engine.problems.formats import (
     BLANKS,
     LEAST,
     PIECE,
-    Cells,
     Content,
     Format,
     NotATable,
+    TableCells,
     TooLarge,
     check_finite,
     numbers_in,
@@ -73,7 +73,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
     suffix = Path(file.name.removesuffix(".gz")).suffix.lower()
     dialect = dialect_of(lines, settings, suffix, has_extra_record)
 
-    def read(columns: Sequence[int], label: int | None) -> Cells:
+    def read(columns: Sequence[int], label: int | None) -> TableCells:
         return _read(file, dialect, columns, label)
 
     return Content(
@@ -145,7 +145,7 @@ def _count_records(file: Path) -> int:
         return sum(bool(line.strip(BLANKS)) and not line.startswith(COMMENTS) for line in stream)
 
 
-def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | None) -> Cells:
+def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | None) -> TableCells:
     """Numbers and labels of a file. Raises: NotATable, or what pandas raises."""
     import pandas as pd
 
@@ -190,11 +190,11 @@ def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | Non
             raise NotATable("it has no rows") from error
     numbers = np.concatenate(blocks)
     if label is None:
-        return Cells(numbers)
+        return TableCells(numbers)
     if (labels := numbers_in(words, dialect.decimal)) is None:
-        return Cells(numbers, words)
+        return TableCells(numbers, words)
     check_finite(labels[:, None], lambda row, _: _Place(file, dialect, 0)(row, label))
-    return Cells(numbers, labels)
+    return TableCells(numbers, labels)
 
 
 @contextmanager

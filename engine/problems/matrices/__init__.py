@@ -17,7 +17,7 @@ from engine.problems.instances import haar
 
 if TYPE_CHECKING:
     from engine.problems.data_files import DataReport
-    from engine.problems.table import Labels
+    from engine.problems.table import RowLabels
 
 Rows = NDArray[np.floating[Any]]
 Floats = NDArray[np.float64]
@@ -170,7 +170,7 @@ class MatrixStructure(NamedTuple):
     rows_are_given: bool = False
     """Whether the rows come from a user's file, so that labels can be given, too."""
 
-    given_labels: Labels | None = None
+    given_labels: RowLabels | None = None
     """The labels in the file of the rows, in its order; None without such."""
 
     @property

@@ -24,7 +24,7 @@ from engine.problems.data_files import (
     make_absolute,
 )
 from engine.problems.matrices import Matrix, Rows
-from engine.problems.table import Labels
+from engine.problems.table import RowLabels
 from engine.problems.targets import Target, TargetStructure
 
 PLACE = "problem.target"
@@ -96,7 +96,7 @@ class File(Target, frozen=True, tag="file"):
             labels.numbers.shape[1], f"labels: {classes or 'numbers as they are'}", classes
         )
 
-    def _labels(self, matrix: Matrix) -> Labels:
+    def _labels(self, matrix: Matrix) -> RowLabels:
         """Raises: BadInput for an unusable file, or where there is none."""
         if self.path is not None:
             labels = table.read(self._request(matrix), PLACE).labels

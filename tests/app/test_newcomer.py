@@ -1,0 +1,58 @@
+"""What a person meets who opens the app for the first time."""
+
+from __future__ import annotations
+
+import pytest
+from rich.text import Text
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.screens.help import questions
+from hadamard_tui.tours.talk import break_at
+
+from .conftest import SMALL, WIDE, opened, until
+from .test_runs import screen_text, session_of
+from .test_time_travel import finished
+
+pytestmark = pytest.mark.set_up("empty")
+
+
+async def test_a_guess_that_is_left_shows_the_run_from_before_again(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        await finished(app, pilot)
+        session, drawn = session_of(app), screen_text(app)
+        await pilot.press("g")
+        await until(pilot, lambda: app.laboratory.guesses is not None)
+        assert app.laboratory.session is None
+        await pilot.press("escape")
+        await until(pilot, lambda: app.laboratory.session is session)
+        await until(pilot, lambda: screen_text(app) == drawn)
+        await pilot.press("g", "r")
+        await until(pilot, lambda: session_of(app) is not session)
+
+
+@pytest.mark.slow
+async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        context = app.laboratory.context
+        assert context is not None
+        first, *_ = context.onward
+        assert first == "Next: ~ sweeps d over five values, and shows the law in d."
+        assert any(words.startswith("Break it: B sets") for words in context.onward)
+        change = break_at("hadamard-128")
+        assert change is not None
+        await pilot.press("B")
+        await until(pilot, lambda: session_of(app).experiment.claims[0].text == change.text)
+        await pilot.press("u")
+        await until(pilot, lambda: len(app.laboratory.editable.raw["learners"]) == 5)
+
+
+@pytest.mark.parametrize("word", ["EGU", "EGU±", "spindly", "one pass", "binds", "≡", "≈", "star"])
+def test_help_explains_the_words_and_signs_of_the_first_preset(word: str):
+    answers = dict(questions())
+    assert word in Text(answers["What do the words and signs mean?"]).plain
+
+
+async def test_a_changed_preset_has_its_whole_name_in_the_first_row_at_80_columns(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        await until(pilot, lambda: "hadamard-128* ▾" in screen_text(app).splitlines()[0])
