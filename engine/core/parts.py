@@ -1,6 +1,6 @@
 """What every member of the catalogue is: one frozen Struct, its description, code, form and documentation.
 
-Docstrings of modules, classes and functions, also under `python -OO`, which drops them.
+Also the types of fields that several families share, as the sizes of factors.
 """
 
 from __future__ import annotations
@@ -238,3 +238,60 @@ def _written(part: type[Part]) -> set[str]:
         and not name.startswith("__")
         and not getattr(value, "__isabstractmethod__", False)
     }
+
+
+MOST_FACTORS = 24
+"""As many factors of size 2 make more entries than an instance may have."""
+
+Factors = Annotated[
+    Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=MOST_FACTORS)] | None,
+    Meta(title="factors", description="the size of each, as in 16, 16; none: side and count say it"),
+]
+Side = Annotated[Dimension | None, Meta(title="side", description="the size of all factors, of one size")]
+Several = Annotated[
+    Annotated[int, Meta(ge=1, le=MOST_FACTORS)] | None,
+    Meta(title="count r", description="how many factors of one size there are"),
+]
+
+
+def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int | None) -> None:
+    """Raises: BadField if sizes are said twice, or by halves."""
+    if factors is not None:
+        for name, size in (("side", side), ("count", count)):
+            if size is not None:
+                raise BadField(name, "factors says this too; give factors, or side and count")
+    elif (side is None) != (count is None):
+        missing, given_name = ("count", "side") if count is None else ("side", "count")
+        raise BadField(missing, f"missing; {given_name} needs it beside it")
+
+
+def factor_sizes(
+    factors: tuple[int, ...] | None, side: int | None, count: int | None
+) -> tuple[int, ...] | None:
+    """The size of every factor; None where nothing says it."""
+    if side is not None and count is not None:
+        return (side,) * count
+    return factors
+
+
+Pair = Annotated[
+    Annotated[tuple[Count, ...], Meta(min_length=2, max_length=2)] | None,
+    Meta(title="factors", description="rows and columns of W, as in 16, 16; none: as square as can be"),
+]
+
+
+def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
+    """Rows and columns of a matrix with d entries: those given, or as square as can be with fewer rows."""
+    if factors is not None:
+        rows, columns = factors
+        return rows, columns
+    rows = next(rows for rows in range(math.isqrt(d), 0, -1) if d % rows == 0)
+    return rows, d // rows
+
+
+def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
+    """Why a matrix of these rows and columns is not one of d entries, in one sentence; None if it is."""
+    rows, columns = pair_of(factors, d)
+    if rows * columns == d:
+        return None
+    return f"a matrix of {rows} × {columns} has {rows * columns} entries, and instances have {d} features"

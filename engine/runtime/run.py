@@ -22,8 +22,8 @@ from engine.core.parts import BadInput
 from engine.core.stopping import Stopped
 from engine.core.streams import Streams
 from engine.measures.loss import AverageLoss
-from engine.planning import memory
-from engine.planning.memory import needed_bytes, scatters, takes_matrix
+from engine.planning import memory_estimate
+from engine.planning.memory_estimate import needed_bytes, scatters, takes_matrix
 from engine.planning.run_plan import LearnerPlan, RunPlan, plan_run
 from engine.problems.data import Data
 from engine.problems.examples import Examples
@@ -162,7 +162,7 @@ def run(
             while active and (records := gate()):
                 for learner_run in _last_of(active) if amid is None else [amid]:
                     if scattered:
-                        memory.give_back()
+                        memory_estimate.give_back()
                     length = learner_run.length
                     for event in learner_run.advance(min(records, limit), turn):
                         notify(event)
@@ -179,7 +179,7 @@ def run(
             if trace is None:
                 raise
         except (MemoryError, RuntimeError) as error:
-            if not memory.ran_out(error):
+            if not memory_estimate.ran_out(error):
                 raise
             reached = -1 if trace is None else trace.frontier
             when = (
@@ -395,11 +395,11 @@ def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
     Raises: BadInput if there are too few anyway.
     """
     try:
-        return memory.check(plan, device)
+        return memory_estimate.check(plan, device)
     except BadInput:
         if not source.give_back():
             raise
-    return memory.check(plan, device)
+    return memory_estimate.check(plan, device)
 
 
 def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:

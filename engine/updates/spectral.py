@@ -8,11 +8,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from engine.architectures import Architecture
-from engine.core.factors import Pair, no_pair, pair_of
 from engine.core.groups import rotations
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.parts import Positive, Verdict
+from engine.core.parts import Pair, Positive, Verdict, no_pair, pair_of
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, UpdateStructure, descended
 

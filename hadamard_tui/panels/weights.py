@@ -65,11 +65,6 @@ def uncached(curve: Curve) -> str:
     return f"{reason} A run with other seeds computes them."
 
 
-def are_there(curve: Curve) -> bool:
-    """Whether a learner has a weight per feature, or may have one because it has not begun yet."""
-    return curve.weights is not None or not curve.length
-
-
 def _learner(context: PanelContext) -> Learner:
     return next(learner for learner in context.experiment.learners if learner.name == context.curve.learner)
 
