@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from contest import Contender, Record, Row, contest
 
-from engine.planning.memory import give_back, needed_bytes
+from engine.planning.memory_estimate import give_back, needed_bytes
 from engine.planning.run_plan import plan_run
 from engine.spec import reading
 from engine.spec.experiment import Experiment

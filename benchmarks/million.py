@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from contest import Contender, Record, contest
 
-from engine.planning import memory
+from engine.planning import memory_estimate
 from engine.planning.run_plan import plan_run
 from engine.runtime.run import prepare
 from hadamard_tui.headless import bench
@@ -81,7 +81,7 @@ def long_vector(bits: int, expert: bool) -> Callable[[], Record]:
 CONTENDERS = {name: Contender(job(name, 60)) for name in bench.MILLION}
 CONTENDERS["GD"] = Contender(job("GD", 1000))
 for bits in SIZES:
-    if memory.fits(bench.million("EGU±", EXAMPLES, 1 << bits), memory.available("cpu")):
+    if memory_estimate.fits(bench.million("EGU±", EXAMPLES, 1 << bits), memory_estimate.available("cpu")):
         CONTENDERS[f"2^{bits} passes"] = Contender(long_vector(bits, expert=False))
         CONTENDERS[f"2^{bits} expert"] = Contender(long_vector(bits, expert=True))
 

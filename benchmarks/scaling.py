@@ -18,7 +18,7 @@ from contest import Outcome, machine, pinned, show_rows
 
 from engine.core.memory import free_bytes
 from engine.core.parts import BadInput
-from engine.planning.memory import needed_bytes
+from engine.planning.memory_estimate import needed_bytes
 from engine.planning.run_plan import plan_run
 from engine.spec.experiment import Experiment
 from hadamard_tui.headless import bench

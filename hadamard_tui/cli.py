@@ -311,7 +311,10 @@ def write_report(
     ] = None,
     fresh: Fresh = False,
 ) -> int:
-    """Write a page for every preset as share does, and an index of them. Exit code 1 if a claim fails."""
+    """Write a page for every preset as share does, and an index of them. Exit code 1 if a claim fails.
+
+    A report that was stopped goes on: pages of shipped presets are kept until the program or they change.
+    """
     from engine.spec import presets
     from hadamard_tui.headless import console
     from hadamard_tui.headless.report import report

@@ -9,11 +9,10 @@ import numpy as np
 from msgspec import Meta
 
 from engine.architectures import Architecture, ArchitectureStructure, Layout, Start
-from engine.core.factors import Pair, no_pair, pair_of
 from engine.core.groups import rotations
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.parts import MOST_LAYERS, Count, Positive, Verdict
+from engine.core.parts import MOST_LAYERS, Count, Pair, Positive, Verdict, no_pair, pair_of
 from engine.core.streams import Stream
 from engine.problems.instances import Instances
 

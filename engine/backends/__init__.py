@@ -128,8 +128,10 @@ def backends() -> dict[str, Backend]:
     modules = (
         import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__) if not module.ispkg
     )
-    found: list[Backend] = [module.BACKEND for module in modules]
-    return {backend.name: backend for backend in sorted(found, key=lambda one: (one.place, one.name))}
+    unordered: list[Backend] = [module.BACKEND for module in modules]
+    return {
+        backend.name: backend for backend in sorted(unordered, key=lambda member: (member.place, member.name))
+    }
 
 
 def backend_choice(

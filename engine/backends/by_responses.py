@@ -103,8 +103,8 @@ class Responses:
             errors = first - labels
             three = (errors * errors, errors * moves, moves * moves)
             products.append(torch.stack([self._data.over_targets(values) for values in three]))
-        own, between, moved = torch.cat(products, 1).cpu().numpy()
-        squares = np.broadcast_to(own.sum(0), (steps + 1, *own.shape[1:])).copy()
+        error_squares, between, moved = torch.cat(products, 1).cpu().numpy()
+        squares = np.broadcast_to(error_squares.sum(0), (steps + 1, *error_squares.shape[1:])).copy()
         squares[1:] -= 2 * _convolved(between[:steps], self._response)
         squares[1:] += _convolved(moved[:steps], self._response**2)
         return torch.from_numpy(squares.clip(0) / self._data.instances.n).to(self._first.device)
@@ -121,8 +121,8 @@ class Responses:
 
     def kept(self) -> torch.Tensor:
         """Those of the first replica and target [V, d]."""
-        some = slice(0, self._data.variants * self._data.targets, self._data.targets)
-        return self._now(some) / math.sqrt(self._data.instances.d)
+        first_target = slice(0, self._data.variants * self._data.targets, self._data.targets)
+        return self._now(first_target) / math.sqrt(self._data.instances.d)
 
     def _now(self, members: slice) -> torch.Tensor:
         """What some members of the batch predict after the examples so far."""
@@ -137,8 +137,8 @@ def _convolved(values: NDArray[np.float64], kernel: NDArray[np.float64]) -> NDAr
     size = 2 * len(kernel)
     shaped = kernel.reshape(-1, *(1,) * (values.ndim - 1))
     spectrum = np.fft.rfft(values, size, axis=0) * np.fft.rfft(shaped, size, axis=0)
-    found: NDArray[np.float64] = np.fft.irfft(spectrum, size, axis=0)[: len(kernel)]
-    return found
+    convolved: NDArray[np.float64] = np.fft.irfft(spectrum, size, axis=0)[: len(kernel)]
+    return convolved
 
 
 class ResponsesLearner:

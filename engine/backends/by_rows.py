@@ -66,15 +66,15 @@ class ByRows(Backend):
 
     def bytes_held(self, sizes: Sizes) -> int:
         """Weights, predictions and their errors, steps, and what is made of a block of examples."""
-        each = 3 * sizes.d + 6 * sizes.n + 4 * AHEAD
-        return (sizes.batch * each + sizes.replicas * AHEAD * (3 * sizes.n + sizes.d)) * sizes.item
+        per_member = 3 * sizes.d + 6 * sizes.n + 4 * AHEAD
+        return (sizes.batch * per_member + sizes.replicas * AHEAD * (3 * sizes.n + sizes.d)) * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         n, d = experiment.n, experiment.d
         records, vectors = experiment.protocol.extent(n).records, weight_vectors(learner, experiment)
         is_square = experiment.loss.is_square
-        each = d * (d if is_square and n >= 2 * d else n) - n * (SQUARES if is_square else PASS)
-        saved = vectors * each - experiment.run.replicas * n * d
+        per_vector = d * (d if is_square and n >= 2 * d else n) - n * (SQUARES if is_square else PASS)
+        saved = vectors * per_vector - experiment.run.replicas * n * d
         return records * saved >= WORTH
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
@@ -140,12 +140,12 @@ class Predictions:
 
     def _begin_block(self) -> None:
         """Find what the steps of the next examples need."""
-        some = slice(self._learnt, self._learnt + AHEAD)
-        self._steps = self._all_steps[:, :, some]  # S
-        self._examples = self._rows(some)  # [R, b, d]
+        block = slice(self._learnt, self._learnt + AHEAD)
+        self._steps = self._all_steps[:, :, block]  # S
+        self._examples = self._rows(block)  # [R, b, d]
         self._products = with_rows(self._examples, self._data.instances.rows)  # K [R, b, n]
         self._among, self._here, self._labels_here = (
-            self._of_rows(values, some) for values in (self._products, self._predictions, self._labels)
+            self._of_rows(values, block) for values in (self._products, self._predictions, self._labels)
         )
         if self._loss.is_square:
             errors, products = (self._predictions - self._labels).double(), self._products.double()
@@ -167,8 +167,10 @@ class Predictions:
         """P − S K, [R, G, n]."""
         if not self._place:
             return self._predictions
-        made = slice(0, self._place)
-        return torch.baddbmm(self._predictions, self._steps[:, :, made], self._products[:, made], alpha=-1)
+        learnt = slice(0, self._place)
+        return torch.baddbmm(
+            self._predictions, self._steps[:, :, learnt], self._products[:, learnt], alpha=-1
+        )
 
     def _of_rows(self, values: torch.Tensor, examples: slice) -> torch.Tensor:
         """Of values [R, g, n] for all rows those for the rows of these examples, [R, g, b]."""
@@ -180,8 +182,8 @@ class Predictions:
     def _rows(self, examples: slice) -> torch.Tensor:
         """The instances [R, b, d] of these examples."""
         instances = self._data.instances
-        some = instances.at(examples) if self._order is None else instances.pick(self._order[:, examples])
-        return some.rows
+        selected = instances.at(examples) if self._order is None else instances.pick(self._order[:, examples])
+        return selected.rows
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
@@ -191,18 +193,18 @@ class Predictions:
 
     def weights(self) -> torch.Tensor:
         """The weights [B, d], to which steps are added when somebody asks for them."""
-        made = slice(self._added, self._learnt + self._place)
-        if made.start < made.stop:
-            steps, rows = self._all_steps[:, :, made], self._rows(made)
+        pending = slice(self._added, self._learnt + self._place)
+        if pending.start < pending.stop:
+            steps, rows = self._all_steps[:, :, pending], self._rows(pending)
             self._weights = torch.baddbmm(self._weights, steps, rows, alpha=-1)
-            self._added = made.stop
+            self._added = pending.stop
         return self._weights.flatten(0, 1)
 
     def kept(self) -> torch.Tensor:
         """Those of the first replica and target [V, d]."""
-        made = slice(0, self._place)
-        steps = self._steps[0, :: self._data.targets, made]
-        return torch.addmm(self._first, steps, self._examples[0, made], alpha=-1)
+        learnt = slice(0, self._place)
+        steps = self._steps[0, :: self._data.targets, learnt]
+        return torch.addmm(self._first, steps, self._examples[0, learnt], alpha=-1)
 
 
 class SolvedPredictions(Predictions):
@@ -288,8 +290,8 @@ def block_steps(inner: torch.Tensor, errors: torch.Tensor, rates: torch.Tensor |
 
 def after_each(before: torch.Tensor, steps: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     """The weights […, b, d] after every one of b steps […, b] along rows […, b, d], from `before` […, d]."""
-    each = steps[..., None, :].expand(*steps.shape, steps.shape[-1])
-    return before[..., None, :] - each.tril() @ rows
+    repeated = steps[..., None, :].expand(*steps.shape, steps.shape[-1])
+    return before[..., None, :] - repeated.tril() @ rows
 
 
 BACKEND = ByRows()

@@ -126,8 +126,8 @@ class Multiplied:
         assert net is not None, "the backend serves no other learner"
         step = rule.multiplicative_step(net)
         assert step is not None, "the backend serves no other learner"
-        given: Any = start
-        self._halves: list[Any] = list(step.halves(*rule.start(given)))
+        tensors: Any = start
+        self._halves: list[Any] = list(step.halves(*rule.start(tensors)))
         self._rates, self._exponential, self._power = step.scale * rates, step.exponential, step.power
         self.now = self._weights()
 
@@ -157,7 +157,7 @@ def _begun(undrawn: Undrawn, examples: Examples) -> WeightVectors:
     assert learner.architecture is not None, "a learner without a solver has an architecture"
     rates = np.repeat(np.array(rates_of(learner), dtype), targets)
     drawn = learner.architecture.start(learner.stream_of_start(undrawn.streams), d)
-    start = {name: np.repeat(each.astype(dtype)[:, None], len(rates), 1) for name, each in drawn.items()}
+    start = {name: np.repeat(tensor.astype(dtype)[:, None], len(rates), 1) for name, tensor in drawn.items()}
     assert learner.update is not None, "an architecture is trained by an update rule"
     if learner.update.multiplicative_step(learner.architecture) is not None:
         return Multiplied(learner, start, rates)

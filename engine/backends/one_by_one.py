@@ -120,12 +120,12 @@ class OrthogonalRows:
         """Go on to the next of the rows that were learnt ahead."""
         self.place += 1
 
-    def _places(self, some: slice) -> Any:
+    def _places(self, selected: slice) -> Any:
         """Where some of these rows stand among all, [K, R]."""
         if isinstance(self._rows, range):
-            rows = self._rows[some]
+            rows = self._rows[selected]
             return slice(rows.start, rows.stop)
-        return self._rows[some], self._replicas
+        return self._rows[selected], self._replicas
 
     def _write(self) -> None:
         """Put what was learnt since the last call among the predictions of all rows."""
@@ -135,16 +135,16 @@ class OrthogonalRows:
             self._keep(self._kept, new)
             self._written = self.place + 1
 
-    def _keep(self, kept: torch.Tensor, new: slice) -> None:
+    def _keep(self, weights: torch.Tensor, new: slice) -> None:
         """Put what was learnt along some rows among the weights that are kept."""
         places = self._places(new)
         first = places if isinstance(places, slice) else places[0][:, 0]
-        kept[:, first] = self._kept_after[:, new]
+        weights[:, first] = self._kept_after[:, new]
 
     def _kept_of(self, predictions: torch.Tensor) -> torch.Tensor:
         """The weights [V, K] of the first replica and target, from predictions [K, R, B / R]."""
-        some = predictions[:, 0, :: self._data.targets].T
-        return some.contiguous() / math.sqrt(self._data.instances.d)
+        first_target = predictions[:, 0, :: self._data.targets].T
+        return first_target.contiguous() / math.sqrt(self._data.instances.d)
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
@@ -160,10 +160,10 @@ class OrthogonalRows:
 
     def kept(self) -> torch.Tensor:
         """Those of the first replica and target [V, d]."""
-        kept = self._kept.clone()
+        weights = self._kept.clone()
         if self._written <= self.place:
-            self._keep(kept, slice(self._written, self.place + 1))
-        return kept
+            self._keep(weights, slice(self._written, self.place + 1))
+        return weights
 
 
 class OrthogonalLearner:
@@ -220,20 +220,20 @@ class ChangeEvaluator:
     def measured(self) -> Measures:
         if not self._waiting:
             return {}
-        taken = [[part[first:end] for part in changes] for changes, first, end in self._waiting]
-        labels, before, after = (torch.cat(parts).flatten(1) for parts in zip(*taken, strict=True))
+        waiting_parts = [[part[first:end] for part in changes] for changes, first, end in self._waiting]
+        labels, before, after = (torch.cat(parts).flatten(1) for parts in zip(*waiting_parts, strict=True))
         self._waiting.clear()
         n = self._data.instances.n
         changes = self._values(after, labels).double() - self._values(before, labels).double()
         totals = torch.cat((self._total, self._data.over_targets(changes))).cumsum_(0)[1:]
         self._total = totals[-1:].clone()
-        found = {"loss": [totals / n]}
+        measures = {"loss": [totals / n]}
         if self._balance is not None:
             turned = self._sides(after, labels) - self._sides(before, labels)
             balances = torch.cat((self._balance, self._data.over_targets(turned.double()))).cumsum_(0)[1:]
             self._balance = balances[-1:].clone()
-            found["error"] = [(1 - balances / n) / 2]
-        return found
+            measures["error"] = [(1 - balances / n) / 2]
+        return measures
 
 
 BACKEND = OneByOne()

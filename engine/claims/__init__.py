@@ -185,11 +185,11 @@ class Comparing(Claim, frozen=True, kw_only=True):
         within = self.within or 0.0
         return within if stderr is None else within + (self.standard_errors or 0.0) * stderr
 
-    def compared(self, measured: float, stderr: float | None = None, what: str = "") -> Outcome:
-        """The outcome of the comparison of a number; `what` says which it is, and where."""
+    def compared(self, measured: float, stderr: float | None = None, subject: str = "") -> Outcome:
+        """The outcome of the comparison of a number; `subject` says which it is, and where."""
         tolerance = float(self.tolerance(stderr))
-        given = self.within is not None or self.standard_errors is not None
-        allowed = f" ± {number(tolerance, 2)}" if given else ""
+        has_tolerance = self.within is not None or self.standard_errors is not None
+        allowed = f" ± {number(tolerance, 2)}" if has_tolerance else ""
 
         def written(value: float) -> str:
             return f"{value:.{digits(value, tolerance)}g}"
@@ -206,8 +206,8 @@ class Comparing(Claim, frozen=True, kw_only=True):
             low, high = self.between
             holds = low - tolerance <= measured <= high + tolerance
             sign, other = "in", f"[{written(low)}, {written(high)}]{allowed}"
-        error = f" (standard error {number(stderr, 2)})" if what and stderr is not None else ""
-        detail = f"{what}{written(measured)}{error} {sign if holds else OPPOSITE[sign]} {other}"
+        error = f" (standard error {number(stderr, 2)})" if subject and stderr is not None else ""
+        detail = f"{subject}{written(measured)}{error} {sign if holds else OPPOSITE[sign]} {other}"
         return Outcome(self, bool(holds), measured, detail, stderr)
 
 
@@ -226,7 +226,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
     to: Annotated[Name, Meta(title="to", description="the name of a learner, or of a line of the theory")]
     at: MaybePlace = None
 
-    def made(self, own: Floats, other: Floats) -> Floats:
+    def made(self, y: Floats, other: Floats) -> Floats:
         """The number at every place, NaN where there is none."""
         raise NotImplementedError
 
@@ -253,20 +253,20 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         if self.at is None and (why := unfinished(view, curve)):
             return self.fails(why)
         numbers = self.made(curve.y, other(whole))
-        known = curve.ends.sound & np.isfinite(curve.y) & np.isfinite(other(whole)) & ~np.isnan(numbers)
-        places = places_of(curve, known, self.at)
+        is_defined = curve.ends.sound & np.isfinite(curve.y) & np.isfinite(other(whole)) & ~np.isnan(numbers)
+        places = places_of(curve, is_defined, self.at)
         if not len(places):
             lacking = self.needs.format(name=name)
             return self.fails(f"there is no place at which both it and {name} are known{lacking}")
         errors = reductions.standard_error(
             curve.summary,
             curve.replicas,
-            lambda some: self.made(curve.over(some), other(lambda one: one.over(some))),
+            lambda replicas: self.made(curve.over(replicas), other(lambda shown: shown.over(replicas))),
         )
         allowed = errors[places] if errors is not None and self.standard_errors else None
         worst = int(places[np.argmax(self.beyond(numbers[places], allowed))])
-        what = f"at {where(view, curve.x[worst])} the {self.kind} to {name} is "
-        return self.compared(float(numbers[worst]), None if errors is None else float(errors[worst]), what)
+        subject = f"at {where(view, curve.x[worst])} the {self.kind} to {name} is "
+        return self.compared(float(numbers[worst]), None if errors is None else float(errors[worst]), subject)
 
 
 def digits(value: float, tolerance: float) -> int:
@@ -286,8 +286,8 @@ def standard_error(
     has the same data for all learners.
     """
 
-    def of(some: Sequence[int]) -> Floats:
-        return np.array(statistic(lambda one: one.over(some)))
+    def of(replicas: Sequence[int]) -> Floats:
+        return np.array(statistic(lambda shown: shown.over(replicas)))
 
     error = reductions.standard_error(curve.summary, curve.replicas, of)
     return None if error is None else float(error)
@@ -319,8 +319,8 @@ def divergence(view: View, curve: CurveView) -> str:
     if curve.replicas == 1:
         return f"it {curve.ends.fate} at {where(view, curve.ends.diverged_at)}"
     count = max(curve.ends.diverged, int(curve.ends.lost.max(initial=0)))
-    those = f"{count} of {curve.replicas} replicas {curve.ends.fate}"
-    return f"{those}, the first at {where(view, curve.ends.diverged_at)}"
+    summary = f"{count} of {curve.replicas} replicas {curve.ends.fate}"
+    return f"{summary}, the first at {where(view, curve.ends.diverged_at)}"
 
 
 def unfinished(view: View, curve: CurveView) -> str:
@@ -336,12 +336,12 @@ def unfinished(view: View, curve: CurveView) -> str:
     )
 
 
-def places_of(curve: CurveView, known: NDArray[np.bool_], at: float | None) -> NDArray[np.int64]:
+def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None) -> NDArray[np.int64]:
     """The numbers of the places of a curve that are known [S], or of the one that is given."""
     if at is None:
-        return np.flatnonzero(known)
+        return np.flatnonzero(is_defined)
     place = curve.place(at)
-    return np.flatnonzero(known & (np.arange(len(curve.x)) == (-1 if place is None else place)))
+    return np.flatnonzero(is_defined & (np.arange(len(curve.x)) == (-1 if place is None else place)))
 
 
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
@@ -354,9 +354,9 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
     return line_name(view, line), lambda take: _between(curve.x, line.x, take(line))
 
 
-def _between(x: Floats, known: Floats, values: Floats) -> Floats:
+def _between(x: Floats, places: Floats, values: Floats) -> Floats:
     """Values at x, linear between the places where they are known; NaN where there are none."""
-    return np.interp(x, known, values) if len(known) else np.full(x.shape, np.nan)
+    return np.interp(x, places, values) if len(places) else np.full(x.shape, np.nan)
 
 
 def whole(curve: CurveView | LineView) -> Floats:

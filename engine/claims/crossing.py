@@ -53,8 +53,8 @@ class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
 
 def _first_crossing(x: Floats, gap: Floats) -> float:
     """Where a gap first changes its sign, linear between places that have one; NaN if nowhere."""
-    known = np.isfinite(gap) & (gap != 0)
-    places, signs = np.flatnonzero(known), np.sign(gap[known])
+    is_defined = np.isfinite(gap) & (gap != 0)
+    places, signs = np.flatnonzero(is_defined), np.sign(gap[is_defined])
     changes = np.flatnonzero(signs[1:] != signs[:-1])
     if not len(changes):
         return float("nan")

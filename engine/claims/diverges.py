@@ -37,5 +37,5 @@ class Diverges(Claim, frozen=True, kw_only=True, tag="diverges"):
         if place is None:
             return self.fails(f"nothing is recorded at {where(view, self.at)}")
         lost = int(curve.ends.lost[place])
-        there = f"{lost} of {curve.replicas} replicas have diverged at {where(view, self.at)}"
-        return Outcome(self, lost == curve.replicas, float(lost), there)
+        summary = f"{lost} of {curve.replicas} replicas have diverged at {where(view, self.at)}"
+        return Outcome(self, lost == curve.replicas, float(lost), summary)

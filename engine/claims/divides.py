@@ -49,11 +49,11 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
         except KeyError:
             return self.fails(f"{self.contour} has no values on the map")
         apart = np.abs(contour.values - contour.level) > NEAR * max(1.0, abs(contour.level))
-        known = np.isfinite(contour.values) & apart
-        if not known.any():
+        is_defined = np.isfinite(contour.values) & apart
+        if not is_defined.any():
             return self.fails(f"{self.contour} has no value beside {contour.level:g} on the map")
-        below = contour.values[known] < contour.level
-        so = np.where(below, heat.z[known] < self.at_value, heat.z[known] > self.at_value)
+        below = contour.values[is_defined] < contour.level
+        so = np.where(below, heat.z[is_defined] < self.at_value, heat.z[is_defined] > self.at_value)
         if below.all() or not below.any():
             side = "below" if below.all() else "above"
             return self.fails(f"{self.contour} is {side} {contour.level:g} everywhere on the map")

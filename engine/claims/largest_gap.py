@@ -37,12 +37,12 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
             return self.fails(f"nothing is recorded at {where(view, self.at)}")
         if why := unfinished(view, curve):
             return self.fails(why)
-        found = [_largest(curve.over([one])) for one in range(curve.replicas)]
-        known = [curve.x[one] for one in found if one is not None]
-        if not known:
+        gaps = [_largest(curve.over([replica])) for replica in range(curve.replicas)]
+        gap_places = [curve.x[gap] for gap in gaps if gap is not None]
+        if not gap_places:
             return self.fails("no two neighbouring places have values of one sign")
-        outcome = in_replicas(self, [one == place for one in found], self.share)
-        usual = float(np.median(known))
+        outcome = in_replicas(self, [gap == place for gap in gaps], self.share)
+        usual = float(np.median(gap_places))
         return outcome._replace(
             detail=f"{outcome.detail}; the largest gap is mostly after {where(view, usual)}"
         )
@@ -53,5 +53,5 @@ def _largest(y: Floats) -> int | None:
     first, second = np.abs(y[:-1]), np.abs(y[1:])
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.maximum(first, second) / np.minimum(first, second)
-    known = ~np.isnan(ratios)
-    return int(np.argmax(np.where(known, ratios, 0.0))) if known.any() else None
+    is_defined = ~np.isnan(ratios)
+    return int(np.argmax(np.where(is_defined, ratios, 0.0))) if is_defined.any() else None

@@ -86,7 +86,10 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 
     def finding(self, view: View, outcome: Outcome) -> str:
         """Say which curves respect their lines, and where the one that is farthest from its line is."""
-        curves = (self.of(view), *(one for one in view.curves if one.chosen and one.name != self.curve))
+        curves = (
+            self.of(view),
+            *(other for other in view.curves if other.chosen and other.name != self.curve),
+        )
         places = [place for curve in curves if (place := self._farthest(view, curve)) is not None]
         line = wording.line(view, [place.line for place in places])
         visible = [place for place in places if place.is_visible]
@@ -146,7 +149,7 @@ def _errors(curve: CurveView, line: LineView) -> Floats | None:
     if line.of_some is None:
         return curve.stderr
 
-    def gap(some: Sequence[int]) -> Floats:
-        return curve.over(some) - np.interp(curve.x, line.x, line.over(some))
+    def gap(replicas: Sequence[int]) -> Floats:
+        return curve.over(replicas) - np.interp(curve.x, line.x, line.over(replicas))
 
     return reductions.standard_error(curve.summary, curve.replicas, gap)

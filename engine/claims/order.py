@@ -36,11 +36,11 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
     def finding(self, view: View, outcome: Outcome) -> str:
         curve, other = self.of(view), view.curve(self.below)
         names = wording.called(view, curve), wording.called(view, other)
-        others = np.interp(curve.x, other.x, other.y)
-        at = curve.place(self.at) if self.at is not None else int(np.nanargmax(np.abs(others - curve.y)))
+        other_y = np.interp(curve.x, other.x, other.y)
+        at = curve.place(self.at) if self.at is not None else int(np.nanargmax(np.abs(other_y - curve.y)))
         at = at or 0
-        own, compared = (names[0], float(curve.y[at])), [(names[1], float(others[at]))]
-        values = wording.compared(view, float(curve.x[at]), own, compared)
+        first_value, compared = (names[0], float(curve.y[at])), [(names[1], float(other_y[at]))]
+        values = wording.compared(view, float(curve.x[at]), first_value, compared)
         if self.at is not None:
             return values
         rest = f"{values[0].lower()}{values[1:]}"
@@ -49,18 +49,18 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
 
     def judge(self, view: View) -> Outcome:
         curve, other = self.of(view), view.curve(self.below)
-        for one in (curve, other):
-            if self.at is None and (why := unfinished(view, one)):
-                return self.fails(f"{curve_name(view, one)}: {why}")
-            if not len(one.x):
-                return self.fails(f"{curve_name(view, one)} has no evaluation points")
-        known = curve.ends.sound & np.isfinite(
+        for checked in (curve, other):
+            if self.at is None and (why := unfinished(view, checked)):
+                return self.fails(f"{curve_name(view, checked)}: {why}")
+            if not len(checked.x):
+                return self.fails(f"{curve_name(view, checked)} has no evaluation points")
+        is_defined = curve.ends.sound & np.isfinite(
             np.interp(curve.x, other.x, np.where(other.ends.sound, other.y, np.nan))
         )
         if self.at is not None:
             place = curve.place(self.at)
-            known &= np.arange(len(curve.x)) == (-1 if place is None else place)
-        places = np.flatnonzero(known)
+            is_defined &= np.arange(len(curve.x)) == (-1 if place is None else place)
+        places = np.flatnonzero(is_defined)
         if not len(places):
             return self.fails("there is no place at which both are known")
         gap = (curve.y - np.interp(curve.x, other.x, other.y))[places]
@@ -80,7 +80,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
     def _errors(self, curve: CurveView, other: CurveView) -> Floats | None:
         """The standard error of the gap, of the same replicas of both, which have the same data."""
 
-        def gap(some: Sequence[int]) -> Floats:
-            return curve.over(some) - np.interp(curve.x, other.x, other.over(some))
+        def gap(replicas: Sequence[int]) -> Floats:
+            return curve.over(replicas) - np.interp(curve.x, other.x, other.over(replicas))
 
         return reductions.standard_error(curve.summary, curve.replicas, gap)

@@ -27,6 +27,6 @@ class Ratio(ComparingTwo, frozen=True, kw_only=True, tag="ratio"):
     def needs(self) -> str:
         return ", and {name} is not 0"
 
-    def made(self, own: Floats, other: Floats) -> Floats:
+    def made(self, y: Floats, other: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return np.where(np.abs(other) > ZERO, own / other, np.nan)
+            return np.where(np.abs(other) > ZERO, y / other, np.nan)

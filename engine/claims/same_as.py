@@ -27,18 +27,18 @@ class SameAs(Claim, frozen=True, kw_only=True, tag="same-as"):
     within: Annotated[Tolerance, Meta(title="tolerance", description="how far off is allowed")]
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        names = [wording.called(view, one) for one in (self.of(view), view.curve(self.other))]
+        names = [wording.called(view, compared) for compared in (self.of(view), view.curve(self.other))]
         assert outcome.measured is not None, "a finding is of what was measured"
         return f"{wording.listed(names)} differ by at most {number(abs(outcome.measured), 2)} everywhere"
 
     def judge(self, view: View) -> Outcome:
         curve, other = self.of(view), view.curve(self.other)
-        for one in (curve, other):
-            if not one.ends.complete:
-                records = np.count_nonzero(one.ends.sound)
-                ends = f"the curve of {curve_name(view, one)} ends after {records} records"
-                diverged = divergence(view, one)
-                return self.fails(f"{curve_name(view, one)}: {diverged}" if diverged else ends)
+        for checked in (curve, other):
+            if not checked.ends.complete:
+                records = np.count_nonzero(checked.ends.sound)
+                ends = f"the curve of {curve_name(view, checked)} ends after {records} records"
+                diverged = divergence(view, checked)
+                return self.fails(f"{curve_name(view, checked)}: {diverged}" if diverged else ends)
         gap = curve.y - np.interp(curve.x, other.x, other.y)
         at = int(np.argmax(np.abs(gap)))
         place = where(view, curve.x[at])

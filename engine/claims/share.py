@@ -41,6 +41,6 @@ class Share(Comparing, frozen=True, kw_only=True, tag="share"):
         place = curve.place(self.at)
         if place is None:
             return self.fails(f"there is no {name_of(view)} recorded at {where(view, self.at)}")
-        each = [float(curve.over([one])[place]) for one in range(curve.replicas)]
-        holding = [self.compared(value).holds is True for value in each]
+        values = [float(curve.over([replica])[place]) for replica in range(curve.replicas)]
+        holding = [self.compared(value).holds is True for value in values]
         return in_replicas(self, holding, self.share)

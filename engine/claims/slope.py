@@ -33,12 +33,14 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         curve = self.of(view)
         first = f"{wording.quantity(view)} of {wording.called(view, curve)} {self._law(view, outcome)}"
         places = curve.x[curve.ends.sound & self._usable(curve.x, curve.y)]
-        others = [other for other in view.curves if other.chosen and other is not curve]
-        values = wording.enumerated(view, *wording.named_values(view, float(places.max()), curve, others))
+        other_curves = [other for other in view.curves if other.chosen and other is not curve]
+        values = wording.enumerated(
+            view, *wording.named_values(view, float(places.max()), curve, other_curves)
+        )
         subject = "they are" if wording.verb(view) == "are" else "it is"
         place = f"at the largest {x_name(view)}" if view.picture.x != view.axes.clock else "at the end"
         text = f"{first[0].upper()}{first[1:]}; {place} {subject} {values}"
-        is_short = others and len(text) <= wording.LONGEST
+        is_short = other_curves and len(text) <= wording.LONGEST
         return text if is_short else f"{wording.span(view, places)}, {first}"
 
     def _law(self, view: View, outcome: Outcome) -> str:
@@ -54,12 +56,12 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         curve = self.of(view)
         if why := unfinished(view, curve):
             return self.fails(why)
-        there = curve.ends.sound & self._usable(curve.x, curve.y)
-        if len(np.unique(curve.x[there])) < 2:
-            return self.fails(f"a slope needs two places, and {np.count_nonzero(there)} can be used")
-        measured = self._slope(curve.x[there], curve.y[there])
-        stderr = standard_error(lambda take: self._slope(curve.x[there], take(curve)[there]), curve)
-        count = np.count_nonzero(there)
+        usable = curve.ends.sound & self._usable(curve.x, curve.y)
+        if len(np.unique(curve.x[usable])) < 2:
+            return self.fails(f"a slope needs two places, and {np.count_nonzero(usable)} can be used")
+        measured = self._slope(curve.x[usable], curve.y[usable])
+        stderr = standard_error(lambda take: self._slope(curve.x[usable], take(curve)[usable]), curve)
+        count = np.count_nonzero(usable)
         return self.compared(measured, stderr, f"over {count} places the slope is ")
 
     def _usable(self, x: Floats, y: Floats) -> np.ndarray:

@@ -25,8 +25,8 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         curve = self.of(view)
         if self.below is not None and (groups := self._arrivals(view)):
             return groups
-        others = [other for other in view.curves if other.chosen and other is not curve]
-        return wording.compared(view, self.at, *wording.named_values(view, self.at, curve, others))
+        other_curves = [other for other in view.curves if other.chosen and other is not curve]
+        return wording.compared(view, self.at, *wording.named_values(view, self.at, curve, other_curves))
 
     def _arrivals(self, view: View) -> str:
         """Say when curves stay below the number for good: first those that do by the place, then others.
@@ -50,8 +50,8 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         first = f"{wording.listed([*early])} {verb} {subject}below {wording.level(view, self.below)} {when}"
         rest = wording.listed if late and never else _the_others
         later = f", {rest([*late])} only after {wording.ends(late.values())}" if late else ""
-        others = f"{', and ' if late else ', '}{rest(never)} never" if never else ""
-        return wording.shortened(first, later, others)
+        exceptions = f"{', and ' if late else ', '}{rest(never)} never" if never else ""
+        return wording.shortened(first, later, exceptions)
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)

@@ -1,1 +1,1 @@
-"""What everything else stands on: parts, their registry, lazy torch, devices, random streams, files."""
+"""Foundations of all other packages: parts, their registry, lazy torch, devices, random streams, files."""

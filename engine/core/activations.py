@@ -32,10 +32,10 @@ sqrt2_relu is √2 relu, which keeps the mean square of Gaussian signals.
 """
 
 LINEAR = 20.0
-"""From here on torch's softplus is z itself."""
+"""Threshold from which torch's softplus returns z."""
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
-"""Those of Klambauer et al. 2017, to the digits that torch has."""
+"""Constants of Klambauer et al. 2017, in the digits of torch."""
 
 SLOPES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "identity": lambda z, a: torch.ones_like(z),
@@ -53,32 +53,32 @@ SLOPES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "tanh": lambda z, a: 1 - a.square(),
     "erf": lambda z, a: 2 / math.pi**0.5 * torch.exp(-z.square()),
 }
-"""σ′ by name, of z and a = σ(z); at a kink what torch takes there."""
+"""σ′ by name, as a function of z and a = σ(z); at a kink the value of torch."""
 
 SENT_BACK: dict[str, Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "relu": lambda sent, z, a: torch.ops.aten.threshold_backward(sent, a, 0),
     "softplus": lambda sent, z, a: torch.ops.aten.softplus_backward(sent, z, 1, LINEAR),
 }
-"""What is sent back times σ′, of that, z and a = σ(z): where torch has it in one pass and makes no slopes."""
+"""Gradient times σ′, as a function of the gradient, z and a = σ(z), where torch has it in a single pass."""
 
 
 def _density(z: torch.Tensor) -> torch.Tensor:
-    """That of N(0, 1)."""
+    """Return the density of N(0, 1)."""
     density: torch.Tensor = torch.exp(-z.square() / 2) / math.sqrt(2 * math.pi)
     return density
 
 
 def _mish_slope(z: torch.Tensor) -> torch.Tensor:
-    """The slope of z tanh(log(1 + e^z))."""
+    """Return the slope of z tanh(log(1 + e^z))."""
     bounded = torch.tanh(torch.nn.functional.softplus(z))
     return bounded + z * torch.sigmoid(z) * (1 - bounded.square())
 
 
 KINKED = ("relu", "sqrt2_relu", "leaky_relu", "selu")
-"""They have no slope at 0, where all signals of weights 0 lie, and on orthogonal instances stay."""
+"""Functions without a slope at 0, where all signals of zero weights are, and stay on orthogonal instances."""
 
 BENT = ("relu", "sqrt2_relu", "leaky_relu")
-"""They are linear above 0 and below, with another slope."""
+"""Functions that are linear above 0 and below 0, with two slopes."""
 
 if TYPE_CHECKING:
     Name = str
@@ -89,28 +89,28 @@ Activation = Annotated[Name, Meta(title="activation", description="transfer func
 
 
 def transfer(name: str, signal: torch.Tensor) -> torch.Tensor:
-    """σ of every number of `signal`, for the σ of that name."""
+    """Return σ of every number of `signal`, for the σ of this name."""
     return TABLE[name](signal)
 
 
 def slope(name: str, signal: torch.Tensor) -> torch.Tensor:
-    """σ′ at every number of `signal`; at a kink what torch takes there."""
+    """Return σ′ at every number of `signal`; at a kink the value of torch."""
     return with_slope(name, signal)[1]
 
 
 def with_slope(name: str, signal: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """σ and σ′ at every number of `signal`."""
+    """Return σ and σ′ at every number of `signal`."""
     outputs = transfer(name, signal)
     return outputs, SLOPES[name](signal, outputs)
 
 
 def sent_back(name: str, sent: torch.Tensor, signal: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
-    """∂L/∂z of ∂L/∂a, `sent`, for a = σ(z): these times σ′(z)."""
+    """Return ∂L/∂z from `sent` = ∂L/∂a, for a = σ(z): `sent` times σ′(z)."""
     one_pass = SENT_BACK.get(name)
     return sent * SLOPES[name](signal, outputs) if one_pass is None else one_pass(sent, signal, outputs)
 
 
 def kinked(name: str) -> str:
-    """Why units with this σ cannot start at 0, in one sentence."""
+    """Return why units with this σ cannot start at 0, in one sentence."""
     why = "so weights that start at 0 have no gradient, or one that rounding decides"
     return f'{name} has a kink at 0, {why}; take init = "gaussian"'

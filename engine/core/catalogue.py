@@ -1,4 +1,4 @@
-"""Every part there is, found by looking: a file in a family's folder is a member of that family."""
+"""The catalogue of all parts: every file in the folder of a family is a member of that family."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FOLDERS = {
 
 @cache
 def members(family: str) -> dict[str, type[Part]]:
-    """The members of one family by kind, in alphabetical order.
+    """Return the members of a family by kind, in alphabetical order.
 
     Raises: KeyError for a family that is not in FOLDERS; ValueError if two members claim the same kind.
     """
@@ -45,7 +45,7 @@ def members(family: str) -> dict[str, type[Part]]:
 
 
 def _members_in(module: ModuleType) -> Iterator[tuple[str, type[Part]]]:
-    """The members that a file defines, with their kinds."""
+    """Yield the members that a file defines, with their kinds."""
     for member in vars(module).values():
         if not (isinstance(member, type) and issubclass(member, Part)):
             continue
@@ -68,7 +68,7 @@ def find(family: str, kind: str) -> type[Part] | None:
 
 @cache
 def file_names(package: str) -> tuple[str, ...]:
-    """What the files in a package are called, as presets say it, without importing any."""
+    """Return the names of the files in a package, as presets spell them, without importing them."""
     package_spec = importlib.util.find_spec(package)
     assert package_spec is not None, f"{package} is a package"
     files = pkgutil.iter_modules(package_spec.submodule_search_locations)
@@ -76,12 +76,12 @@ def file_names(package: str) -> tuple[str, ...]:
 
 
 def union(family: str) -> Any:
-    """The tagged union of a family's members: what a preset may say in that place."""
+    """Return the tagged union of a family's members: the type of their place in a preset."""
     return Union[tuple(members(family).values())]  # noqa: UP007 - the members are known at run time only
 
 
 def defaults(family: str) -> tuple[Any, ...]:
-    """Every member of a family as it is by default, in alphabetical order; every field must have one."""
+    """Return every member of a family with its defaults, in alphabetical order; all fields need defaults."""
     return _by_default(tuple(members(family).values()))
 
 
@@ -91,5 +91,5 @@ def _by_default(made_of: tuple[type[Part], ...]) -> tuple[Any, ...]:
 
 
 def make(family: str, kind: str, **fields: object) -> Any:
-    """The member of `family` called `kind`, checked as if it came from a preset."""
+    """Return the member of `family` called `kind`, checked as if it came from a preset."""
     return msgspec.convert({"kind": kind, **fields}, members(family)[kind])

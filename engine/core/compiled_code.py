@@ -24,22 +24,22 @@ from engine.core import files
 from engine.core.parts import BadInput
 
 FOLDER = "hadamard-tui/compiled"
-"""Where notes are in the user's cache folder."""
+"""Folder of the notes in the user's cache folder."""
 
 
 class CompiledCode(NamedTuple):
-    """What numba compiles for one kind of learner."""
+    """The code that numba compiles for one kind of learner."""
 
     name: str
-    """That of its note."""
+    """Name of its note."""
     sources: tuple[Path, ...]
-    """What it is compiled from."""
+    """Source files."""
 
     @property
     def is_there(self) -> bool:
-        """Whether waiting for another process to compile it would be of no use.
+        """Whether another process need not compile it first.
 
-        It is there, or no process can keep it for others.
+        It is compiled already, or no process can store it for others.
         """
         if (process := _started.get(self)) is not None and process.poll() is None:
             return False
@@ -67,7 +67,7 @@ class CompiledCode(NamedTuple):
             _started[self].wait()
 
     def note(self, *cached: Path) -> None:
-        """Write down that it is in these files, if they are there and a note can be kept."""
+        """Write a note that it is in these files, if they exist and a note can be written."""
         if self in _noted:
             return
         _noted.add(self)
@@ -81,14 +81,14 @@ class CompiledCode(NamedTuple):
                 return
 
     def _notes(self) -> Iterator[Path]:
-        """Where its note may be: beside what Python compiles, and in the user's cache folder."""
+        """Return possible paths of its note: beside Python's bytecode, and in the user's cache folder."""
         from platformdirs import user_cache_path
 
         yield self.sources[0].parent / "__pycache__" / f"{self.name}.json"
         yield user_cache_path() / FOLDER / f"{self.name}.json"
 
     def _is_true(self, note: Path) -> bool:
-        """Whether a note is there, and what it says still holds."""
+        """Return whether a note exists and is up to date."""
         try:
             content = json.loads(note.read_bytes())
             return bool(content["of"] == self._stamp()) and all(map(os.path.exists, content["files"]))
@@ -96,21 +96,21 @@ class CompiledCode(NamedTuple):
             return False
 
     def _stamp(self) -> str:
-        """What it depends on: the sources as they are, the compiler, its settings and the processor."""
+        """Return a digest of its dependencies: sources, compiler, settings and processor."""
         files = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in self.sources]
         settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
         return hashlib.sha256(repr((files, settings, _machine())).encode()).hexdigest()
 
 
 _started: dict[CompiledCode, subprocess.Popen[bytes]] = {}
-"""The processes that this one has started."""
+"""Processes that this one has started."""
 
 _noted: set[CompiledCode] = set()
-"""What need not be noted again."""
+"""Code that needs no further note."""
 
 
 def _writable(folder: Path) -> bool:
-    """Whether files can be put into a folder, which may have to be made first."""
+    """Return whether files can be written into a folder, which may not exist yet."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return os.access(folder, os.W_OK | os.X_OK)
@@ -118,7 +118,7 @@ def _writable(folder: Path) -> bool:
 
 @cache
 def _machine() -> tuple[str, ...]:
-    """The compiler and the processor, whose features decide what is compiled."""
+    """Return the compiler and the processor, whose features determine the compiled code."""
     features: list[str] = []
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""What a prediction costs and how the cost changes: a loss, or a loss of clipped predictions."""
+"""Costs of predictions and their slopes: a loss, or a loss derived from another one."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Protocol
 from engine.core.lazy import torch
 
 DIVERGED = 1e6
-"""A replica whose loss exceeds so many times its initial loss has diverged. Source: theory.md §10."""
+"""Multiple of its initial loss above which a replica has diverged. Source: theory.md §10."""
 
 PIECE = 1024
-"""Sums of float32 are taken over so many numbers, and sums of these in float64."""
+"""Numbers per sum in float32; these sums are then added in float64."""
 
 
 class Cost(Protocol):
-    """What training and measuring need of a loss."""
+    """Interface of a loss for training and measuring."""
 
     @property
     def bit_boundary(self) -> float:
-        """The prediction at which a label changes from 0 to 1."""
+        """Decision boundary between the labels 0 and 1."""
 
     @property
     def is_square(self) -> bool:
@@ -26,7 +26,7 @@ class Cost(Protocol):
 
     @property
     def steady(self) -> bool:
-        """Whether a value is the same bits wherever in a tensor it is computed."""
+        """Whether a value has the same bits at every place of a tensor."""
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """L(ŷ, y), elementwise."""
@@ -42,7 +42,7 @@ class Cost(Protocol):
 
 
 class Derived:
-    """What a loss made of another one has of that."""
+    """Base of losses that are derived from another loss."""
 
     def __init__(self, loss: Cost) -> None:
         self._loss = loss
@@ -71,9 +71,9 @@ class Derived:
 
 
 class Logarithm(Derived):
-    """A loss whose slopes are those of the logarithm of its average over the rows, ∇ ln L = ∇L/L.
+    """A loss L with the slopes of the logarithm of its average over the rows, ∇ ln L = ∇L/L.
 
-    What it costs and what is measured of it stay those of L; only what training follows is another.
+    Values and measures are those of L; only the gradients of training differ.
     """
 
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -81,10 +81,10 @@ class Logarithm(Derived):
 
 
 class Clipped(Derived):
-    """A loss after predictions were cut to [0, `largest`], in value and slope alike.
+    """A loss of predictions that are clipped to [0, `largest`], in value and slope.
 
-    The slope is that of the loss at the clipped prediction, as in the algorithms of AW20; it is no derivative
-    of the clipped loss, which is flat outside.
+    The slope is that of the loss at the clipped prediction, as in the algorithms of AW20. It is not the
+    derivative of the clipped loss, which is flat outside.
     """
 
     def __init__(self, loss: Cost, largest: float) -> None:
@@ -102,9 +102,9 @@ class Clipped(Derived):
 
 
 class Joint(Derived):
-    """A loss of all m predictions of an instance together, where predictions are a batch […, B, n].
+    """A joint loss of all m predictions of an instance, for a batch of predictions […, B, n].
 
-    The m targets of a replica and variant are next to one another in the batch.
+    The m targets of a replica and variant are adjacent in the batch.
     """
 
     def __init__(self, loss: Cost, targets: int) -> None:
@@ -124,9 +124,9 @@ class Joint(Derived):
 
 
 def root_of_curvature(cost: Cost, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """√L''(ŷ, y) of every prediction, of a loss of single predictions; 0 where it is not convex.
+    """Return √L''(ŷ, y) of every prediction, for a loss of single predictions; 0 where it is not convex.
 
-    The derivative of its derivative, as torch has them of its value.
+    torch differentiates the value twice.
     """
     leaf = predictions.detach().requires_grad_()
     with torch.enable_grad():
@@ -138,17 +138,17 @@ def root_of_curvature(cost: Cost, predictions: torch.Tensor, labels: torch.Tenso
 
 
 def relative(slopes: torch.Tensor, averages: torch.Tensor) -> torch.Tensor:
-    """Slopes […, n] over averages […] of the loss."""
+    """Return slopes […, n] divided by averages […] of the loss."""
     return slopes / averages[..., None].to(slopes.dtype)
 
 
 def by_instance(tensor: torch.Tensor, targets: int) -> torch.Tensor:
-    """Values […, B, n] as […, B/m, m, n] for m targets, which are next to one another in the batch."""
+    """Return a tensor […, B, n] as […, B/m, m, n] for m targets, which are adjacent in the batch."""
     return tensor.reshape(*tensor.shape[:-2], -1, targets, tensor.shape[-1])
 
 
 def square_lengths(vectors: torch.Tensor) -> torch.Tensor:
-    """‖v‖² of vectors […, d], in float64, from sums of their own dtype over a thousand entries at most."""
+    """Return ‖v‖² of vectors […, d] in float64, from sums in their dtype over at most PIECE entries."""
     in_pieces = vectors.shape[-1] // PIECE * PIECE
     if not in_pieces:
         return _squared(torch.linalg.vector_norm(vectors, dim=-1))

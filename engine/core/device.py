@@ -1,4 +1,4 @@
-"""Where tensors live: the CPU, or a CUDA device that is really there."""
+"""The device of tensors: the CPU, or an available CUDA device."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from engine.core.parts import BadInput
 
 
 def resolve(device: str) -> str:
-    """The device that a run uses: `auto` is the first CUDA device if there is one, else the CPU.
+    """Return the device that a run uses: `auto` is the first CUDA device if there is one, else the CPU.
 
-    Raises: BadInput for a device that is not there, saying which are.
+    Raises: BadInput for a device that is not available, with the available ones.
     """
     devices = ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
     if device == "auto":
@@ -25,7 +25,7 @@ def resolve(device: str) -> str:
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Compute with so many threads for a while; None leaves them as they are."""
+    """Compute with this number of threads inside the block; None does not change it."""
     before = torch.get_num_threads()
     if count is not None:
         torch.set_num_threads(count)
@@ -36,5 +36,5 @@ def threads(count: int | None) -> Iterator[None]:
 
 
 def describe(device: str) -> str:
-    """The device with the name of its card, for people."""
+    """Return the device with the name of its card, for display."""
     return device if device == "cpu" else f"{device} ({torch.cuda.get_device_name(device)})"

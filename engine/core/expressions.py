@@ -1,4 +1,4 @@
-"""Arithmetic as papers write it: `1/(2d)`, `d/2`, `sqrt(n)`. It can compute a number, and no more.
+"""Arithmetic as papers write it: `1/(2d)`, `d/2`, `sqrt(n)`. Expressions can only compute numbers.
 
 `number`, `symbol` and `written` print values and expressions: η·step for `eta*step`, √n for `sqrt(n)`.
 `fill` puts the values of expressions into texts: "after {2*steps} steps".
@@ -18,19 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 LONGEST = 200
-"""Characters that an expression may have."""
+"""Characters of an expression, at most."""
 
 DEEPEST = 30
-"""Parentheses, signs and exponents that may stand inside one another: the parser calls itself for each."""
+"""Nesting of parentheses, signs and exponents, at most: the parser recurses for each."""
 
 MOST_BITS = 4096
-"""Bits of the numerator or denominator of an exact number at most: a float has a far smaller range."""
+"""Bits of numerator and denominator of an exact number, at most: floats have a far smaller range."""
 
 LARGEST_EXPONENT = 400
-"""Decimal exponents of exact literals at most: beyond lies neither a float nor its reciprocal."""
+"""Decimal exponent of exact literals, at most: beyond it neither a float nor its reciprocal exists."""
 
 DECIMAL_DIGITS = 15
-"""Digits up to which a float stands for the decimal number that is written: no two of these are one float."""
+"""Digits up to which a float stands for the decimal number as written: these have different floats."""
 
 SIMPLE = 10**6
 """Denominators up to which a float with more digits stands for the fraction that it rounds."""
@@ -65,18 +65,18 @@ FUNCTIONS: dict[str, Callable[[Number], Number]] = {
     "ceil": lambda value: Fraction(math.ceil(value)),
     "floor": lambda value: Fraction(math.floor(value)),
 }
-"""What may stand before parentheses; log is the natural logarithm."""
+"""Functions of expressions; log is the natural logarithm."""
 
 CONSTANTS = {"pi": math.pi, "π": math.pi}
-"""Names that mean the same everywhere."""
+"""Names with the same meaning everywhere."""
 
 OF_X: dict[str, Callable[[Any], Any]] = {
     name: getattr(np, name) for name in (*FUNCTIONS, "sin", "cos", "exp", "abs")
 }
-"""The same in an expression of x, where there are some more."""
+"""Functions of expressions of x, which are a superset."""
 
 OF_ARRAYS: dict[str, Callable[[Any], Any]] = {name: getattr(np, name) for name in FUNCTIONS}
-"""The functions of numbers for arrays of them."""
+"""The functions of numbers, for arrays."""
 
 _SIGNS = str.maketrans({"−": "-", "·": "*", "×": "*"})
 _TOKEN = re.compile(
@@ -98,20 +98,20 @@ _RELATION: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class BadExpression(ValueError):
-    """A text that is no expression, or one without a value. Its text is the reason, on one line."""
+    """A text is not an expression, or has no value. The message is the reason, on one line."""
 
 
 def evaluate(text: str, names: Mapping[str, float]) -> float:
-    """The value of an expression as `exact` has it, rounded once. Raises: BadExpression."""
+    """Return the value of an expression by `exact`, rounded once. Raises: BadExpression."""
     return float(exact(text, names))
 
 
 def exact(text: str, names: Mapping[str, float]) -> Number:
-    """The value of an expression in numbers and names: exact as long as all operations are rational.
+    """Return the value of an expression in numbers and names, exact while all operations are rational.
 
-    Literals are the decimal numbers that they spell, and values of names those that they print as, so that
-    2.49 is 249/100. Roots of squares and logarithms of powers of 2 are exact, too. Other functions, powers
-    that are no whole numbers, and numbers of more than MOST_BITS are floats.
+    Literals and values of names stand for the decimal numbers that they are printed as, so that 2.49 is
+    249/100. Roots of squares and logarithms of powers of 2 are exact, too. Other functions, powers with
+    fractional exponents, and numbers of more than MOST_BITS are floats.
 
     It may hold π (or pi), + − * / ^ (or **), parentheses, the functions of FUNCTIONS, and products without a
     sign, as in 2d or 3(n − 1). ^ binds most and from the right. A product without a sign after / or ^ could
@@ -130,7 +130,7 @@ def exact(text: str, names: Mapping[str, float]) -> Number:
 
 
 def _rational(value: float) -> Number:
-    """A value of a name as an exact number."""
+    """Return the value of a name as an exact number."""
     if isinstance(value, Fraction) or not math.isfinite(value):
         return value
     if value == int(value):
@@ -143,7 +143,7 @@ def _rational(value: float) -> Number:
 
 
 def _literal(text: str) -> Number:
-    """A number as an expression spells it."""
+    """Return the number that a literal spells."""
     if text.isdecimal():
         return Fraction(int(text))
     _, _, exponent = text.lower().partition("e")
@@ -152,7 +152,7 @@ def _literal(text: str) -> Number:
 
 
 def _bounded(value: Any) -> Any:
-    """A number as it is, or as a float where it is exact and of too many bits."""
+    """Return a number, or a float for an exact one with too many bits."""
     if isinstance(value, Fraction):
         longest = max(value.numerator.bit_length(), value.denominator.bit_length())
         return value if longest <= MOST_BITS else float(value)
@@ -160,7 +160,7 @@ def _bounded(value: Any) -> Any:
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    """A power; exact where both are, the exponent is whole, and the result is not too long."""
+    """Return a power; it is exact if both are exact, the exponent is an integer, and the result is short."""
     if isinstance(base, Fraction) and isinstance(exponent, Fraction):
         bits = max(base.numerator.bit_length(), base.denominator.bit_length()) * abs(exponent)
         if exponent.denominator == 1 and bits <= MOST_BITS:
@@ -172,7 +172,7 @@ def _power(base: Any, exponent: Any) -> Any:
 
 
 def tabulated(text: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The values of an expression of x, shaped like `x`; it may hold what others do, and sin, cos, exp, abs.
+    """Return the values of an expression of x, shaped like `x`; it may also use sin, cos, exp and abs.
 
     Raises: BadExpression, also where there is no finite real value at one of the x.
     """
@@ -190,7 +190,7 @@ def _parsed(
     valued: Callable[[Any], Any] = lambda value: value,
     literal: Callable[[str], Any] = float,
 ) -> Any:
-    """The value of a text, if any; `valued` and `literal` make numbers of values of names and of literals."""
+    """Return the value of a text; `valued` and `literal` convert values of names and literals to numbers."""
     if len(text) > LONGEST:
         raise BadExpression(f"an expression has at most {LONGEST} characters")
     try:
@@ -202,21 +202,21 @@ def _parsed(
 
 
 def names_in(text: str) -> set[str]:
-    """The names that an expression uses, functions left out. Raises: BadExpression."""
+    """Return the names that an expression uses, without functions. Raises: BadExpression."""
     return {token for kind, token in tokens(text) if kind == "name"} - FUNCTIONS.keys() - CONSTANTS.keys()
 
 
 def with_name(text: str, name: str, other: str) -> str:
-    """An expression or a condition with `other` wherever it says a name."""
+    """Return an expression or a condition with a name replaced by `other`."""
     return _TOKEN.sub(
         lambda match: match[0].replace(name, other) if match["name"] == name else match[0], text
     )
 
 
 def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -> float | NDArray[np.float64]:
-    """The same where some names stand for arrays, entry by entry; NaN where there is no value.
+    """Return the value of an expression whose names may be arrays, entry by entry; NaN without a value.
 
-    Raises: BadExpression for what is no expression, and for names that are unknown.
+    Raises: BadExpression for a text that is not an expression, and for unknown names.
     """
     used = {name: names[name] for name in names_in(text) if name in names}
     arrays = {name: value for name, value in used.items() if isinstance(value, np.ndarray)}
@@ -231,9 +231,10 @@ def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -
 
 
 def holds(condition: str, names: Mapping[str, float]) -> bool:
-    """Whether comparisons of expressions are true, such as `size <= 128`, joined by `and` and `or`.
+    """Return whether comparisons of expressions hold, such as `size <= 128`, joined by `and` and `or`.
 
-    `and` binds more. All comparisons are looked at, whatever others say. Raises: BadExpression.
+    `and` binds more tightly. All comparisons are evaluated, so that errors are always reported. Raises:
+    BadExpression.
     """
     alternatives = [re.split(r"\band\b", joined) for joined in re.split(r"\bor\b", condition)]
     truths = [[_compared(comparison, names) for comparison in comparisons] for comparisons in alternatives]
@@ -248,13 +249,13 @@ def _compared(comparison: str, names: Mapping[str, float]) -> bool:
 
 
 def names_in_condition(condition: str) -> set[str]:
-    """The names that comparisons of expressions use. Raises: BadExpression."""
+    """Return the names that comparisons of expressions use. Raises: BadExpression."""
     sides = re.split(r"\b(?:and|or)\b|[<>=!]+", condition.translate(_RELATIONS))
     return set().union(*map(names_in, sides))
 
 
 def tokens(text: str) -> list[tuple[str, str]]:
-    """Kind and text of every token; the last one is the end. Raises: BadExpression."""
+    """Return kind and text of every token; the last one is the end. Raises: BadExpression."""
     tokens_read, place, text = [], 0, text.translate(_SIGNS).rstrip()
     while place < len(text):
         match = _TOKEN.match(text, place)
@@ -266,12 +267,12 @@ def tokens(text: str) -> list[tuple[str, str]]:
 
 
 def _finite(value: Any) -> Any:
-    """A number that is not too long, or numbers with NaN in place of infinite ones: these have no value."""
+    """Return a number that is not too long, or an array with NaN in place of infinite numbers."""
     return np.where(np.isfinite(value), value, np.nan) if isinstance(value, np.ndarray) else _bounded(value)
 
 
 class _Parser:
-    """Reads tokens from left to right and computes at once, with numbers or arrays of them."""
+    """Parser that computes while it reads tokens from left to right, with numbers or arrays."""
 
     def __init__(
         self,
@@ -286,7 +287,7 @@ class _Parser:
         self._place = self._depth = 0
 
     def whole(self) -> Any:
-        """The value of all tokens."""
+        """Return the value of all tokens."""
         value = _finite(self._sum())
         if self._tokens[self._place][0] != "end":
             raise self._unexpected()
@@ -313,7 +314,7 @@ class _Parser:
                 return value
 
     def _signed(self) -> tuple[Any, bool]:
-        """A factor, and whether it ends in an exponent, so that a product without a sign would be unclear."""
+        """Return a factor, and whether it ends in an exponent, so a product without a sign is ambiguous."""
         if self._take("-"):
             with self._deeper():
                 value, power = self._signed()
@@ -359,7 +360,7 @@ class _Parser:
         return self._valued(self._names[name])
 
     def _rest(self) -> Any:
-        """What follows an opening parenthesis, and the closing one."""
+        """Return the value up to the closing parenthesis, after an opening one."""
         with self._deeper():
             value = self._sum()
         if not self._take(")"):
@@ -375,7 +376,7 @@ class _Parser:
         self._depth -= 1
 
     def _take(self, *signs: str) -> str:
-        """The next token if it is one of some signs, and go past it; else nothing."""
+        """Consume and return the next token if it is one of these signs, else return an empty text."""
         kind, text = self._tokens[self._place]
         if kind != "sign" or text not in signs:
             return ""
@@ -391,19 +392,19 @@ GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "eta": "η", "theta": "θ", "lam": "λ",
     "mu": "μ", "nu": "ν", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "chi": "χ", "pi": "π",
 }  # fmt: skip
-"""Names of letters."""
+"""Greek letters by their names."""
 
 _BARE = re.compile(r"√\((\w+)\)")
-"""A root of a single name or number needs no parentheses."""
+"""Root of a single name or number, which needs no parentheses."""
 
 WHOLE = 1e7
-"""Whole numbers below this are written in all of their digits."""
+"""Integers below this are written with all their digits."""
 
 _PRINTED_SIGNS = {"*": "·", "**": "^", "+": " + ", "-": " − ", "sqrt": "√"}
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number in so many digits, without a power of ten below WHOLE, or a whole one in all of its own."""
+    """Return a number with this many digits, without a power of ten below WHOLE; integers with all digits."""
     if not abs(value) < WHOLE:
         return f"{value:.{digits}g}"
     rounded = value if value == int(value) else float(f"{value:.{digits}g}")
@@ -416,12 +417,12 @@ def briefer(name: str, formula: str) -> str:
 
 
 def symbol(name: str, words: Mapping[str, str]) -> str:
-    """What stands for a name: the words for it, a Greek letter, or the name."""
+    """Return the symbol for a name: its words, a Greek letter, or the name itself."""
     return words.get(name) or GREEK.get(name) or name.replace("_", " ")
 
 
 def written(expression: str, words: Mapping[str, str]) -> str:
-    """An expression with the words for its names, Greek letters, · and √. Raises: BadExpression."""
+    """Return an expression with words for its names, Greek letters, · and √. Raises: BadExpression."""
     symbols = [
         (kind, symbol(token, words) if kind == "name" else token) for kind, token in tokens(expression)
     ]
@@ -434,7 +435,7 @@ def written(expression: str, words: Mapping[str, str]) -> str:
 
 
 def values_written(text: str, words: Mapping[str, str]) -> str:
-    """The values of axes, as in "eta = 0.05, fresh = False", in symbols and words: "η = 0.05, not fresh"."""
+    """Return values of axes in symbols: "η = 0.05, not fresh" for "eta = 0.05, fresh = False"."""
     return ", ".join(_value_written(assignment, words) for assignment in text.split(", "))
 
 
@@ -447,18 +448,18 @@ def _value_written(text: str, words: Mapping[str, str]) -> str:
 
 
 FILLED_DIGITS = 6
-"""Digits of a number in a text that is no whole number."""
+"""Digits of a number in a text, unless it is an integer."""
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
 def has_braces(text: str) -> bool:
-    """Whether a text is another one once it is filled."""
+    """Return whether filling changes a text."""
     return "{" in text or "}" in text
 
 
 def fill(text: str, names: Mapping[str, float]) -> str:
-    """The text with the values of its expressions; {{ and }} are braces. Raises: BadExpression."""
+    """Return the text with the values of its expressions; {{ and }} are braces. Raises: BadExpression."""
 
     def piece(match: re.Match[str]) -> str:
         if match[0] in ("{{", "}}"):
@@ -474,17 +475,17 @@ def fill(text: str, names: Mapping[str, float]) -> str:
 
 
 def with_changed_expressions(text: str, change: Callable[[str], object]) -> str:
-    """The text with other expressions in its braces."""
+    """Return the text with changed expressions in its braces."""
     return _PIECE.sub(lambda match: match[0] if match[1] is None else f"{{{change(match[1])}}}", text)
 
 
 def plain(text: str) -> str:
-    """The text that becomes `text` once it is filled."""
+    """Return the text that becomes `text` when it is filled."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 def _written(value: Fraction | float) -> str:
-    """A number as texts have it: whole ones in all of their digits."""
+    """Return a number as texts show it: integers with all their digits."""
     if isinstance(value, Fraction) and value.denominator == 1:
         text = str(value.numerator)
     else:

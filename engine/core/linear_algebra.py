@@ -17,12 +17,12 @@ _inside = 0
 
 
 LARGE = 1 << 22
-"""Products of numbers in a product of two matrices from which on a call of oneDNN is worth it."""
+"""Multiplications in a matrix product from which a call of oneDNN pays."""
 
 
 @cache
 def _linear_algebra() -> Any:
-    """What sets the threads of the libraries behind numpy and scipy, once both are loaded."""
+    """Return the controller of threads of the libraries behind numpy and scipy."""
     import scipy.linalg  # type: ignore[import-untyped]  # noqa: F401 - it brings a library of its own
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
@@ -60,7 +60,7 @@ def one_thread(rows: int = SMALL) -> Iterator[None]:
 
 
 def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """a xᵀ, for a [R, k, d] and rows x [R, n, d]: [R, k, n].
+    """Return a xᵀ [R, k, n], for a [R, k, d] and rows x [R, n, d].
 
     Behind torch's `@` is MKL, which on processors that are not Intel's takes a path for AVX2: 90 · 10⁹
     operations of float32 a second on a core of an AMD EPYC with AVX-512, where oneDNN, which comes with torch
@@ -74,14 +74,14 @@ def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
 
 
 def moment(rows: torch.Tensor) -> torch.Tensor:
-    """xᵀx [R, d, d] of rows x [R, k, d]. numpy makes half of a symmetric matrix, and takes half as long."""
+    """Return xᵀx [R, d, d] of rows x [R, k, d]; numpy computes only half of it, in half the time."""
     if rows.device.type != "cpu":
         return rows.mT @ rows
     return torch.stack([torch.from_numpy(x.T @ x) for x in rows.numpy()])
 
 
 def _is_large(several: torch.Tensor, rows: torch.Tensor) -> bool:
-    """Whether these are matrices that oneDNN is worth calling for, and that it takes."""
+    """Return whether oneDNN accepts these matrices and a call pays."""
     (_, k, d), n = several.shape, rows.shape[1]
     of_cpu = several.device.type == rows.device.type == "cpu"
     return (
@@ -101,20 +101,20 @@ def _by_onednn() -> bool:
 
 
 DENSE_RECORDS = 6
-"""Every record is looked at up to 2^DENSE of them, then 2^DENSE / 2 at equal distances per octave."""
+"""Records with expensive measures: all of the first 2^DENSE, then 2^DENSE / 2 per octave, equally spaced."""
 
 
 @lru_cache(1 << 14)
 def looked_at(record: int, dense: int = DENSE_RECORDS) -> bool:
-    """Whether the spectrum, or another expensive measurement, is made at a record, counted from 0."""
+    """Return whether expensive measures, such as spectra, are computed at a record, counted from 0."""
     return record % (1 << max(0, record.bit_length() - dense)) == 0
 
 
 def singular_values(weights: torch.Tensor) -> torch.Tensor:
-    """The singular values of matrices W [V, T, d], largest first: [V, min(T, d)] float64.
+    """Return the singular values of matrices W [V, T, d], largest first: [V, min(T, d)] float64.
 
-    Those that rounding alone could have made, σ ≤ σ₁ max(T, d) ε with ε of the weights' own dtype, are 0, so
-    that the numerical rank is the number of the others. NaN where a weight is not finite.
+    Values within rounding, σ ≤ σ₁ max(T, d) ε with ε of the weights' dtype, are set to 0, so that the number
+    of the others is the numerical rank. NaN where a weight is not finite.
     """
     rounding = max(weights.shape[1:]) * torch.finfo(weights.dtype).eps
     finite = weights.isfinite().all((1, 2))
@@ -140,13 +140,13 @@ LENGTHS = "Σ|w_i|, the Euclidean length, max|w_i|, (Σ|w_i|^⅔)^1½, or Σ|c_f
 
 
 def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
-    """The length [B] of vectors [B, d], in float64."""
+    """Return the length [B] of vectors [B, d], in float64."""
     lengths: torch.Tensor = torch.linalg.vector_norm(coefficients(w, exponent), POWERS[exponent], 1)
     return lengths
 
 
 def coefficients(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
-    """What a length of vectors [B, d] is of, in float64: their entries, or Fourier coefficients."""
+    """Return what a length of vectors [B, d] measures, in float64: entries, or Fourier coefficients."""
     if not exponent.startswith("fourier"):
         return w.double()
     transformed: torch.Tensor = torch.fft.fft(w.double(), norm="ortho")

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 CELLS = 1 << 18
-"""At most so many predictions are held at once while losses are computed."""
+"""Predictions that are held at once while losses are computed, at most."""
 
 DERIVED = 8
 """Bytes of a number in float64, as solvers, second-order rules and measures of derivatives compute them."""
 
 
 class Sizes(NamedTuple):
-    """One learner on its problem."""
+    """Sizes of a learner and its problem."""
 
     n: int
     """Instances."""
@@ -31,19 +31,19 @@ class Sizes(NamedTuple):
     """Weight vectors that learn side by side: one for every replica, rate and target."""
 
     targets: int = 1
-    """Of these so many, one for every target, are the same at the start."""
+    """Number of targets; the weight vectors of all targets start alike."""
 
     examples: int = 0
-    """Examples that solvers are given at most."""
+    """Examples that a solver is given, at most."""
 
     one_hot: bool = False
     """Whether all labels of an instance are predicted together."""
 
     models: int = 1
-    """How many times all of these are trained side by side, for as many numbers of examples."""
+    """Copies of all these that train side by side, for different numbers of examples."""
 
     outputs: int = 1
-    """Weight vectors that one net has together."""
+    """Weight vectors that share a net."""
 
     parameters: int = 0
     """Numbers of a net, trained or fixed."""
@@ -53,12 +53,12 @@ class Sizes(NamedTuple):
 
     @property
     def nets(self) -> int:
-        """How many nets there are."""
+        """Number of nets."""
         return self.models * self.batch // self.outputs
 
     @property
     def signals(self) -> int:
-        """Numbers that a net's predictions of all instances are made of, and these."""
+        """Signals and predictions of a net on all instances."""
         return self.n * (self.outputs + self.units)
 
     @property
@@ -68,7 +68,7 @@ class Sizes(NamedTuple):
 
 
 UNLIMITED = 1 << 60
-"""Limits from here on are none: cgroup v1 writes the largest multiple of a page for that."""
+"""Value from which a limit means none: cgroup v1 writes the largest multiple of a page."""
 
 CGROUPS = {
     "": ("", "memory.max", "memory.current", "inactive_file"),
@@ -82,14 +82,14 @@ while before it refuses memory, so that they count as free.
 
 
 def free_bytes() -> int:
-    """Bytes of main memory that this process can take before the system or a limit refuses."""
+    """Return the bytes of main memory that this process can take before the system or a limit refuses."""
     import psutil
 
     return max(0, min([int(psutil.virtual_memory().available), *_left_to_process(), *left_to_groups()]))
 
 
 def _left_to_process() -> Iterator[int]:
-    """What RLIMIT_AS and RLIMIT_DATA leave, where they are set."""
+    """Yield the bytes that RLIMIT_AS and RLIMIT_DATA leave, if they are set."""
     if sys.platform == "win32":
         return
     import resource
@@ -105,7 +105,7 @@ def _left_to_process() -> Iterator[int]:
 
 
 def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
-    """What the control groups of this process leave, each that has a limit, in the file system below `root`.
+    """Yield the bytes that the limited control groups of this process leave, in the file system below `root`.
 
     A group has at most what its parents have. In a container the path of a group may be that of the host;
     the group is then where the file system of groups is mounted.
@@ -128,7 +128,7 @@ def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
 
 
 def _number(file: Path) -> int | None:
-    """The number in a file; None if there is none, as where the limit is `max`."""
+    """Return the number in a file; None if there is none, as for the limit `max`."""
     try:
         return int(file.read_text())
     except (OSError, ValueError):
@@ -136,7 +136,7 @@ def _number(file: Path) -> int | None:
 
 
 def _listed(file: Path, name: str) -> int:
-    """The number beside a name in a file of names and numbers; 0 if it is not there."""
+    """Return the number beside a name in a file of names and numbers; 0 if it is missing."""
     try:
         pairs = dict(line.split() for line in file.read_text().splitlines())
         return int(pairs.get(name, 0))
@@ -145,5 +145,5 @@ def _listed(file: Path, name: str) -> int:
 
 
 def in_words(size: int) -> str:
-    """Bytes in words."""
+    """Return bytes in words."""
     return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{max(1, round(size / 2**20))} MiB"

@@ -1,4 +1,4 @@
-"""Parameters: the tensors of learners, many side by side."""
+"""Parameters: the tensors of many learners side by side."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Params = dict[str, "torch.Tensor"]
 
 
 def flat(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
-    """Tensors [B, …] one after the other, [B, P]."""
+    """Return tensors [B, …] joined to vectors, [B, P]."""
     return torch.cat([tensor.flatten(1) for tensor in tensors], 1)
 
 
 def unflat(vector: torch.Tensor, like: Mapping[str, torch.Tensor]) -> Params:
-    """The tensors of which `vector` [B, P] is made, under the names and in the shapes of others."""
+    """Split `vector` [B, P] into tensors with the names and shapes of `like`."""
     pieces = torch.split(vector, [tensor[0].numel() for tensor in like.values()], 1)
     return {
         name: piece.reshape(tensor.shape) for (name, tensor), piece in zip(like.items(), pieces, strict=True)
@@ -24,5 +24,5 @@ def unflat(vector: torch.Tensor, like: Mapping[str, torch.Tensor]) -> Params:
 
 
 def per_member(numbers: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """A number of every member of the batch [B], shaped [B, 1, …] to go with a tensor."""
+    """Return a number per batch member [B], shaped [B, 1, …] to multiply a tensor."""
     return numbers.view(-1, *[1] * (like.dim() - 1))

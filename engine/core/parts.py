@@ -1,6 +1,6 @@
 """What every member of the catalogue is: one frozen Struct, its description, code, form and documentation.
 
-Docstrings of modules, classes and functions, also under `python -OO`, which drops them.
+Also the types of fields that several families share, as the sizes of factors.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _in_source(module: ModuleType) -> Mapping[str, str | None]:
 
 
 MOST = 2**24
-"""The largest whole number in a part: float32 counts so far, and no run gets through more of anything."""
+"""Largest integer in a part: float32 is exact up to it, and no run completes more of anything."""
 
 MOST_FEATURES = 2**30
 """Features of a matrix that need not be held: whether a run of so many fits is for its memory to say."""
@@ -78,13 +78,13 @@ MOST_LAYERS = 1024
 """Layers of a net at most: each is a tensor, and a power u^L of float32 has four digits left then."""
 
 MOST_WORDS = 10_000
-"""Letters of a text at most: a story that somebody reads in the app."""
+"""Letters of a text, at most: a story that is read in the app."""
 
 LARGEST = 1e38
-"""The largest number in a part: float32 ends soon after."""
+"""Largest number in a part, near the end of the range of float32."""
 
 SELDOM = {"seldom": True}
-"""Marks a field that few experiments set: a form has it where it is set, and else among others like it."""
+"""Marks a field that few experiments set: forms hide it behind a line unless it is set."""
 
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1, le=MOST)]
@@ -92,7 +92,7 @@ Dimension = Annotated[int, Meta(ge=2, le=MOST)]
 Features = Annotated[int, Meta(ge=2, le=MOST_FEATURES)]
 
 Values = Literal["any", "signs", "bits"]
-"""What numbers are known to be: any real number, −1 or +1, or 0 or 1."""
+"""Range of numbers: any real number, −1 or +1, or 0 or 1."""
 
 
 LearnerKind = Literal["gradient", "exact", "multiplicative", "sparse", "coordinate", "spectral", "other"]
@@ -102,9 +102,9 @@ second-order rules; any other."""
 
 
 class BadInput(ValueError):
-    """Input that cannot be used. Its text is one line: where, what is wrong, what would be right.
+    """Input is invalid. The message is one line: the place, the fault, and a remedy.
 
-    Both parts may quote input as it came: they are escaped and cut here, and can be printed anywhere.
+    Both arguments may quote raw input: they are escaped and cut here, so that they can be printed anywhere.
     """
 
     def __init__(self, where: str, fault: str) -> None:
@@ -122,7 +122,7 @@ class BadField(ValueError):
 
 
 class Finding(NamedTuple):
-    """An answer that follows from the structure of an experiment, and its reason in one sentence."""
+    """Answer that follows from the structure of an experiment, and its reason in one sentence."""
 
     holds: bool
     reason: str
@@ -134,25 +134,25 @@ class Verdict(NamedTuple):
     invariant: Literal[True, False, "on this data"]
     reason: str
     otherwise: Group = TRIVIAL
-    """A smaller group of which that is known where it is not true of all rotations."""
+    """Smaller group for which it is known, if it is not true of all rotations."""
 
     undecided: bool = False
-    """Whether structure does not decide: it may be true of all rotations, but is not known to be."""
+    """Whether structure does not decide: it may be true of all rotations, but this is not known."""
 
     @property
     def group(self) -> Group:
-        """The largest group known of which it is true: predictions do not change under it."""
+        """Largest known group under which predictions do not change."""
         return self.otherwise if self.invariant is False else ROTATIONS
 
     @property
     def sentence(self) -> str:
-        """The verdict and its reason, and what changes nothing if rotations do."""
+        """The verdict and its reason, with the smaller group that changes nothing, if there is one."""
         addition = "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} change nothing"
         return f"{self.word}: {self.reason}{addition}"
 
     @property
     def answer(self) -> str:
-        """The verdict in a table: yes, no, undecided, or where."""
+        """The verdict in a table: yes, no, undecided, or on this data."""
         if self.undecided:
             return "undecided"
         if isinstance(self.invariant, str):
@@ -170,14 +170,14 @@ class Verdict(NamedTuple):
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
-    """A member of the catalogue. Its fields are its hyperparameters, its tag is its name in preset files."""
+    """Base of all parts. Fields are hyperparameters, and the tag is the name in preset files."""
 
     experimental: ClassVar[bool] = False
     """Whether the author is still at work on it: then tests require no preset, no naive twin and no row in a
     table of cases. Whatever else they require of every member holds for it too."""
 
     file_fields: ClassVar[tuple[str, ...]] = ()
-    """The fields that name files; relative ones of a preset are relative to that."""
+    """Fields that name files; relative paths in a preset are relative to its folder."""
 
     declares: ClassVar[frozenset[str]] = frozenset()
     """What members of a family say of themselves, and theorems rely on; by default of the family nothing."""
@@ -210,12 +210,12 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
 
     @property
     def kind(self) -> str:
-        """The name of this part in preset files."""
+        """Name of this part in preset files."""
         return kind_of(type(self))
 
 
 def kind_of(part: type[Part]) -> str:
-    """The name of a part in preset files, such as `egu-pm`."""
+    """Return the name of a part in preset files, such as `egu-pm`."""
     return str(part.__struct_config__.tag)
 
 
@@ -225,12 +225,12 @@ def is_member(part: type[Part]) -> bool:
 
 
 def summary_of(part: type[msgspec.Struct]) -> str:
-    """The first line of a part's documentation: what it is, in one sentence."""
+    """Return the first line of a part's docstring, its summary in one sentence."""
     return docstring(part).split("\n", 1)[0]
 
 
 def _written(part: type[Part]) -> set[str]:
-    """The names of all that is written in a class, without what is abstract there and what Python writes."""
+    """Return the names of attributes that a class defines, without abstract and special ones."""
     return {
         name
         for name, value in vars(part).items()
@@ -238,3 +238,60 @@ def _written(part: type[Part]) -> set[str]:
         and not name.startswith("__")
         and not getattr(value, "__isabstractmethod__", False)
     }
+
+
+MOST_FACTORS = 24
+"""As many factors of size 2 make more entries than an instance may have."""
+
+Factors = Annotated[
+    Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=MOST_FACTORS)] | None,
+    Meta(title="factors", description="the size of each, as in 16, 16; none: side and count say it"),
+]
+Side = Annotated[Dimension | None, Meta(title="side", description="the size of all factors, of one size")]
+Several = Annotated[
+    Annotated[int, Meta(ge=1, le=MOST_FACTORS)] | None,
+    Meta(title="count r", description="how many factors of one size there are"),
+]
+
+
+def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int | None) -> None:
+    """Raises: BadField if sizes are said twice, or by halves."""
+    if factors is not None:
+        for name, size in (("side", side), ("count", count)):
+            if size is not None:
+                raise BadField(name, "factors says this too; give factors, or side and count")
+    elif (side is None) != (count is None):
+        missing, given_name = ("count", "side") if count is None else ("side", "count")
+        raise BadField(missing, f"missing; {given_name} needs it beside it")
+
+
+def factor_sizes(
+    factors: tuple[int, ...] | None, side: int | None, count: int | None
+) -> tuple[int, ...] | None:
+    """The size of every factor; None where nothing says it."""
+    if side is not None and count is not None:
+        return (side,) * count
+    return factors
+
+
+Pair = Annotated[
+    Annotated[tuple[Count, ...], Meta(min_length=2, max_length=2)] | None,
+    Meta(title="factors", description="rows and columns of W, as in 16, 16; none: as square as can be"),
+]
+
+
+def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
+    """Rows and columns of a matrix with d entries: those given, or as square as can be with fewer rows."""
+    if factors is not None:
+        rows, columns = factors
+        return rows, columns
+    rows = next(rows for rows in range(math.isqrt(d), 0, -1) if d % rows == 0)
+    return rows, d // rows
+
+
+def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
+    """Why a matrix of these rows and columns is not one of d entries, in one sentence; None if it is."""
+    rows, columns = pair_of(factors, d)
+    if rows * columns == d:
+        return None
+    return f"a matrix of {rows} × {columns} has {rows * columns} entries, and instances have {d} features"

@@ -1,4 +1,4 @@
-"""Whether what is computed is still wanted: long work checks again and again, and ends where it is not."""
+"""Cancellation: long work checks repeatedly whether it was stopped, and ends then."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 POLL_SECONDS = 0.05
-"""Between two looks at whether to wait on."""
+"""Seconds between two checks while waiting."""
 
 
 class Stopped(Exception):
-    """What was computed is no longer wanted."""
+    """The work was cancelled."""
 
 
 def _never() -> bool:
@@ -26,12 +26,12 @@ def _never() -> bool:
 _stopped: ContextVar[Callable[[], bool]] = ContextVar("stopped", default=_never)
 
 _turn = threading.Lock()
-"""One call at a time is at work aside: those that nobody waits for any more do not pile up."""
+"""Lock that lets a single call work aside, so that abandoned calls do not pile up."""
 
 
 @contextmanager
 def stopped_by(stopped: Callable[[], bool]) -> Iterator[None]:
-    """Within it, long work of this thread ends once `stopped` says so."""
+    """End long work of this thread inside the block as soon as `stopped` returns True."""
     before = _stopped.set(stopped)
     try:
         yield
@@ -40,15 +40,15 @@ def stopped_by(stopped: Callable[[], bool]) -> Iterator[None]:
 
 
 def go_on() -> None:
-    """Raises: Stopped, if this is no longer wanted."""
+    """Check for cancellation. Raises: Stopped."""
     if _stopped.get()():
         raise Stopped
 
 
 def aside(call: Callable[[], T]) -> T:
-    """What a call returns or raises that may be long in one piece, where nothing can check whether to go on.
+    """Return the result of a long call that cannot check for cancellation itself.
 
-    It is made in a thread of its own, which goes on to its end unheeded once this is no longer wanted.
+    The call runs in a thread of its own. After a cancellation the thread finishes, and its result is dropped.
 
     Raises: Stopped.
     """

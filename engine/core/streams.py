@@ -1,4 +1,4 @@
-"""All randomness: one integer seed per replica, split into named streams that never disturb one another."""
+"""All randomness: an integer seed per replica, split into independent named streams."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from engine.core.stopping import go_on
 Floats = NDArray[np.float64]
 
 GENERATORS = 2 * 1400
-"""Bytes of the random generators of a replica: each stream has one, and few streams live at a time."""
+"""Bytes of the random generators of a replica: one per stream, and few streams exist at a time."""
 
 DRAWN = ("matrix", "target", "labels", "noise")
-"""The streams of rows, labels and noise."""
+"""Streams of rows, labels and noise."""
 
 PIECE = 1 << 14
-"""Numbers that are drawn at once where each is kept in fewer bytes than it is drawn in."""
+"""Numbers that are drawn at once if they are stored in fewer bytes than they are drawn in."""
 
 LONG_PIECE = 1 << 22
-"""Numbers that are drawn at once at most, in about a twentieth of a second, so that drawing can be ended."""
+"""Numbers that are drawn between two checks for cancellation, in about a twentieth of a second."""
 
 
 class Stream:
@@ -40,23 +40,23 @@ class Stream:
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:
-        """Made when the first number is drawn: a start may draw none, and one takes 20 µs per replica."""
+        """Generators, created at the first draw: a start may draw nothing, and each takes 20 µs to create."""
         return [np.random.default_rng([seed, self._salt]) for seed in self._seeds]
 
     def normal(self, *shape: int) -> Floats:
-        """Independent N(0, 1) numbers [replicas, *shape]."""
+        """Return independent N(0, 1) numbers [replicas, *shape]."""
         return self._filled(shape, np.random.Generator.standard_normal)
 
     def uniform(self, *shape: int) -> Floats:
-        """Independent uniform numbers in [0, 1), [replicas, *shape]."""
+        """Return independent uniform numbers in [0, 1), [replicas, *shape]."""
         return self._filled(shape, np.random.Generator.random)
 
     def integers(self, below: int, *shape: int) -> NDArray[np.int64]:
-        """Independent uniform integers 0 … below−1, [replicas, *shape]."""
+        """Return independent uniform integers 0 … below−1, [replicas, *shape]."""
         return np.stack([generator.integers(0, below, shape) for generator in self._generators])
 
     def _filled(self, shape: tuple[int, ...], draw: Callable[..., Floats]) -> Floats:
-        """Numbers that every generator draws one after the other, [replicas, *shape]."""
+        """Return numbers [replicas, *shape] that each generator draws in order."""
         numbers = np.empty((self.replicas, math.prod(shape)))
         for generator, row in zip(self._generators, numbers, strict=True):
             for first in range(0, len(row), LONG_PIECE):
@@ -65,7 +65,7 @@ class Stream:
         return numbers.reshape(self.replicas, *shape)
 
     def signs(self, *shape: int) -> NDArray[np.int8]:
-        """Independent fair ±1 [replicas, *shape]."""
+        """Return independent fair ±1 [replicas, *shape]."""
         signs = np.empty((self.replicas, math.prod(shape)), np.int8)
         for generator, row in zip(self._generators, signs, strict=True):
             for first in range(0, len(row), PIECE):
@@ -77,7 +77,7 @@ class Stream:
         return signs.reshape(self.replicas, *shape)
 
     def permutation(self, n: int) -> NDArray[np.int64]:
-        """A uniformly random order of 0 … n−1 per replica, [replicas, n]."""
+        """Return a uniformly random order of 0 … n−1 per replica, [replicas, n]."""
         orders = np.tile(np.arange(n), (self.replicas, 1))
         for generator, order in zip(self._generators, orders, strict=True):
             go_on()
@@ -88,7 +88,7 @@ class Stream:
 class Streams:
     """The named streams of an experiment: `streams("signs")` always starts from its own beginning.
 
-    While numbers are drawn they raise Stopped, if these are no longer wanted.
+    Draws raise Stopped after a cancellation.
     """
 
     def __init__(self, seeds: Sequence[int], single: bool = False) -> None:
@@ -99,19 +99,19 @@ class Streams:
         return Stream(self.seeds, name)
 
     def printed(self, seed: Sequence[int]) -> Stream:
-        """What `default_rng(seed)` draws, the same for every replica: a draw that somebody else has made."""
+        """Return draws of `default_rng(seed)` that all replicas share, to reproduce a printed draw."""
         return Unnamed([seed] * len(self.seeds), "")
 
     def of_data(self) -> Streams:
-        """The streams that a problem is drawn from, all at their beginning."""
+        """Return the streams that a problem is drawn from, all at their beginning."""
         return Together(self.seeds) if self._single else self
 
 
 class Together(Streams):
-    """Named streams of which those in DRAWN are one generator for each replica, `default_rng(seed)`.
+    """Named streams that share one generator per replica, `default_rng(seed)`, if they are in DRAWN.
 
-    What is drawn of them comes in the order in which it is requested: a problem draws rows, then labels,
-    then noise, as papers print their draws.
+    Draws come in the order of the requests: a problem draws rows, then labels, then noise, as papers print
+    their draws.
     """
 
     def __init__(self, seeds: Sequence[int]) -> None:
@@ -123,7 +123,7 @@ class Together(Streams):
 
 
 class Unnamed(Stream):
-    """The random numbers of `default_rng(seed)`, for several purposes one after the other."""
+    """The random numbers of `default_rng(seed)`, shared by several purposes in order."""
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:

@@ -1,4 +1,4 @@
-"""Texts from outside: which characters they may hold, and how messages quote them."""
+"""Texts from outside: their allowed characters, and their quotation in messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ In a terminal they move the cursor, turn the reading direction or begin commands
 """
 
 LONGEST_QUOTE = 80
-"""A quoted value is cut to so many characters."""
+"""Characters of a quoted value, at most."""
 
 LONGEST_LIST, FIRST = 600, 5
 """Of a list of choices with more characters a message says so many at its beginning, and the last."""
@@ -24,7 +24,7 @@ LONGEST_WORD, LONGEST_PART = 300, 1000
 
 
 def fault(text: str, allowed: str = "") -> str:
-    """What is wrong with the characters of a text, and the remedy; nothing if it may be printed."""
+    """Return the fault of the characters of a text, and the remedy; empty if it may be printed."""
     if text.isprintable() and text.isascii():
         return ""
     refused = next((letter for letter in text if letter not in allowed and _refused(letter)), None)
@@ -35,12 +35,12 @@ def fault(text: str, allowed: str = "") -> str:
 
 
 def printable(text: str) -> str:
-    """The text without the characters that no text may hold."""
+    """Return the text without refused characters."""
     return text if not fault(text) else "".join(letter for letter in text if not _refused(letter))
 
 
 def escaped(text: str) -> str:
-    """The text with each character that no text may hold as an escape such as \\x1b."""
+    """Return the text with refused characters as escapes such as \\x1b."""
     if text.isprintable() and text.isascii():
         return text
     return "".join(
@@ -49,13 +49,13 @@ def escaped(text: str) -> str:
 
 
 def message(text: str, longest: int = LONGEST_PART) -> str:
-    """What a message says, which may quote input as it came: escaped, and cut."""
+    """Return the text of a message, which may quote raw input, escaped and cut."""
     words = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: cut(word[0], LONGEST_WORD), escaped(text))
     return cut(words, longest)
 
 
 def cut(text: str, longest: int) -> str:
-    """A text of at most `longest` characters: its middle goes, its beginning and end stay."""
+    """Return a text of at most `longest` characters, shortened in the middle."""
     if len(text) <= longest:
         return text
     end = longest // 3
@@ -63,19 +63,19 @@ def cut(text: str, longest: int) -> str:
 
 
 def quoted(value: object) -> str:
-    """A value as a message quotes it: its Python form, cut."""
+    """Return a value as a message quotes it: its Python form, cut."""
     return cut(repr(value), LONGEST_QUOTE)
 
 
 def nearest(word: str, choices: list[str]) -> str:
-    """What might have been meant by an unknown word, and all that there is."""
+    """Return the choice that an unknown word may mean, and all choices."""
     guess = difflib.get_close_matches(word, choices, n=1)
     available = f"the choices are {listed(choices)}" if choices else "nothing is known here"
     return f"did you mean {guess[0]}? {available}" if guess else available
 
 
 def listed(choices: Iterable[str]) -> str:
-    """Choices as a message lists them: all of them, or of a long list its ends and how many there are."""
+    """Return choices as a message lists them: all, or the ends of a long list and its length."""
     cut_choices = [cut(choice, LONGEST_QUOTE) for choice in choices]
     text = ", ".join(cut_choices)
     if len(text) <= LONGEST_LIST or len(cut_choices) <= FIRST + 1:

@@ -28,19 +28,19 @@ def coefficients(rows: Floats, labels: Floats) -> Floats:
     S are the ones of the number of an entry in binary. Labels are scaled to E f² = 1; by the fast transform.
     """
     bits = rows.shape[1]
-    found = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
+    transformed = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
     for bit in range(bits):
-        pairs = found.reshape(-1, 2, 1 << bit)
-        found = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], 1) / 2
-    return found.ravel()
+        pairs = transformed.reshape(-1, 2, 1 << bit)
+        transformed = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], 1) / 2
+    return transformed.ravel()
 
 
 def _in_order(rows: Floats, labels: Floats) -> Floats:
     """The labels [2ⁿ] of the rows in the order in which bit i of a row's number says that x_i = −1."""
     places = (rows < 0).astype(np.int64) @ (1 << np.arange(rows.shape[1]))
-    found = np.empty(len(labels))
-    found[places] = labels
-    return found
+    ordered = np.empty(len(labels))
+    ordered[places] = labels
+    return ordered
 
 
 def weights_by_degree(rows: Floats, labels: Floats) -> Floats:
@@ -74,8 +74,8 @@ def permutations(rows: Floats, labels: Floats) -> float:
                 waiting.append(other)
         if len(images) > MOST_IMAGES:
             return math.nan
-    every = np.stack(list(images.values()))
-    return float(np.linalg.eigvalsh(every @ every.T / every.size)[-1])
+    stacked = np.stack(list(images.values()))
+    return float(np.linalg.eigvalsh(stacked @ stacked.T / stacked.size)[-1])
 
 
 def _swapped(numbers: NDArray[np.int64], bit: int) -> NDArray[np.int64]:
@@ -109,13 +109,13 @@ def rotations(profile: Callable[[Floats], Floats], d: int) -> float:
     shares = np.tile(weights * (1 + half) ** ((d - 3) / 2), 2)
     values = profile(t) * shares / shares.sum()
     values /= math.sqrt(float(values @ profile(t)))
-    before, now, found = np.zeros_like(t), np.ones_like(t), 0.0
+    before, now, largest = np.zeros_like(t), np.ones_like(t), 0.0
     for degree in range(NODES):
-        if 1 / _harmonics(d, degree) <= found:  # W_k ≤ 1
+        if 1 / _harmonics(d, degree) <= largest:  # W_k ≤ 1
             break
-        found = max(found, float(values @ now) ** 2)
+        largest = max(largest, float(values @ now) ** 2)
         before, now = now, ((2 * degree + d - 2) * t * now - degree * before) / (degree + d - 2)
-    return found
+    return largest
 
 
 def _harmonics(d: int, degree: int) -> int:

@@ -64,14 +64,14 @@ def recursion(
     return Recursion(errors, kernels)
 
 
-def sharpness(found: Recursion, target: float | Floats, share: float | Floats) -> Floats:
+def sharpness(trajectory: Recursion, target: float | Floats, share: float | Floats) -> Floats:
     """S = λ + √(λ² + 8qzr + 4qr²): the largest eigenvalue of the Hessian of (z − y)² at every step.
 
     In the coordinates p, m = (h ± v)/√2, with h_i = u_i·x/‖x‖, the Hessian of z is √q on p and −√q on m. The
     top of 2(∇z∇zᵀ + r∇²z) lies in the plane of ∇z's two parts, of squared lengths (λ ± 2√q z)/2. 2λ where the
     error is 0.
     """
-    errors, kernels = found
+    errors, kernels = trajectory
     z = errors + target
     with np.errstate(over="ignore", invalid="ignore"):
         root = np.sqrt(kernels**2 + 8 * share * z * errors + 4 * share * errors**2)

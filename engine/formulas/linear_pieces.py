@@ -95,17 +95,17 @@ def cells(layers: Layers, slopes: tuple[float, float], reach: float = FAR) -> in
     Source: Zaslavsky 1975; theory-nets.md §39.
     """
     corners = reach * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1.0]])
-    found = [(corners, np.eye(2), np.zeros(2))]  # corners in order, and what the layer below sends: A x + c
+    pieces = [(corners, np.eye(2), np.zeros(2))]  # corners in order, and what the layer below sends: A x + c
     *hidden, _ = layers
     for weights, biases in hidden:
         above = []
-        for polygon, slope, offset in found:
+        for polygon, slope, offset in pieces:
             a, c = weights @ slope, weights @ offset + biases
             for part in _cut(polygon, a, c):
                 through = np.where(a @ part.mean(0) + c > 0, *slopes)
                 above.append((part, through[:, None] * a, through * c))
-        found = above
-    return len(found)
+        pieces = above
+    return len(pieces)
 
 
 def _cut(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
@@ -125,13 +125,15 @@ def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
     after, next_signal = np.roll(polygon, -1, 0), np.roll(signal, -1)
     sides: list[Floats] = []
     for sign in (1, -1):
-        kept: list[Floats] = []
-        for corner, other, here, there in zip(polygon, after, sign * signal, sign * next_signal, strict=True):
-            if here >= 0:
-                kept.append(corner)
-            if here * there < 0:
-                kept.append(corner + here / (here - there) * (other - corner))
-        sides.append(np.array(kept))
+        corners: list[Floats] = []
+        for corner, other, height, next_height in zip(
+            polygon, after, sign * signal, sign * next_signal, strict=True
+        ):
+            if height >= 0:
+                corners.append(corner)
+            if height * next_height < 0:
+                corners.append(corner + height / (height - next_height) * (other - corner))
+        sides.append(np.array(corners))
     return sides
 
 

@@ -51,13 +51,13 @@ def unknown(bits: int, examples: NDArray[np.int64]) -> NDArray[np.float64]:
     ranks = np.zeros(bits + 1)
     ranks[0] = 1.0
     spanned = np.exp2(np.arange(bits + 1.0) - bits)
-    found = [1 - spanned @ ranks]
+    shares = [1 - spanned @ ranks]
     for _ in range(int(examples.max(initial=0))):
         new = ranks * (1 - spanned)
         ranks = ranks * spanned
         ranks[1:] += new[:-1]
-        found.append(1 - spanned @ ranks)
-    return np.array(found)[examples]
+        shares.append(1 - spanned @ ranks)
+    return np.array(shares)[examples]
 
 
 def _eigenvalue(bits: int, degree: int, kernel: Callable[[MPContext, Any], Any]) -> float:
@@ -68,8 +68,8 @@ def _eigenvalue(bits: int, degree: int, kernel: Callable[[MPContext, Any], Any])
     mp = MPContext()
     mp.dps = DIGITS + bits
     terms = (_krawtchouk(bits, degree, m) * kernel(mp, 1 - mp.mpf(2 * m) / bits) for m in range(bits + 1))
-    found = mp.fsum(terms) / 2**bits
-    return float(found) if abs(found) > mp.mpf(10) ** -DIGITS else 0.0
+    eigenvalue = mp.fsum(terms) / 2**bits
+    return float(eigenvalue) if abs(eigenvalue) > mp.mpf(10) ** -DIGITS else 0.0
 
 
 def _krawtchouk(bits: int, degree: int, distance: int) -> int:
@@ -121,19 +121,19 @@ class SignProducts:
         """Which of some products [n, r] are known, [n], and where they are −1 then, [n, answers]."""
         signs = self._first + numbers
         words = self._words()
-        left = np.bitwise_xor.reduce(words[signs], 1)
-        return ~left.any(1), np.logical_xor.reduce(self._negative[signs], 1)
+        reduced = np.bitwise_xor.reduce(words[signs], 1)
+        return ~reduced.any(1), np.logical_xor.reduce(self._negative[signs], 1)
 
     def share(self) -> float:
         """The share of all products that are known."""
-        words, left = self._words(), np.zeros((1, 1), np.uint64)
+        words, codes = self._words(), np.zeros((1, 1), np.uint64)
         for first, size in zip(self._first, self._sizes, strict=True):
-            left = (left[:, None] ^ words[first : first + size]).reshape(-1, words.shape[1])
-        return float(1 - left.any(1).mean())
+            codes = (codes[:, None] ^ words[first : first + size]).reshape(-1, words.shape[1])
+        return float(1 - codes.any(1).mean())
 
     def _words(self) -> NDArray[np.uint64]:
         """The codes [signs, W], 64 members of the basis in a word."""
-        there = self._codes[:, self._codes.any(0)]
-        packed = np.packbits(there, 1)
+        used = self._codes[:, self._codes.any(0)]
+        packed = np.packbits(used, 1)
         missing = max(8 - packed.shape[1], -packed.shape[1] % 8)
         return np.ascontiguousarray(np.pad(packed, ((0, 0), (0, missing)))).view(np.uint64)

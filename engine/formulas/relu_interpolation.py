@@ -32,8 +32,8 @@ def spline(x: Floats, y: Floats, at: Floats) -> Floats:
         return np.full(at.shape, y[0])
     slopes = np.diff(y) / np.diff(x)
     piece = np.clip(np.searchsorted(x, at) - 1, 0, len(slopes) - 1)
-    found: Floats = y[piece] + slopes[piece] * (at - x[piece])
-    return found
+    interpolated: Floats = y[piece] + slopes[piece] * (at - x[piece])
+    return interpolated
 
 
 def least_norm(x: Floats, y: Floats) -> float:

@@ -59,10 +59,10 @@ def max_margin(alpha: float) -> float:
 
     def best(kappa: float) -> tuple[float, float]:
         """The least g, and the error where it is least."""
-        found = minimize_scalar(
+        minimum = minimize_scalar(
             lambda error: _missing(alpha, kappa, error), bounds=(0, 0.5), method="bounded", options=_EXACT
         )
-        return float(found.fun), float(found.x)
+        return float(minimum.fun), float(minimum.x)
 
     kappa = brentq(lambda kappa: best(kappa)[0], 0, _widest_margin(alpha), xtol=1e-12)
     return best(kappa)[1]

@@ -1,1 +1,1 @@
-"""What has been learned: what a hypothesis provides, and the curvature of its loss."""
+"""Hypotheses: their interface, and the curvature of their loss."""

@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 
 TOGETHER = 64
-"""Columns of Hessians that are computed at once."""
+"""Columns of a Hessian that are computed at once."""
 
 GRAPH = 8
-"""Copies of its signals that a gradient is made of which can be differentiated once more."""
+"""Copies of the signals that the graph of a twice differentiable gradient holds."""
 
 EXACT = 100
-"""Hessians of at most so many parameters are computed whole; with 400 that takes longer than Lanczos."""
+"""Parameters up to which the whole Hessian is computed; with 400 that takes longer than Lanczos."""
 
 TOLERANCE = 1e-3
-"""‖Hv − λv‖ relative to λ at which Lanczos stops; the error of λ itself is of the order of its square."""
+"""‖Hv − λv‖ relative to λ at which Lanczos stops; the error of λ is of the order of its square."""
 
 KRYLOV = 12
-"""Vectors that Lanczos keeps: few, for the largest eigenvalue alone is known after a dozen products."""
+"""Vectors that Lanczos keeps: few, as the largest eigenvalue converges within a dozen products."""
 
 
 class Curvature:
@@ -60,7 +60,7 @@ class Curvature:
         shares: torch.Tensor,
         loss: Cost,
     ) -> None:
-        """Of tensors [N, …], labels [B, n] and the shares s of the rows in the loss [B or 1, n]."""
+        """Take tensors [N, …], labels [B, n] and the shares s of the rows in the loss [B or 1, n]."""
         self._architecture, self._tensors, self._loss = architecture, tensors, loss
         self._instances, self._labels, self._shares = instances, labels, shares.expand_as(labels)
         self._l2_penalties = architecture.layout(instances.d).l2_penalties
@@ -82,11 +82,11 @@ class Curvature:
         return flat(gradients[name] for name in self._architecture.layers)
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
-        """∇²L v of every net for vectors v [N, P]."""
+        """Return ∇²L v of every net for vectors v [N, P]."""
         return self._products_of_each(vectors[None])[0]
 
     def matrices(self) -> torch.Tensor:
-        """∇²L of every net, [N, P, P]."""
+        """Return ∇²L of every net, [N, P, P]."""
         if self._architecture.structure().trains_weights:
             return self._of_rows()
         basis = torch.eye(self.size, dtype=self._labels.dtype, device=self._labels.device)
@@ -95,7 +95,7 @@ class Curvature:
         return torch.cat(pieces).movedim(0, 2)
 
     def _of_rows(self) -> torch.Tensor:
-        """∇²L = XᵀCX + λI, [N, d, d], where predictions are Xw and C is how slopes change with them."""
+        """Return ∇²L = XᵀCX + λI, [N, d, d], for predictions Xw and the derivatives C of the slopes."""
         predictions = self._architecture.predict(self._tensors, self._instances).detach().requires_grad_()
         with torch.enable_grad():
             slopes = self._slopes(predictions)
@@ -107,7 +107,7 @@ class Curvature:
         return changes.movedim(0, 1) @ rows + penalty
 
     def _products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        """∇²L v for several vectors v of every net, [S, N, P]."""
+        """Return ∇²L v for several vectors v of every net, [S, N, P]."""
         leaves, gradients = self._graph
         lengths = [leaf[0].numel() for leaf in leaves]
         parts = [
@@ -134,12 +134,12 @@ class Curvature:
 
     @cached_property
     def _penalty(self) -> torch.Tensor:
-        """What the penalty adds to the diagonal of ∇²L, [1, P]."""
+        """Diagonal of the Hessian of the penalty, [1, P]."""
         rates = {name: self._l2_penalties.get(name, 0.0) for name in self._architecture.layers}
         return flat(torch.full_like(self._tensors[name][:1], rate) for name, rate in rates.items())
 
     def operators(self) -> Iterator[LinearOperator]:
-        """∇²L of one net after the other, in float64."""
+        """Yield ∇²L of every net as an operator, in float64."""
         nets, outputs = self._nets // self._instances.replicas, self._architecture.outputs
         for net in range(self._nets):
             predicted = slice(net * outputs, (net + 1) * outputs)
@@ -160,7 +160,7 @@ class Curvature:
 
     @cached_property
     def _graph(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """The parameters and the gradients with respect to them, which can be differentiated again."""
+        """Parameters and their gradients, which can be differentiated again."""
         leaves = {name: self._tensors[name].detach().requires_grad_() for name in self._architecture.layers}
         with torch.enable_grad():
             predictions = self._architecture.predict({**self._tensors, **leaves}, self._instances)
@@ -185,9 +185,9 @@ def _operator(curvature: Curvature) -> LinearOperator:
 
 
 def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tensor:
-    """λ_max of the Hessian of every member [B], in float64; NaN where there is none, or it is not found.
+    """Return λ_max of the Hessian of every member [B], in float64; NaN if it is not finite or not found.
 
-    Of up to EXACT parameters from the whole Hessian, of more by Lanczos, up to residuals of λ times
+    Up to EXACT parameters it comes from the whole Hessian, with more from Lanczos, up to residuals of λ times
     `tolerance`, or TOLERANCE.
     """
     if curvature.size <= EXACT:
@@ -202,14 +202,14 @@ def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tenso
 
 
 def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:
-    """The largest eigenvalue of symmetric matrices [B, P, P]; NaN where an entry is not finite."""
+    """Return the largest eigenvalue of symmetric matrices [B, P, P]; NaN where an entry is not finite."""
     finite = matrices.isfinite().all((1, 2))
     filled = torch.where(finite[:, None, None], matrices, 0.0)
     return torch.where(finite, torch.linalg.eigvalsh((filled + filled.mT) / 2)[:, -1], torch.nan)
 
 
 def _of_operator(operator: LinearOperator, tolerance: float) -> float:
-    """The largest eigenvalue of an operator; NaN if none is finite, or if Lanczos does not find it."""
+    """Return the largest eigenvalue of an operator; NaN if it is not finite, or Lanczos does not converge."""
     from scipy.sparse.linalg import ArpackError, eigsh
 
     size = operator.shape[0]
@@ -220,22 +220,23 @@ def _of_operator(operator: LinearOperator, tolerance: float) -> float:
         (eigenvalue,) = eigsh(
             operator, 1, which="LA", v0=start, ncv=KRYLOV, tol=tolerance, return_eigenvectors=False
         )
-    except ArpackError:  # which says that it did not converge, too
+    except ArpackError:  # raised without convergence, too
         return float("nan")
     return float(eigenvalue)
 
 
 FEW = 64
-"""Kernels of no more predictions are taken apart whole; of more Lanczos finds the largest eigenvalues."""
+"""Predictions up to which a kernel is decomposed completely; for more, Lanczos is used."""
 
 
 def tangent_kernels(
     architecture: Architecture, tensors: Params, instances: Instances, speeds: Mapping[str, float]
 ) -> Iterator[torch.Tensor]:
-    """Σ_l s_l J_l J_lᵀ [K·n, K·n] of one net after the other in float64, J_l = ∂(predictions)/∂(tensor l).
+    """Yield Σ_l s_l J_l J_lᵀ [K·n, K·n] of every net in float64, J_l = ∂(predictions)/∂(tensor l).
 
-    Of a `layered` architecture with K outputs, on n instances, output by output; `speeds` are the s_l of the
-    trained tensors by name. J_l J_lᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ A Aᵀ of a layer z = W_l a.
+    The architecture is `layered` with K outputs; predictions of n instances are ordered output by output.
+    `speeds` are the s_l of the trained tensors by name. J_l J_lᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ A Aᵀ of a layer
+    z = W_l a.
     """
     outputs = architecture.outputs
     trained = {name: speed for name, speed in speeds.items() if speed}
@@ -256,7 +257,7 @@ def tangent_kernels(
 def _slopes_of(
     architecture: Architecture, tensors: Params, instances: Instances, output: int
 ) -> dict[str, LayerSignals]:
-    """What goes into the layers, and the slopes of one output by what they make of that."""
+    """Return the inputs of the layers, and the slopes of an output by their signals."""
 
     def sent(predictions: torch.Tensor) -> torch.Tensor:
         alone = torch.zeros_like(predictions)
@@ -267,7 +268,7 @@ def _slopes_of(
 
 
 def largest_eigenpairs(kernel: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The largest eigenvalues of a kernel [m] and their eigenvectors [K·n, m], largest first."""
+    """Return the largest eigenvalues of a kernel [m] and their eigenvectors [K·n, m], largest first."""
     size = len(kernel)
     if not kernel.sum().isfinite():
         return kernel.new_full((count,), torch.nan), kernel.new_full((size, count), torch.nan)

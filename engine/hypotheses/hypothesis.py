@@ -1,4 +1,4 @@
-"""What a hypothesis provides, however it came about: predictions, weights, to take in examples."""
+"""Interfaces of hypotheses: to predict, to return weights, to learn examples."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
 
 class Predictor(Protocol):
-    """Whatever predicts labels."""
+    """An object that predicts labels."""
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
 
 
 class Weighted(Predictor, Protocol):
-    """What a record needs of a learner, however it takes in examples."""
+    """A predictor with weights, as records need it."""
 
     def weights(self) -> torch.Tensor | None:
-        """The vectors w [B, d] with predictions xᵀw, or None if predictions are not linear in x.
+        """Return w [B, d] with predictions xᵀw, or None if predictions are not linear in x.
 
-        Their coordinates are those that the instances are given in.
+        They are in the coordinates of the instances.
         """
 
 
 class Hypothesis(Weighted, Protocol):
-    """What a protocol needs of a learner, whether it follows gradients or solves."""
+    """A hypothesis that learns examples, by gradients or by solving."""
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples: instances [R, n, d] and labels [B, n]."""
@@ -39,40 +39,40 @@ class Hypothesis(Weighted, Protocol):
 
 @runtime_checkable
 class Parametrised(Protocol):
-    """A hypothesis that is a function with parameters, trained or not."""
+    """A hypothesis with an architecture and parameters."""
 
     @property
     def architecture(self) -> Architecture:
-        """The function."""
+        """Architecture of the hypothesis."""
 
     @property
     def params(self) -> Params:
-        """The trained tensors by name."""
+        """Trained tensors by name."""
 
     @property
     def tensors(self) -> Params:
-        """All tensors that the function takes: the trained ones and those that belong to it."""
+        """All tensors of the architecture, trained and fixed."""
 
 
 @runtime_checkable
 class Solved(Protocol):
-    """A hypothesis that is solved for once its examples are complete, member by member of the batch."""
+    """A hypothesis that is solved for after its examples, member by member of the batch."""
 
     def solving(self) -> Iterator[None]:
-        """Solve for what is needed next; yields between members."""
+        """Solve for the hypothesis; yield between members."""
 
 
 @runtime_checkable
 class Normed(Protocol):
-    """A predictor that is an element of the space of a kernel."""
+    """A predictor in the Hilbert space of a kernel."""
 
     def squared_norm(self) -> torch.Tensor:
-        """Its squared norm ‖f‖² there, [B]."""
+        """Return its squared norm ‖f‖², [B]."""
 
 
 @runtime_checkable
 class Turnable(Protocol):
-    """A predictor with a start that has a counterpart on turned instances."""
+    """A predictor whose start has a counterpart on rotated instances."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start by the one that corresponds to instances U x; for use before any example."""
+        """Replace the start by the one for instances U x; to be called before the first example."""

@@ -28,16 +28,16 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """
 
     of_loss: ClassVar[bool] = False
-    """Whether the factor is divided by the loss of the examples of the step, of every net by itself."""
+    """Whether the factor is divided by the loss on the examples of the step, net by net."""
 
     warm_up: WarmUp = 0
 
     def factor(self, step: int) -> float:
-        """What multiplies the rate at a step, counted from 0."""
+        """Return the factor of the rate at a step, counted from 0."""
         return self.after_warm_up(step) * min(1.0, (step + 1) / self.warm_up if self.warm_up else 1.0)
 
     def after_warm_up(self, step: int) -> float:
-        """The same without a warm-up."""
+        """Return the factor without the warm-up."""
         raise NotImplementedError
 
 
@@ -123,12 +123,12 @@ class StepNoise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     ] = "gradient"
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Bytes of the noise of a step while it is drawn, in float64."""
+        """Return the bytes of the noise of a step while it is drawn, in float64."""
         return DERIVED * sizes.replicas * sizes.parameters
 
 
 def drawn(stream: Stream, like: Params) -> Params:
-    """N(0, 1) noise shaped like parameters [B, …], the same for all of the batch that belong to a replica."""
+    """Return N(0, 1) noise shaped like parameters [B, …], equal for all batch members of a replica."""
     noise_by_name = {}
     for name, w in like.items():
         noise = torch.from_numpy(stream.normal(*w.shape[1:])).to(w)
@@ -152,7 +152,7 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
             raise BadField("norm", "it needs one of norm and value")
 
     def clipped(self, gradients: Params) -> Params:
-        """The gradients of every member of the batch, cut."""
+        """Return the clipped gradients of every batch member."""
         if self.value is not None:
             return {name: g.clamp(-self.value, self.value) for name, g in gradients.items()}
         assert self.norm is not None, "__post_init__ sees to it"
@@ -175,7 +175,7 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     ] = "2"
 
     def direction(self, params: Params) -> Params:
-        """What rates multiply: λ w, or λ sign(w)."""
+        """Return the direction that rates multiply: λ w, or λ sign(w)."""
         return {name: self.rate * (w if self.p == "2" else w.sign()) for name, w in params.items()}
 
 
@@ -191,10 +191,10 @@ else:
 
 
 STEP_OPTIONS = ("schedule", "clip", "noise", "decay")
-"""What a learner may add to the steps of its update rule."""
+"""Fields of a learner that add to the steps of its update rule."""
 
 MOST_NAME = 40
-"""Letters of a name at most, so that it stands in a legend."""
+"""Letters of a name at most, so that it fits into a legend."""
 
 Name = Annotated[str, Meta(max_length=MOST_NAME)]
 
@@ -275,7 +275,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def learner_kind(self) -> LearnerKind:
-        """Kind of learner, as its parts declare it: the solver, or the architecture before the rule."""
+        """Kind of learner that its parts declare: the solver, or the architecture before the rule."""
         if self.solver is not None:
             return self.solver.structure().learner_kind
         assert self.architecture is not None, "a learner without a solver has one"
@@ -286,7 +286,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def plain_steps(self) -> bool:
-        """Whether its steps are those of its update rule, with nothing added."""
+        """Whether its steps are those of its update rule, without additions."""
         return all(getattr(self, name) is None for name in STEP_OPTIONS)
 
     def has_layer_rates(self, d: int) -> bool:
@@ -314,7 +314,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return None
 
     def stream_of_start(self, streams: Streams) -> Stream:
-        """The random numbers that its architecture starts from."""
+        """Return the random stream from which its architecture starts."""
         return streams.printed(self.start_seed) if self.start_seed else streams("init")
 
     @property

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from engine.core.factors import Pair, no_pair, pair_of
 from engine.core.lazy import torch
 from engine.core.linear_algebra import singular_values
+from engine.core.parts import Pair, no_pair, pair_of
 from engine.measures import Index, Measure, MeasureNeeds, Probe
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ def bounds_on(view: View, curve: CurveView) -> list[LineView]:
 def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
     """Return the highest at x of `bounds_on` a curve; of equals the one with the higher mean."""
     heights = [(height, line) for line in bounds_on(view, curve) if not np.isnan(height := line.at(x))]
-    most = max((height for height, _ in heights), default=np.nan)
-    highest = [line for height, line in heights if height == most]
+    top = max((height for height, _ in heights), default=np.nan)
+    highest = [line for height, line in heights if height == top]
     return max(highest, key=lambda line: line.mean) if len(highest) > 1 else next(iter(highest), None)
 
 
@@ -33,9 +33,9 @@ def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
     """
     if (bound := strongest_bound(view, curve, x)) is not None:
         return bound
-    others = [line for line in view.lines if line.direction in EXACTNESS and line.says(curve)]
-    known = [line for line in others if line.binds(curve) and not np.isnan(line.at(x))]
-    single = [line for line in known if sum(line.kind == other.kind for other in known) == 1]
+    candidates = [line for line in view.lines if line.direction in EXACTNESS and line.says(curve)]
+    defined = [line for line in candidates if line.binds(curve) and not np.isnan(line.at(x))]
+    single = [line for line in defined if sum(line.kind == other.kind for other in defined) == 1]
     return min(single, key=lambda line: (not line.curve, EXACTNESS.index(line.direction)), default=None)
 
 
@@ -87,11 +87,11 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     One on the expectation is broken by a mean of at least ENOUGH replicas that is beyond it by so many
     standard errors that Student's law calls it UNLIKELY, unless rare replicas may explain it: see `unseen`.
     """
-    there = np.flatnonzero(curve.ends.sound & np.isfinite(curve.y))
-    if not len(there):
+    places = np.flatnonzero(curve.ends.sound & np.isfinite(curve.y))
+    if not len(places):
         return Respect(line.kind, line.called, None, "the curve has no evaluation points")
     sign = -1 if line.direction == "upper" else 1
-    x, y = curve.x[there], curve.y[there]
+    x, y = curve.x[places], curve.y[places]
     gap = sign * (y - np.interp(x, line.x, line.y))
     rounding = rounding * abs(float(y[0]))
     until = (
@@ -101,34 +101,34 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     )
 
     def at(place: int | np.intp) -> str:
-        return standing(curve, line, int(there[place]), rounding)
+        return standing(curve, line, int(places[place]), rounding)
 
     outside, least = gap < -rounding, int(gap.argmin())
     if not outside.any():
         exact = bool(np.abs(gap).max() <= rounding)
         return Respect(line.kind, line.called, True, f"closest: {at(_closest(x, line, gap))}{until}", exact)
     broken = f"{at(least)}{until}"
-    found = Respect(line.kind, line.called, False, broken, beyond=-float(gap[least]), at=float(x[least]))
+    outcome = Respect(line.kind, line.called, False, broken, beyond=-float(gap[least]), at=float(x[least]))
     if not line.in_expectation:
-        return found
+        return outcome
     if curve.stderr is None or curve.replicas < ENOUGH:
         few = f"which {curve.replicas} of the {ENOUGH} replicas needed do not show"
         detail = f"{at(least)}; the bound is on the expectation, {few}{until}"
-        return found._replace(holds=None, detail=detail)
-    errors = np.where(outside, gap / np.maximum(curve.stderr[there], rounding), np.inf)
+        return outcome._replace(holds=None, detail=detail)
+    errors = np.where(outside, gap / np.maximum(curve.stderr[places], rounding), np.inf)
     worst, allowed = int(errors.argmin()), allowed_errors(curve.replicas)
     detail = f"{at(worst)}, where {allowed:.1f} are allowed{until}"
     beyond = errors < -allowed
     if not beyond.any():
-        return found._replace(holds=True, detail=detail)
+        return outcome._replace(holds=True, detail=detail)
     if curve.summary == "mean":
-        each = np.stack([curve.over([replica])[there] for replica in range(curve.replicas)])
-        largest = float(np.nanmax(sign * (each - y), initial=0.0))
+        by_replica = np.stack([curve.over([replica])[places] for replica in range(curve.replicas)])
+        largest = float(np.nanmax(sign * (by_replica - y), initial=0.0))
         beyond &= unseen(-gap, largest, curve.replicas) < UNLIKELY
     if beyond.any():
-        return found._replace(holds=False, detail=detail)
+        return outcome._replace(holds=False, detail=detail)
     rare = f"rare replicas of which these {curve.replicas} have none may explain it"
-    return found._replace(holds=None, detail=f"{detail}; {rare}")
+    return outcome._replace(holds=None, detail=f"{detail}; {rare}")
 
 
 def unseen(missing: Floats, largest: float, replicas: int) -> Floats:

@@ -63,8 +63,8 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     until: Until | None = None
 
     def __post_init__(self) -> None:
-        given = [self.take, self.first_below, self.first_above, self.place_of]
-        if sum(one is not None for one in given) != 1:
+        forms = [self.take, self.first_below, self.first_above, self.place_of]
+        if sum(form is not None for form in forms) != 1:
             raise BadField("take", "a read needs exactly one of take, first_below, first_above, place_of")
         if self.between != "no" and not self.is_threshold:
             raise BadField("between", "it is for first_below and first_above; leave it out")

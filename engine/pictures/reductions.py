@@ -20,14 +20,14 @@ def running(how: str, values: Floats, axis: int) -> Floats:
 
     It is NaN where the value itself is: a replica that has diverged has none any more.
     """
-    there = ~np.isnan(values)
+    is_present = ~np.isnan(values)
     if how in ("mean", "sum"):
-        found = np.add.accumulate(np.where(there, values, 0.0), axis)
+        reduced = np.add.accumulate(np.where(is_present, values, 0.0), axis)
         if how == "mean":
-            found = found / np.maximum(np.add.accumulate(there, axis), 1)
+            reduced = reduced / np.maximum(np.add.accumulate(is_present, axis), 1)
     else:
-        found = {"min": np.fmin.accumulate, "max": np.fmax.accumulate}[how](values, axis)
-    return np.asarray(np.where(there, found, np.nan))
+        reduced = {"min": np.fmin.accumulate, "max": np.fmax.accumulate}[how](values, axis)
+    return np.asarray(np.where(is_present, reduced, np.nan))
 
 
 def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
@@ -45,12 +45,12 @@ def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
         assert how.first_above is not None, "a read has exactly one form"
         threshold, reached = how.first_above, values > how.first_above
     first = reached.argmax(axis)
-    found = places[first]
+    readings = places[first]
     if how.between != "no":
-        found = _crossing(how.between == "log", threshold, values, places, first, axis)
-    found = np.where(reached.any(axis), found, np.inf)
+        readings = _crossing(how.between == "log", threshold, values, places, first, axis)
+    readings = np.where(reached.any(axis), readings, np.inf)
     unknown = ~reached.any(axis) & np.isnan(values).any(axis)
-    return np.asarray(np.where(unknown, np.nan, found))
+    return np.asarray(np.where(unknown, np.nan, readings))
 
 
 def _place_of(how: str, values: Floats, places: Floats, axis: int) -> Floats:
@@ -62,10 +62,10 @@ def _place_of(how: str, values: Floats, places: Floats, axis: int) -> Floats:
             along = np.maximum(*pair) / np.minimum(*pair)
     if not len(along):
         return np.full(along.shape[1:], np.nan)
-    known = ~np.isnan(along)
+    is_defined = ~np.isnan(along)
     sign = -1 if how == "min" else 1
-    at = np.where(known, sign * along, -np.inf).argmax(0)
-    return np.asarray(np.where(known.any(0), places[at], np.nan))
+    at = np.where(is_defined, sign * along, -np.inf).argmax(0)
+    return np.asarray(np.where(is_defined.any(0), places[at], np.nan))
 
 
 def holds(share: ReplicaShare, values: Floats) -> Floats:
@@ -89,9 +89,9 @@ def held(values: Floats, passed: NDArray[np.bool_]) -> Floats:
     first = np.broadcast_to(passed.argmax(1), len(values))
     records = np.minimum(np.arange(values.shape[1]), first[:, None])  # [R, S]
     shaped = records.reshape(*records.shape, *[1] * (values.ndim - 2))
-    found = np.take_along_axis(values, shaped, 1)
-    found[np.broadcast_to(~passed.any(1), len(values))] = np.nan
-    return found
+    held_values = np.take_along_axis(values, shaped, 1)
+    held_values[np.broadcast_to(~passed.any(1), len(values))] = np.nan
+    return held_values
 
 
 def _crossing(
@@ -112,21 +112,21 @@ def _crossing(
             x, y = (np.log(x[0]), np.log(x[1])), (np.log(y[0]), np.log(y[1]))
             threshold = np.log(threshold)
         crossed = x[0] + (y[0] - threshold) / (y[0] - y[1]) * (x[1] - x[0])
-        known = np.isfinite([*x, *y, crossed]).all(0) & (first > 0)
-        return np.where(known, np.exp(crossed) if log else crossed, places[first])
+        is_defined = np.isfinite([*x, *y, crossed]).all(0) & (first > 0)
+        return np.where(is_defined, np.exp(crossed) if log else crossed, places[first])
 
 
-def resampled(values: Floats, own: Floats, x: Floats) -> Floats:
+def resampled(values: Floats, own_places: Floats, x: Floats) -> Floats:
     """Values [R, N] that replicas have at places of their own [R, N], increasing, at places x [N] for all.
 
     Linear between them, and NaN beyond them.
     """
-    found = np.full_like(values, np.nan)
-    for replica, (y, places) in enumerate(zip(values, own, strict=True)):
-        there = np.isfinite(y) & np.isfinite(places)
-        if there.any():
-            found[replica] = np.interp(x, places[there], y[there], left=np.nan, right=np.nan)
-    return found
+    new_values = np.full_like(values, np.nan)
+    for replica, (y, places) in enumerate(zip(values, own_places, strict=True)):
+        is_defined = np.isfinite(y) & np.isfinite(places)
+        if is_defined.any():
+            new_values[replica] = np.interp(x, places[is_defined], y[is_defined], left=np.nan, right=np.nan)
+    return new_values
 
 
 def taken(how: str, values: Floats, axis: int) -> Floats:
@@ -144,13 +144,13 @@ def summary(how: str, values: Floats) -> Floats:
     if how in ("max", "min"):
         return np.asarray({"max": np.fmax, "min": np.fmin}[how].reduce(values, 0))
     none = np.isnan(values).all(0)
-    known = np.where(none, 0.0, values)
+    defined = np.where(none, 0.0, values)
     with np.errstate(invalid="ignore", divide="ignore"):  # infinite places, and logarithms of 0
         if how == "geometric":
-            found = np.exp(np.nanmean(np.log(known), 0))
+            reduced = np.exp(np.nanmean(np.log(defined), 0))
         else:
-            found = np.nanmedian(known, 0) if how == "median" else np.nanmean(known, 0)
-    return np.where(none, np.nan, found)
+            reduced = np.nanmedian(defined, 0) if how == "median" else np.nanmean(defined, 0)
+    return np.where(none, np.nan, reduced)
 
 
 def has_error(how: str, count: int) -> bool:
@@ -169,11 +169,13 @@ def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Flo
     if not has_error(how, count):
         return None
     if how != "median":
-        every = range(count)
-        each = np.stack([estimate([one for one in every if one != left]) for left in every])
+        replicas = range(count)
+        estimates = np.stack(
+            [estimate([replica for replica in replicas if replica != omitted]) for omitted in replicas]
+        )
     else:
         drawn = np.random.default_rng(0).integers(count, size=(RESAMPLES, count))
-        each = np.stack([estimate(some.tolist()) for some in drawn])
+        estimates = np.stack([estimate(draw.tolist()) for draw in drawn])
     factor = (count - 1) / count if how != "median" else 1 / (RESAMPLES - 1)
     with np.errstate(invalid="ignore"):  # infinite places
-        return np.asarray(np.sqrt(factor * np.square(each - each.mean(0)).sum(0)))
+        return np.asarray(np.sqrt(factor * np.square(estimates - estimates.mean(0)).sum(0)))

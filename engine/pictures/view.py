@@ -90,8 +90,8 @@ def summaries_agree(line: str | None, curve: str) -> bool:
 
 def _place(places: Floats, x: float) -> int | None:
     """The number of the first place at x; None if there is none."""
-    found = np.flatnonzero(np.abs(places - x) <= NEAR * abs(x))
-    return int(found[0]) if len(found) else None
+    matches = np.flatnonzero(np.abs(places - x) <= NEAR * abs(x))
+    return int(matches[0]) if len(matches) else None
 
 
 class Places(msgspec.Struct, frozen=True, eq=False):
@@ -207,8 +207,8 @@ class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """The number of the place at x, or of the first that has passed it; None if nothing is there."""
         if self.places.is_passed:
             sides = np.sign(self.x - x)
-            found = np.flatnonzero(sides != sides[:1])  # where x starts beyond it nothing passes
-            return int(found[0]) if len(found) else None
+            passed = np.flatnonzero(sides != sides[:1])  # where x starts beyond it nothing passes
+            return int(passed[0]) if len(passed) else None
         return _place(self.x, x)
 
 
@@ -317,8 +317,8 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     @cached_property
     def mean(self) -> float:
         """The mean of the line, where it is finite."""
-        there = self.y[np.isfinite(self.y)]
-        return float(there.mean()) if len(there) else np.nan
+        finite = self.y[np.isfinite(self.y)]
+        return float(finite.mean()) if len(finite) else np.nan
 
     def at(self, x: float) -> float:
         """The line at x, linear between its points; NaN where it is not."""
@@ -326,8 +326,8 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     def is_about(self, curve: CurveView) -> bool:
         """Whether it is there for a curve, be it that it binds it or that the curve may beat it."""
-        own = not self.curve or curve.name == self.curve or curve.name.startswith(f"{self.curve}, ")
-        return own and self.apart == curve.apart
+        is_of_curve = not self.curve or curve.name == self.curve or curve.name.startswith(f"{self.curve}, ")
+        return is_of_curve and self.apart == curve.apart
 
     def says(self, curve: CurveView) -> bool:
         """Whether it says something of a curve: of a median one about the mean does not, and vice versa."""
@@ -410,8 +410,8 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def curve(self, name: str) -> CurveView:
         """The curve of this name, or the one that stands for the learner of this name. Raises: KeyError."""
-        candidates = [one for one in self.curves if one.learner == name]
-        for curve in (*(one for one in self.curves if one.name == name), *candidates):
+        candidates = [candidate for candidate in self.curves if candidate.learner == name]
+        for curve in (*(candidate for candidate in self.curves if candidate.name == name), *candidates):
             if curve.name == name or curve.chosen:
                 return curve
         raise KeyError(name)
@@ -421,7 +421,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
         It is at the same values of the axes that curves are split by.
         """
-        about = next((one for one in self.curves if one.name == curve), None)
+        about = next((candidate for candidate in self.curves if candidate.name == curve), None)
         for line in self.lines:
             if kind == line.name or (kind == line.kind and about is not None and line.is_about(about)):
                 return line
@@ -432,8 +432,8 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Where on x there is something by now, increasing."""
         parts = [curve.x[~np.isnan(curve.y)] for curve in self.curves]
         parts += [heat.x[~np.isnan(heat.z).all(0)] for heat in self.heats]
-        every = np.unique(np.concatenate([*parts, np.empty(0)]))
-        return np.asarray(every[np.isfinite(every)])
+        places = np.unique(np.concatenate([*parts, np.empty(0)]))
+        return np.asarray(places[np.isfinite(places)])
 
     @cached_property
     def places(self) -> Floats:

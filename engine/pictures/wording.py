@@ -79,10 +79,10 @@ Named = tuple[str, float]
 """A curve by name, and its value."""
 
 
-def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
-    """Names as a sentence lists them: all, or of more than `most` and one the first and how many others."""
-    if len(names) > most + 1:
-        names = [*names[:most], f"{len(names) - most} more"]
+def listed(names: Sequence[str], limit: int = MOST_NAMES) -> str:
+    """Names as a sentence lists them: all, or of more than `limit` and one the first and how many others."""
+    if len(names) > limit + 1:
+        names = [*names[:limit], f"{len(names) - limit} more"]
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -159,33 +159,33 @@ def arrival(curve: CurveView, level: float) -> float:
 
 
 def named_values(
-    view: View, x: float, curve: CurveView, others: Sequence[CurveView]
+    view: View, x: float, curve: CurveView, other_curves: Sequence[CurveView]
 ) -> tuple[Named, list[Named]]:
     """The value of a curve at a place with its name, and those of others that have one there."""
-    values = [(called(view, one), value_at(one, x)) for one in (curve, *others)]
+    values = [(called(view, named_curve), value_at(named_curve, x)) for named_curve in (curve, *other_curves)]
     first, *more = [(name, y) for name, y in values if y is not None]
     return first, more
 
 
-def compared(view: View, x: float, first: Named, others: Sequence[Named]) -> str:
+def compared(view: View, x: float, first: Named, other_values: Sequence[Named]) -> str:
     """The values of curves at a place, as a sentence."""
     where = place(view, x)
-    values = enumerated(view, first, others)
+    values = enumerated(view, first, other_values)
     return shortened(f"{where[0].upper()}{where[1:]}, {predicate(view)} {values}")
 
 
-def enumerated(view: View, first: Named, others: Sequence[Named]) -> str:
+def enumerated(view: View, first: Named, other_values: Sequence[Named]) -> str:
     """The values of a curve and of another; of more others the least and the greatest.
 
     Curves with the same value share it.
     """
-    named = [(name, value(view, y)) for name, y in (first, *others)]
-    if len(view.curves) == 1 and not others:
+    named = [(name, value(view, y)) for name, y in (first, *other_values)]
+    if len(view.curves) == 1 and not other_values:
         return named[0][1]
     if len({text for _, text in named}) == 1:
         return f"{named[0][1]} for {listed([name for name, _ in named])}"
-    if len(others) > 1:
-        named[1:] = [("the others", ends([y for _, y in others], partial(value, view)))]
+    if len(other_values) > 1:
+        named[1:] = [("the others", ends([y for _, y in other_values], partial(value, view)))]
     return listed([f"{text} for {name}" for name, text in named])
 
 

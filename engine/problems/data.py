@@ -1,4 +1,4 @@
-"""A problem drawn: the numbers that a learner sees."""
+"""The data of a problem as drawn: the numbers that a learner sees."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class Data:
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def over_targets(self, values: torch.Tensor) -> torch.Tensor:
-        """Values [S, B] averaged over targets, or those of nets over the nets that share them, [S, R, V]."""
+        """Return values [S, B] averaged over targets, or values of nets averaged over nets, [S, R, V]."""
         return values.view(len(values), self.replicas, self.variants, -1).mean(3)
 
     def with_variants(self, count: int) -> Data:
-        """The same data for `count` times as many variants; the new ones are the slower index."""
+        """Return the same data for `count` times as many variants; the new index is the slower one."""
 
         def copies(labels: torch.Tensor) -> torch.Tensor:
             grouped = labels.view(self.replicas, 1, -1, self.instances.n)
@@ -72,21 +72,21 @@ class Data:
         return replace(self, labels=copies(self.labels), true_labels=true, variants=self.variants * count)
 
     def examples(self, numbers: torch.Tensor) -> tuple[Instances, torch.Tensor]:
-        """The rows of these numbers [R, k], and their labels [B, k]."""
+        """Return rows by number [R, k], and their labels [B, k]."""
         members = len(self.labels) // len(numbers)
         return self.instances.pick(numbers), self.labels.gather(1, numbers.repeat_interleave(members, 0))
 
     def dense(self) -> Data:
-        """The same data with its instances as a matrix."""
+        """Return the same data with the instances as a matrix."""
         return replace(self, instances=DenseInstances(self.instances.rows, self.instances.signs))
 
     def from_w_star(self, weights: torch.Tensor) -> torch.Tensor:
-        """w − w* for weights w […, B, d] of every replica, variant and target."""
+        """Return w − w* for weights w […, B, d] of every replica, variant and target."""
         assert self.w_star is not None, "only labels that are linear in the instances have w*"
         return self._from(self.w_star, weights)
 
     def from_teacher(self, weights: torch.Tensor) -> torch.Tensor:
-        """w − w* for weights w [B, d] of instances as they were drawn, whatever was made of labels xᵀw*."""
+        """Return w − w* for weights w [B, d] of the instances as drawn, also if labels are signs of xᵀw*."""
         assert self.teacher is not None, "only labels that are made of xᵀw* have a teacher"
         return self._from(self.teacher, weights)
 
@@ -146,7 +146,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
 def _arranged(
     problem: Problem, combination: Combination | None, streams: Streams, dtype: str, device: str
 ) -> tuple[Instances, Rows]:
-    """Rows of Sylvester's matrix as an operator, and the same of them, without the matrix."""
+    """Return rows of Sylvester's matrix as an operator, and the raw labels, without the matrix."""
     matrix = problem.matrix
     arrangement = matrix.arrangement(streams)
     if matrix.repeat is not None:

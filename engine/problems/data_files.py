@@ -1,4 +1,4 @@
-"""The user's files that a matrix or target names: their versions, how they are read, and what was read."""
+"""Files of the user that a matrix or target names: their versions, settings and reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LABELS = "problem.target"
 """The place of the target in a preset."""
 
 LONGEST = 600
-"""Letters of a sentence at most: it is shown in one line."""
+"""Letters of a sentence, at most, as it is shown in one line."""
 
 
 class LeftOut(NamedTuple):
@@ -34,13 +34,13 @@ class DataReport(NamedTuple):
     """How the data of a matrix or target were read."""
 
     place: str
-    """Where a preset says it, as problem.matrix."""
+    """Its place in a preset, such as problem.matrix."""
 
     file: str
     rows: int
     columns: int
     header: bool | None = None
-    """Whether the file has a header; None in formats where that is no question."""
+    """Whether the file has a header; None for formats without headers."""
 
     names: str = ""
     """The first and the last name of the columns, if they have names."""
@@ -49,17 +49,17 @@ class DataReport(NamedTuple):
     """The column of labels, if there is one."""
 
     classes: str = ""
-    """Which word or number is which class."""
+    """The words or numbers of the classes."""
 
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
-    """How the file is written, where that is not the usual way."""
+    """Unusual properties of the format of the file."""
 
     remark: str = ""
-    """A sentence of its own, in place of rows and columns."""
+    """Sentence that replaces the numbers of rows and columns."""
 
     def of_labels(self, targets: int, remark: str, classes: str = "") -> DataReport:
-        """How the labels in a column of the same file are learned, as so many targets."""
+        """Return the report on labels in a column of the same file, learned as a number of targets."""
         return DataReport(
             LABELS, self.file, self.rows, targets, label=self.label, classes=classes, remark=remark
         )
@@ -169,7 +169,7 @@ class TableSettings:
 
 
 class Version(NamedTuple):
-    """A file that was modified then, and has so many bytes."""
+    """Version of a file: its time of modification and its size in bytes."""
 
     file: Path
     modified: int
@@ -194,7 +194,7 @@ def make_absolute(part: Part) -> None:
 
 
 def beside(folder: Path, path: str) -> str:
-    """A path in a file of this folder, as it means the same in the working folder."""
+    """Return a path that is relative to this folder as a path relative to the working folder."""
     return path if path.startswith("~") else str(folder / path)
 
 

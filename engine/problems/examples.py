@@ -1,4 +1,4 @@
-"""Instances and labels as they are drawn, in arrays of numpy: all of them, or an excerpt."""
+"""Instances and labels as drawn, in numpy arrays: all of them, or an excerpt."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def examples(problem: Problem, streams: Streams, dtype: str) -> Examples:
 
 
 def tabled(problem: Problem, combination: Combination | None, streams: Streams) -> tuple[Rows, Rows]:
-    """The instances [R, n, d] and what labels [R, m, n] are made of."""
+    """Return the instances [R, n, d] and the raw labels [R, m, n] of the target."""
     matrix = problem.matrix
     rows = drawn_rows(matrix, streams)
     if combination is None:
@@ -57,7 +57,7 @@ def tabled(problem: Problem, combination: Combination | None, streams: Streams) 
 
 
 def given(problem: Problem, labels: Rows, streams: Streams) -> Rows:
-    """The labels [R, m, n] that learners are given: the target's, their signs or coins, with noise."""
+    """Return the labels [R, m, n] that learners see: raw labels, their signs or coins, with noise."""
     _, targets, n = labels.shape
     if problem.labels == "sign":
         labels = np.where(labels < 0, -1.0, 1.0)
@@ -72,14 +72,14 @@ def given(problem: Problem, labels: Rows, streams: Streams) -> Rows:
 Whole = NDArray[np.integer[Any]]
 
 MOST_ENTRIES = 1 << 22
-"""A matrix that has to be drawn as a whole for a few of its entries has at most so many."""
+"""Entries of a matrix that is drawn completely for an excerpt, at most."""
 
 MOST_ROTATED = 1 << 18
-"""The same of one whose instances are rotated, for which a random rotation is drawn."""
+"""Entries of a rotated matrix for an excerpt, at most, as a random rotation is drawn too."""
 
 
 def can_excerpt(matrix: Matrix) -> bool:
-    """Whether some entries of the instances can be had without more work or memory than a picture is worth.
+    """Return whether an excerpt of the instances is cheap enough for a picture, in time and memory.
 
     Raises: BadInput for a file that cannot be used.
     """
@@ -89,9 +89,9 @@ def can_excerpt(matrix: Matrix) -> bool:
 
 
 def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
-    """These entries of the instances that a replica with this seed sees, in their order, [rows, features].
+    """Return selected entries of the instances of a replica with this seed, in their order, [rows, features].
 
-    Of matrices for which `can_excerpt` holds. Raises: BadInput for a file that cannot be used.
+    It requires `can_excerpt`. Raises: BadInput for a file that cannot be used.
     """
     if matrix.structure().is_sylvester:
         arrangement = _arrangement(matrix, seed)
@@ -125,28 +125,28 @@ def _whole(matrix: Matrix, seed: int) -> Rows:
 Floats = NDArray[np.float64]
 
 EXACT = 1 << 24
-"""Whole numbers up to here are numbers of float32."""
+"""Integers up to this are exact in float32."""
 
 PROBES, PIECE = 4, 256
-"""Vectors by which orthogonal targets are known, and how many targets are multiplied by them at once."""
+"""Random vectors of the test for orthogonal targets, and targets that are multiplied at once."""
 
 
 class DrawnLabels:
-    """The labels Y of m targets on n rows that were drawn, and what several lines need of them."""
+    """The labels Y of m targets on n rows as drawn, with quantities that several lines share."""
 
     def __init__(self, values: Rows) -> None:
-        """For labels [R, m, n]."""
+        """Take labels [R, m, n]."""
         self._values = values
         self.replicas, self.m, self.n = values.shape
 
     def rank_bound(self, rank: Floats) -> Floats:
-        """(1/nm) Σ_{i>r} s_i(Y)² for ranks r: the least mean square error of predictions of that rank."""
+        """Return (1/nm) Σ_{i>r} s_i(Y)² for ranks r: the least mean square error of predictions of rank r."""
         bound: Floats = self._tails[np.minimum(rank, len(self._tails) - 1).astype(int)]
         return bound
 
     @cached_property
     def _tails(self) -> Floats:
-        """The same for ranks 0 … min(m, n), averaged over replicas."""
+        """`rank_bound` for ranks 0 … min(m, n), averaged over replicas."""
         squares = np.stack([_squared_singular_values(labels) for labels in self._values])  # [R, min(m, n)]
         tails = np.zeros((len(squares), squares.shape[1] + 1))
         tails[:, :-1] = np.cumsum(squares[:, ::-1], axis=1)[:, ::-1]
@@ -155,12 +155,12 @@ class DrawnLabels:
 
 
 def _squared_singular_values(labels: Rows) -> Floats:
-    """s_i² of a matrix [m, n], largest first.
+    """Return s_i² of a matrix [m, n], largest first.
 
-    Where its rows are orthogonal, or its columns if it has more rows, these are their squared lengths. All
-    features of a Hadamard matrix are such targets, and so are these with their negatives. Inner products of
-    other whole numbers are exact, in float32 as long as no sum is larger than EXACT, and s_i² are their
-    eigenvalues, found in half the time.
+    For orthogonal rows, or columns if it has more rows, s_i² are their squared lengths. All features of a
+    Hadamard matrix are such targets, also together with their negatives. For other integers, s_i² are the
+    eigenvalues of the inner products, in half the time of an SVD: inner products are exact, in float32 if no
+    sum exceeds EXACT.
     """
     wide = labels if len(labels) <= labels.shape[1] else labels.T
     if (lengths := _lengths_if_orthogonal(wide)) is not None:
@@ -176,10 +176,10 @@ def _squared_singular_values(labels: Rows) -> Floats:
 
 
 def _lengths_if_orthogonal(labels: Rows) -> Floats | None:
-    """‖y_i‖² of the rows of a matrix [m, n] if they are orthogonal.
+    """Return ‖y_i‖² of the rows of a matrix [m, n] if they are orthogonal, else None.
 
-    They are if YYᵀv has the entries ‖y_i‖² v_i for random whole-number vectors v; for another matrix of whole
-    numbers, which are exact here, that happens with probability 2⁻⁸⁰ at most.
+    The test is YYᵀv = (‖y_i‖² v_i)_i for random integer vectors v. For a matrix of integers, which are exact
+    here, it errs with probability 2⁻⁸⁰ at most.
     """
     probes = np.random.default_rng(0).integers(0, 1 << 20, (len(labels), PROBES)).astype(np.float64)
     images, lengths = np.zeros((labels.shape[1], PROBES)), np.empty(len(labels))

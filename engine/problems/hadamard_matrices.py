@@ -19,7 +19,7 @@ Signs = NDArray[np.int8]
 
 
 def hadamard(d: int) -> Signs:
-    """A Hadamard matrix [d, d] of ±1 with HᵀH = d·I, its row 0 and column 0 all ones.
+    """Return a Hadamard matrix [d, d] of ±1 with HᵀH = d·I, whose row 0 and column 0 are all ones.
 
     For d a power of two it is Sylvester's, entry (i, j) = (−1)^popcount(i & j). Otherwise it is the Kronecker
     product of Sylvester's matrix of order 2^a with Paley's first or second construction of order d/2^a, for
@@ -45,7 +45,7 @@ def sylvester(d: int) -> Signs:
 
 
 def reached(d: int) -> bool:
-    """Whether `hadamard(d)` exists."""
+    """Return whether `hadamard(d)` exists."""
     try:
         _split(d)
     except ValueError:
@@ -156,11 +156,11 @@ def _powers_of_a_generator(p: int, k: int) -> list[int]:
 
 
 MOST_ROWS = 8
-"""So few instances are made one by one; more stay an operator."""
+"""Instances up to which a matrix is computed; more stay an operator."""
 
 
 ROW_BITS = 10
-"""A row is made of rows of Sylvester matrices of at most 2^ROW_BITS."""
+"""Rows are Kronecker products of rows of Sylvester matrices of order 2^ROW_BITS at most."""
 
 WHOLE_BITS, FACTOR_BITS = 7, 5
 """Up to 2^WHOLE_BITS a transform is one product; a longer one takes matrices of at most 2^FACTOR_BITS."""
@@ -194,7 +194,7 @@ class Sylvester(Instances):
         return self._placed(self._walsh.rows(self.order, self.row_signs))
 
     def columns(self, places: torch.Tensor) -> torch.Tensor:
-        """The features of these numbers [R, m] on all instances, [R, m, n]."""
+        """Return features by number [R, m] on all instances, [R, m, n]."""
         return self._placed(self._take(self._walsh.rows(places)))
 
     def of_matrix(self, places: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
@@ -245,12 +245,12 @@ class Sylvester(Instances):
         return square_lengths(errors)
 
     def _take(self, by_row: torch.Tensor) -> torch.Tensor:
-        """Values of the d rows of Sylvester's matrix [R, m, d], for the instances [R, m, n]."""
+        """Return values of the d rows of Sylvester's matrix [R, m, d] for the instances, [R, m, n]."""
         picked = by_row.gather(2, self.order[:, None].expand(-1, by_row.shape[1], -1))
         return picked.mul_(self.row_signs[:, None])
 
     def _placed(self, signs: torch.Tensor) -> torch.Tensor:
-        """Entries ±1 as the entries of instances."""
+        """Return entries ±1 as entries of the instances, shifted if they are."""
         return (signs + 1) / 2 if self._shifted else signs
 
 
@@ -296,6 +296,6 @@ class Walsh:
 
 
 def _split_in(bits: int, limit: int) -> list[int]:
-    """`bits` as a sum of as few numbers up to `limit` as possible, nearly equal ones."""
+    """Split `bits` into as few nearly equal summands up to `limit` as possible."""
     count = max(1, -(-bits // limit))
     return [(bits + part) // count for part in range(count)]

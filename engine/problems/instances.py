@@ -1,6 +1,6 @@
-"""The instances as an operator: rows on demand, and inner products with many weight vectors at once.
+"""Instances as an operator: rows on demand, and inner products with many weight vectors at once.
 
-Also orthogonal instances turned along the axes, and random elements of groups of transformations.
+Also orthogonal instances rotated to the axes, and random elements of groups of transformations.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from engine.core.linear_algebra import moment, one_thread, with_rows
 from engine.core.streams import Stream
 
 CACHE = 8 << 20
-"""A matrix of more bytes than a cache holds is better multiplied by several vectors than read for each."""
+"""Bytes above which a matrix exceeds the cache, so that several vectors should share a read of it."""
 
 PIECE = 4 << 20
-"""Bytes of the rows that are taken to float64 at once."""
+"""Bytes of the rows that are converted to float64 at once."""
 
 
 class Instances:
-    """n instances of d features for each of R replicas: what a learner may use of a matrix.
+    """Interface of n instances with d features for each of R replicas.
 
     Weights come as a batch of B = R·G vectors, replica by replica; the G members of a group (targets, say)
     share the instances of their replica, which are therefore never copied.
@@ -36,50 +36,50 @@ class Instances:
     dtype: torch.dtype
     device: torch.device
     signs: bool = False
-    """Whether every entry is known to be +1 or −1."""
+    """Whether all entries are known to be +1 or −1."""
 
     better_together: bool = False
     """Whether products of several weights are cheaper when they are computed together."""
 
     @property
     def rows(self) -> torch.Tensor:
-        """The instances one by one, [R, n, d]."""
+        """Return the instances as a matrix, [R, n, d]."""
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:
-        """Some consecutive instances of every replica."""
+        """Return consecutive instances of every replica."""
         raise NotImplementedError
 
     def pick(self, numbers: torch.Tensor) -> Instances:
-        """The instances of these numbers [R, k], some of them several times."""
+        """Return instances by number [R, k], possibly with repetitions."""
         return DenseInstances(self.rows.gather(1, numbers[:, :, None].expand(-1, -1, self.d)), self.signs)
 
     def of_replica(self, replica: int) -> Instances:
-        """Those of one replica alone."""
+        """Return the instances of a single replica."""
         raise NotImplementedError
 
     def narrowed(self) -> Instances | None:
-        """The same without the last features, if these are known to be 0 on all of them."""
+        """Return the instances without last features that are known to be 0 on all of them."""
         return None
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
-        """Inner products of weights [B, h, d] with the instances of their replica, [B, h, n]."""
+        """Return inner products of weights [B, h, d] with the instances of their replica, [B, h, n]."""
         raise NotImplementedError
 
     def products(self, weights: torch.Tensor) -> torch.Tensor:
-        """Inner products of weights [B, d] with the instances of their replica, [B, n]."""
+        """Return inner products of weights [B, d] with the instances of their replica, [B, n]."""
         return self.inner(weights[:, None])[:, 0]
 
     def products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        """`products` of S weights [S, B, d], together: [S, B, n]."""
+        """Return `products` of S weights [S, B, d], computed together: [S, B, n]."""
         return torch.stack([self.products(weights) for weights in several])
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
-        """Linear combinations Σ_j c_j x_j of the instances, coefficients [B, n] → [B, d]."""
+        """Return linear combinations Σ_j c_j x_j [B, d] of the instances, for coefficients [B, n]."""
         raise NotImplementedError
 
     def chosen(self, plus: torch.Tensor, minus: torch.Tensor) -> torch.Tensor:
-        """One of two numbers [B, 1] for every entry of a single instance, by its sign: [B, d]."""
+        """Return `plus` or `minus` [B, 1] for every entry of a single instance, by its sign: [B, d]."""
         entries = self.rows[:, 0]  # [R, d]
         of_plus, of_minus = (numbers.view(self.replicas, -1, 1) for numbers in (plus, minus))
         picked = of_plus * (entries > 0).to(plus.dtype)[:, None]
@@ -87,31 +87,31 @@ class Instances:
 
     @property
     def has_moment(self) -> bool:
-        """Whether a matrix XᵀX/n is kept, for which products with several errors are better made together."""
+        """Whether XᵀX/n is stored, so that products with several errors are cheaper together."""
         return False
 
     def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
-        """eᵀ(XᵀX/n)e, the mean of (xᵀe)² over the instances, for errors e […, B, d] of weights; in float64.
+        """Return eᵀ(XᵀX/n)e in float64, the mean of (xᵀe)² over instances, for errors e […, B, d] of weights.
 
-        None where predictions are the cheaper way.
+        None if predictions are cheaper.
         """
         return None
 
     def products_with(self, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Xᵀy/n [B, d] and ‖y‖²/n [B] of labels y [B, n], in float64, for instances that have a moment."""
+        """Return Xᵀy/n [B, d] and ‖y‖²/n [B] of labels y [B, n], in float64, for instances with a moment."""
         raise NotImplementedError
 
     def turn(self, weights: torch.Tensor) -> torch.Tensor:
-        """Weights [B, …, d] in the coordinates that learners see, after `rotate`, in those used here."""
+        """Convert weights [B, …, d] from the coordinates that learners see, after `rotate`, to those here."""
         return weights
 
     def turn_back(self, weights: torch.Tensor) -> torch.Tensor:
-        """Weights [B, d] in the coordinates used here, in those that learners see, after `rotate`."""
+        """Convert weights [B, d] from the coordinates here to those that learners see, after `rotate`."""
         return weights
 
 
 class DenseInstances(Instances):
-    """Instances that are kept as a matrix, `rows` [R, n, d]."""
+    """Instances that are stored as a matrix, `rows` [R, n, d]."""
 
     def __init__(self, rows: torch.Tensor, signs: bool = False) -> None:
         self._rows, self.signs = rows, signs
@@ -167,23 +167,23 @@ class DenseInstances(Instances):
 
     @cached_property
     def _moment(self) -> torch.Tensor:
-        """XᵀX/n, [R, d, d], in float64: where columns have means far from 0, sums with it cancel."""
+        """XᵀX/n, [R, d, d], in float64, as sums with it cancel if columns have means far from 0."""
         total = self._rows.new_zeros(self.replicas, self.d, self.d, dtype=torch.float64)
         for rows in self._pieces(self._rows, 1):
             total += moment(rows.double())
         return total / self.n
 
     def _pieces(self, tensor: torch.Tensor, dimension: int) -> tuple[torch.Tensor, ...]:
-        """Values with a dimension of n, for as many rows at a time as have PIECE bytes."""
+        """Split a dimension of n rows of a tensor into pieces of PIECE bytes of instances."""
         return torch.split(tensor, max(1, PIECE * self.n // self._rows.nbytes), dimension)
 
     def _by_replica(self, several: torch.Tensor) -> torch.Tensor:
-        """Vectors [S, B, …] of S records as [R, S·B/R, …]."""
+        """Return vectors [S, B, …] of S records as [R, S·B/R, …]."""
         grouped = several.view(len(several), self.replicas, -1, several.shape[-1])
         return grouped.transpose(0, 1).reshape(self.replicas, -1, several.shape[-1])
 
     def _by_record(self, tensor: torch.Tensor, records: int) -> torch.Tensor:
-        """What was made of them [R, S·B/R, …] as [S, B, …]."""
+        """Return a tensor [R, S·B/R, …] as [S, B, …]."""
         grouped = tensor.view(self.replicas, records, -1, tensor.shape[-1])
         return grouped.transpose(0, 1).reshape(records, -1, tensor.shape[-1])
 
@@ -191,10 +191,9 @@ class DenseInstances(Instances):
 class ScaledIdentity(Instances):
     """n = d orthogonal instances of length √d, times the orthogonal matrix that makes them √d e_1 … √d e_n.
 
-    For X with XXᵀ = d·I that matrix is X/√d. A rotation-invariant learner does not notice, if its start is
-    turned along: it predicts the same, and the weights of its first layer are its predictions, or those of
-    its hidden units, over √d. A row that it has not seen is a column that does not move; the Gram matrix of
-    the instances is all that there is to them. Source: theory.md §8.
+    For X with XXᵀ = d·I that matrix is X/√d. A rotation-invariant learner with a rotated start predicts the
+    same as on X, and the weights of its first layer are its predictions, or those of its hidden units, over
+    √d. The column of an unseen row does not move. Source: theory.md §8.
     """
 
     def __init__(self, drawn: Instances, numbers: slice | None = None) -> None:
@@ -252,7 +251,7 @@ class ScaledIdentity(Instances):
 
 
 class PickedAxes(Instances):
-    """Instances √d e_j along axes j = `numbers` [R, k], some of them several times."""
+    """Instances √d e_j along axes j = `numbers` [R, k], possibly with repetitions."""
 
     def __init__(self, axes: ScaledIdentity, numbers: torch.Tensor) -> None:
         self._axes, self._numbers = axes, numbers
@@ -284,7 +283,7 @@ Matrix = NDArray[np.float64]
 
 
 def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matrix:
-    """A random g of a group, x → g x, orthogonal [d, d], that leaves no coordinate where it can move it.
+    """Return a random orthogonal g [d, d] of a group, x → g x, that moves every coordinate that it can.
 
     Rotations are Haar-random, of every factor by itself, the first with this determinant; permutations are
     random cycles through all coordinates, and half of the signs are flipped. A few draws generate the group,
@@ -310,7 +309,7 @@ def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matri
 
 
 def haar(gaussian: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The Haar-random orthogonal matrix [d, d] made from a matrix of independent N(0, 1) numbers.
+    """Return the Haar-random orthogonal matrix [d, d] of a matrix of independent N(0, 1) numbers.
 
     The Q of its QR decomposition, columns signed so that R has a positive diagonal. Source: Mezzadri 2007.
     """

@@ -1,4 +1,4 @@
-"""What there is to learn: a matrix whose rows are the instances, and a target."""
+"""The problem of an experiment: a matrix whose rows are the instances, and a target."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROTATED = 3
 
 
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What there is to learn: instances and their labels."""
+    """Instances and their labels."""
 
     matrix: AnyMatrix
     target: AnyTarget
@@ -42,12 +42,12 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def target_structure(self) -> TargetStructure:
-        """What the target declares of its labels on these instances, before noise."""
+        """Properties that the target declares of its labels on these instances, before noise."""
         return self.target.structure(self.matrix)
 
     @property
     def label_values(self) -> Values:
-        """What every label is."""
+        """Range of the labels."""
         if self.noise > 0:
             return "any"
         return self.target_structure.values if self.labels == "soft" else "signs"
@@ -69,43 +69,40 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def labels_are_coins(self) -> bool:
-        """Whether every label is ±1 by a fair coin of its own, up to label noise.
-
-        Given the instances and all other labels, that is.
-        """
+        """Whether every label is a fair coin ±1 given instances and all other labels, up to label noise."""
         structure = self.target_structure
         return structure.are_coins or (self.labels == "bernoulli" and structure.is_zero)
 
     @property
     def data_reports(self) -> tuple[DataReport, ...]:
-        """How instances and labels were read from files. Raises: BadInput for an unusable file."""
+        """Return the reports on files of instances and labels. Raises: BadInput for an unusable file."""
         reports = self.matrix.data_report(), self.target.data_report(self.matrix)
         return tuple(report for report in reports if report is not None)
 
     @property
     def data_sentence(self) -> str:
-        """The same in one line; empty if nothing comes from files."""
+        """Return the reports in one line; empty without files."""
         return "; ".join(report.sentence for report in self.data_reports)
 
     def bytes_drawn(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
-        """Bytes that instances and labels take while they are drawn, with `itemsize` bytes a number.
+        """Return the bytes of instances and labels while they are drawn, with `itemsize` bytes a number.
 
         Args:
-            as_matrix: whether somebody needs instances as a matrix, where they can do without one.
+            as_matrix: whether a learner needs instances as a matrix that could stay an operator.
         """
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * (8 + itemsize)
         return replicas * (_bytes_drawn(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
     def bytes_kept(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
-        """Bytes that they take once they are drawn."""
+        """Return the bytes of instances and labels after they are drawn."""
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * itemsize
         return replicas * (_bytes_kept(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
 
 def _bytes_drawn(matrix: AnyMatrix, itemsize: int, as_matrix: bool) -> int:
-    """Bytes of the instances of a replica while they are drawn, with `itemsize` bytes a number."""
+    """Return the bytes of the instances of a replica while they are drawn, with `itemsize` bytes a number."""
     (n, d), structure = matrix.shape(), matrix.structure()
     if structure.is_sylvester:
         drawn = n * 8 * VECTORS + (n * 3 * d * itemsize if as_matrix else 0)
@@ -115,7 +112,7 @@ def _bytes_drawn(matrix: AnyMatrix, itemsize: int, as_matrix: bool) -> int:
 
 
 def _bytes_kept(matrix: AnyMatrix, itemsize: int, as_matrix: bool) -> int:
-    """Bytes of the instances of a replica once they are drawn."""
+    """Return the bytes of the instances of a replica after they are drawn."""
     n, d = matrix.shape()
     if matrix.structure().is_sylvester and not as_matrix:
         return n * (8 + itemsize)

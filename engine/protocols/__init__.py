@@ -1,4 +1,4 @@
-"""Protocols: in which order examples are shown, and when the loss is measured."""
+"""Protocols: the order of the examples, and the records of a training run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CLOCKS = {
     "time": "time",
     "evaluations": "evaluations of the gradient",
 }
-"""How far training has come: the names of the clocks, and how an x-axis says them.
+"""Clocks of the progress of training: their names, and their labels on an x-axis.
 
 `time` is the sum of the rates of all steps, for update rules that have a rate, or that of a flow.
 """
@@ -51,9 +51,9 @@ Threshold = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 
 
 class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When a training run may end early: once a clock or a measure has passed a value in every replica.
+    """Condition for an early end: a clock or a measure has passed a value in every replica.
 
-    A learner that has no such clock, or of which that is not measured, goes on to the end.
+    A learner without this clock or measure trains to the end.
     """
 
     clock: Annotated[
@@ -78,13 +78,13 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("below", "a clock passes a value from below; take above")
 
     def in_words(self, loss: str) -> str:
-        """When it is passed where wrong predictions cost this loss, as in "0/1 error on seen rows < 0.01"."""
+        """Return the condition in words for this loss, as in "0/1 error on seen rows < 0.01"."""
         sign, threshold = ("<", self.below) if self.below is not None else (">", self.above)
         quantity = self.clock if self.measure is None else named()[self.measure].label_with(loss)
         return f"{quantity} {sign} {threshold:g}"
 
     def passed(self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats]) -> NDArray[np.bool_]:
-        """At which records a value was passed, in every replica [S, R] or in all at once [S, 1].
+        """Return at which records the value was passed, by replica [S, R] or for all at once [S, 1].
 
         Args:
             clocks: by name, [S], or [S, R] where replicas differ.
@@ -108,93 +108,94 @@ class OnlineLearner(Interface):
 
     @property
     def hypothesis(self) -> Weighted:
-        """What the learner predicts now."""
+        """The current hypothesis."""
 
     @property
     def recorder(self) -> Recorder:
-        """What takes its records."""
+        """The recorder of the run."""
 
     def learn(self, k: int) -> Iterable[None]:
-        """Take in example number k, counted from one; what is returned yields between pieces of work."""
+        """Learn example number k, counted from 1; yield between pieces of work."""
 
 
 BeginOnline = Callable[[TrainingInputs, "torch.Tensor | None", int], OnlineLearner]
-"""Puts a learner at its start.
+"""Function that puts a learner at its start.
 
-Of it are given which row is seen first, second, … [R, n], None for their own order, and how many records
-there will be, the one at the start too.
+Its arguments are the training inputs, the numbers of the rows seen first, second, … [R, n], None for their
+own order, and the number of records, the start included.
 """
 
 
 class ModelGroup(Interface):
-    """Models for some consecutive k, trained side by side."""
+    """Models for consecutive k that are trained side by side."""
 
     @property
     def hypothesis(self) -> Descent:
-        """What the models predict now."""
+        """The current models as one hypothesis."""
 
     @property
     def training(self) -> bool:
-        """Whether one of them is not trained to the end."""
+        """Whether a model is still training."""
 
     def steps(self, limit: int, tolerance: float, drawn: NDArray[np.int64] | None = None) -> int:
-        """Updates of every model whose training loss was above the tolerance before its last one; how many.
+        """Update every model whose training loss was above the tolerance before its last step.
 
-        Along the gradients of these rows [R, K, batch], or of all that the models train on.
+        Gradients are those of the rows `drawn` [R, K, batch], or of all training rows. Take at most `limit`
+        steps, and return their number.
         """
 
     def finish(self) -> Block:
-        """The records of all models."""
+        """Return the records of all models."""
 
 
 BeginGroup = Callable[[Floats, TrainingInputs, "Params"], ModelGroup]
-"""Puts the models for these k at their start, the tensors of every replica."""
+"""Function that puts the models for given k at their start, from the tensors of every replica."""
 
 
 class Batches(NamedTuple):
     """Mini-batches that are drawn independently of all that came before."""
 
     size: int | None
-    """Rows of each; None for as many as there are training rows."""
+    """Rows of a mini-batch; None for the number of training rows."""
 
     replacement: bool
-    """Whether the rows of one mini-batch are drawn independently of one another."""
+    """Whether the rows of a mini-batch are drawn with replacement."""
 
     def variance(self, rows: int) -> float:
-        """The variance of a step's gradient over mini-batches, over that of the gradient of a single row."""
+        """Return the variance of a step's gradient, relative to that of the gradient of a single row."""
         size = self.size or rows
         return 1 / size if self.replacement else (rows - size) / (size * max(1, rows - 1))
 
 
 class ProtocolSchedule(NamedTuple):
-    """What a protocol declares about its steps and records. The defaults are what binds nobody."""
+    """Properties that a protocol declares of its steps and records. With the defaults no theorem applies."""
 
     single: bool = False
-    """Whether every gradient is that of a single example."""
+    """Whether every gradient belongs to a single example."""
 
     online: bool = False
-    """Whether it is one pass of updates along single examples, with a record after each."""
+    """Whether it is one pass of updates by single examples, with a record after each."""
 
     full_batch: bool = False
-    """Whether every gradient of a rule without mini-batches is that of the loss over the same rows."""
+    """Whether every gradient is taken over the same rows, for rules without mini-batches."""
 
     flows: bool = False
-    """Whether rules follow their flow, in the time that the clock `time` says, and make no steps."""
+    """Whether rules follow their gradient flow in the clock `time` instead of taking steps."""
 
     trains: bool = True
     """Whether learners need an update rule, or a solver."""
 
     drawn_independently: bool = False
-    """Whether every example is drawn from all rows, whichever came before."""
+    """Whether every example is drawn from all rows, independently of earlier ones."""
 
     in_data_order: bool = False
-    """Whether only the first k rows of the data have been seen when the clock of bounds says k."""
+    """Whether the rows seen are the first k rows of the data, for k of bounds."""
 
     shuffles: bool = False
-    """Whether at most k examples have been seen, a uniformly random subset of the training rows."""
+    """Whether the rows seen are a uniformly random subset of at most k training rows."""
 
     batches: Batches | None = None
-    """How mini-batches are drawn; None where there are none, or where they depend on one another."""
+    """Drawing of mini-batches; None without mini-batches, or if they depend on one another."""
 
     averages_hypotheses: bool = False
     """Whether the loss after k examples is the mean over the k hypotheses that predicted them."""
@@ -203,142 +204,142 @@ class ProtocolSchedule(NamedTuple):
     """Y if predictions are cut to [0, Y]."""
 
     of_logarithm: bool = False
-    """Whether steps go along gradients of the logarithm of the loss, and not of the loss itself."""
+    """Whether steps follow gradients of the logarithm of the loss."""
 
     stops_blindly: bool = False
-    """Whether the number of steps before every record depends on no label."""
+    """Whether the number of steps before every record is independent of the labels."""
 
     ends_early: Until | None = None
-    """When a curve is complete before its last record; None for never."""
+    """Condition for an early end of a curve; None if it always runs to the last record."""
 
     fresh_steps: int | None = None
-    """The most steps of a fresh model for every k, on the first k rows; None where there is no such model."""
+    """Largest number of steps of a fresh model for every k, on the first k rows; None without such models."""
 
     draws_by_name: bool = False
-    """Whether what a learner draws depends on its name, so that a renamed one is another."""
+    """Whether the random numbers of a learner depend on its name, so that renaming changes its run."""
 
     takes_all_rows: bool = False
-    """Whether training could go on from the last record to the last row, an example after the other."""
+    """Whether training could continue from the last record to the last row, example by example."""
 
     logarithmic: bool = False
     """Whether its x-axis is best drawn logarithmically."""
 
     in_double_precision: bool = False
-    """Whether it computes in float64, whatever the run requests."""
+    """Whether it always computes in float64."""
 
 
 class Extent(NamedTuple):
-    """How long a training run over n instances is."""
+    """Length of a training run over n instances."""
 
     last: float
-    """Where on the x-axis the last record is; the first is at 0."""
+    """Place of the last record on the x-axis; the first is at 0."""
 
     records: int
-    """How many records there are."""
+    """Number of records."""
 
     rows: int
-    """Rows that training may use: the first so many."""
+    """Number of training rows, which are the first rows of the data."""
 
     most_examples: int
-    """The most different examples that have been seen: the last k of bounds."""
+    """Largest number of different examples seen: the last k of bounds."""
 
     examples_given: int
-    """The most examples that a solver is given."""
+    """Largest number of examples that a solver is given."""
 
     solvers_look_ahead: bool = False
-    """Whether solvers know examples by a record that the clock k does not count there."""
+    """Whether solvers know examples at a record that the clock k does not count yet."""
 
     models: int = 1
-    """Models that an architecture is trained as, side by side."""
+    """Number of models of an architecture that are trained side by side."""
 
 
 class Protocol(Part, frozen=True):
-    """A way of training and of measuring, common to all learners of an experiment."""
+    """A schedule of training and of records that all learners of an experiment share."""
 
     clock: ClassVar[str] = "k"
-    """The clock of the x-axis, which is the first of `clocks`."""
+    """Clock of the x-axis: the first of `clocks`."""
 
     loss: Annotated[LossKind, Meta(title="loss", description="what a wrong prediction costs")] = "square"
 
     declares: ClassVar[frozenset[str]] = frozenset(("schedule", "departure_from_k_rows"))
 
     def schedule(self) -> ProtocolSchedule:
-        """What it declares about its steps and records."""
+        """Return the properties of its steps and records."""
         return ProtocolSchedule()
 
     def departure_from_k_rows(self, measure: str) -> str | None:
-        """Return why `measure` at k is not that of one hypothesis that has learned from k different rows.
+        """Return why `measure` at k does not belong to a hypothesis that has learned from k different rows.
 
-        None if it is, with predictions as they are. For a learner with an update rule these are rows that it
-        has been shown, for a solver rows that it was given.
+        None if it does, with unchanged predictions. Rows are those shown to a learner with an update rule, or
+        given to a solver.
         """
         return f"protocol {self.kind} does not say which rows those are"
 
     def refuses(self, learner: Learner) -> str | None:
-        """Why it cannot train this learner, in one sentence; None if it can."""
+        """Return why it cannot train this learner, in one sentence; None if it can."""
         return None
 
     def check(self, n: int, labels: Values) -> None:
-        """See that it makes sense for n instances with such labels. Raises: BadInput."""
+        """Check that it fits n instances with such labels. Raises: BadInput."""
 
     def extent(self, n: int) -> Extent:
-        """How long a training run over n instances is: by default as long as there are rows."""
+        """Return the length of a training run over n instances; by default one record per row."""
         return Extent(last=n, records=n + 1, rows=n, most_examples=n, examples_given=n)
 
     def place(self, number: Any, n: int) -> NDArray[Any]:
-        """Where on the x-axis the records of these numbers are, counted from the start."""
+        """Return the places on the x-axis of records by number, counted from the start."""
         return np.asarray(np.minimum(np.asarray(number), self.extent(n).last))
 
     def clocks(self, n: int) -> dict[str, Floats]:
-        """What the clocks say at every record of a training run over n instances, by their names in CLOCKS.
+        """Return the clocks at every record of a training run over n instances, by their names in CLOCKS.
 
         The first is the clock of the x-axis; `k`, the number of examples seen, is always among them.
         """
         return {"k": places(self, n)}
 
     def measured_clocks(self, learner: Learner) -> tuple[str, ...]:
-        """The names of the clocks that a learner has beside the planned ones, as its training run reports."""
+        """Return the names of further clocks that the training run of a learner reports."""
         return ()
 
     def examples_seen(self, n: int) -> Floats:
-        """How many different examples have been seen at every record, at most: the k of bounds."""
+        """Return the k of bounds: the largest number of different examples seen at every record."""
         return self.clocks(n)["k"]
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
-        """The number of the row that is seen first, second, … in every replica [R, K], as learners see them.
+        """Return the numbers of the rows that are seen first, second, … in every replica, [R, K].
 
-        None where the rows are seen in their order.
+        None if rows are seen in their order.
         """
         return None
 
     def rows_seen(self, n: int, k: int, streams: Streams, solver: bool = False) -> NDArray[np.bool_]:
-        """Which of n rows [n] the first replica was shown, or a solver given, when the clock says k."""
+        """Return which of n rows [n] the first replica was shown, or a solver was given, at clock k."""
         order = self.order(n, streams)
         return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Bytes that it takes beside a learner with parameters."""
+        """Return the bytes that it takes besides a learner with parameters."""
         return 0
 
     def training_run(
         self, inputs: TrainingInputs, begin: BeginOnline | BeginGroup | None = None
     ) -> TrainingRun:
-        """The training run of one learner from its start, with what is measured along it.
+        """Return the training run of a learner from its start, with the measures along it.
 
         Args:
-            begin: what takes single examples in its own way where the schedule is online, or trains fresh
-                models in its own way where it has `fresh_steps`; None for the ways of the protocol.
+            begin: a faster start of the learner for schedules that are online, or have `fresh_steps`; None
+                for the start of the protocol.
         """
         raise NotImplementedError
 
 
 def places(protocol: Protocol, n: int) -> Floats:
-    """Where on the x-axis a training run over n instances yields its records."""
+    """Return the places on the x-axis of all records of a training run over n instances."""
     return protocol.place(np.arange(protocol.extent(n).records), n).astype(float)
 
 
 def nearest(protocol: Protocol, x: float, n: int) -> float:
-    """Where on the x-axis the record is that is nearest to x, of equally near ones the first."""
+    """Return the place of the record nearest to x; ties go to the first."""
     count = protocol.extent(n).records
     after = bisect_left(range(count), x, key=lambda number: float(protocol.place(number, n)))
     around = range(max(0, after - 1), min(after + 1, count))
@@ -346,13 +347,13 @@ def nearest(protocol: Protocol, x: float, n: int) -> float:
 
 
 def bytes_of_rows(rows: int, sizes: Sizes) -> int:
-    """Bytes of a step's own copy of so many rows."""
+    """Return the bytes of a step's copy of this number of rows."""
     drawn = sizes.replicas * (sizes.d * sizes.item + 2 * 8) + sizes.batch * (8 + sizes.item)
     return rows * drawn
 
 
 class EarlyEnd:
-    """Which replicas of a curve have passed the value with which its run may end."""
+    """Replicas of a curve that have passed the value at which its run may end."""
 
     def __init__(self, until: Until, replicas: int) -> None:
         self._until = until
@@ -362,9 +363,10 @@ class EarlyEnd:
     def length(
         self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats], sound: NDArray[np.intp]
     ) -> int:
-        """How many of the next records belong to the curve.
+        """Return how many of the next records belong to the curve.
 
-        The last one is that by which each of its replicas has passed the value or diverged, and one passed.
+        The curve ends at the record by which all replicas have passed the value or diverged, and one has
+        passed.
 
         Args:
             clocks: [S] by name, or [S, R] where replicas differ.

@@ -1,4 +1,4 @@
-"""No training: what learners are at their start."""
+"""No training: learners at their start."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class AtInit(Protocol, frozen=True, tag="at-init"):
 
 
 class Start(InPieces):
-    """A learner that stays as it starts."""
+    """A learner that stays at its start."""
 
     def __init__(self, inputs: TrainingInputs) -> None:
         super().__init__()

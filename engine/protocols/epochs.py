@@ -68,7 +68,7 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
 
 
 class Passes(InPieces):
-    """A learner on its way through the epochs."""
+    """The training run of a learner through the epochs."""
 
     def __init__(self, protocol: Epochs, inputs: TrainingInputs) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class Passes(InPieces):
             yield
 
     def _examples(self, selected: slice, order: NDArray[np.int64] | None) -> tuple[Instances, torch.Tensor]:
-        """Some of the training rows and their labels, by places in an order [R, rows] if there is one."""
+        """Return selected training rows and their labels, by places in an order [R, rows] if there is one."""
         if order is None:
             return self._data.instances.at(selected), self._data.labels[:, selected]
         numbers = torch.from_numpy(np.ascontiguousarray(order[:, selected]))

@@ -24,7 +24,7 @@ Drawn = NDArray[np.int64]
 """Numbers of rows, [R, K, batch]."""
 
 NUMBERS = 1 << 18
-"""Models are trained as one batch while they have at most so many weights, which then stay in the cache."""
+"""Weights of the models that are trained as one batch, at most, so that they stay in the cache."""
 
 
 class ERM(Protocol, frozen=True, tag="erm"):
@@ -66,7 +66,7 @@ class ERM(Protocol, frozen=True, tag="erm"):
 
 
 class FreshModels(InPieces):
-    """One model per k, trained side by side in groups; their records are complete all at once."""
+    """A model per k, trained side by side in groups; all records are complete at the end."""
 
     def __init__(self, protocol: ERM, inputs: TrainingInputs, begin: BeginGroup) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class FreshModels(InPieces):
         self._whole = _joined(blocks)
 
     def _on_all_rows(self) -> Iterator[None]:
-        """Train one group after the other, which then stays in the cache."""
+        """Train group by group, so that the weights of a group stay in the cache."""
         for group in self._groups:
             remaining = self._protocol.steps
             while group.training and remaining > 0:
@@ -102,7 +102,7 @@ class FreshModels(InPieces):
                 yield
 
     def _on_batches(self, batch: int) -> Iterator[None]:
-        """Train all groups step by step, since the draws of a step are shared out among them."""
+        """Train all groups step by step, as they share the draws of a step."""
         for _ in range(self._protocol.steps):
             if not any(group.training for group in self._groups):
                 break
@@ -117,16 +117,16 @@ class FreshModels(InPieces):
         return block or Block({}, nothing_measured(self._data), {}, {})
 
     def _drawn(self, batch: int) -> Drawn:
-        """A mini-batch from the first k rows for every k, [R, K, batch].
+        """Return a mini-batch from the first k rows for every k, [R, K, batch].
 
-        Variants and targets share the draws of their replica and k. A model for k = 0 rests anyway.
+        Variants and targets share the draws of their replica and k. The model for k = 0 does not train.
         """
         places: Floats = self._draws.uniform(len(self._grid), batch) * self._grid[:, None]
         return places.astype(np.int64)
 
 
 class Models(NamedTuple):
-    """The models of all groups together."""
+    """The models of all groups as one hypothesis."""
 
     models: list[Descent]
 
@@ -141,7 +141,7 @@ class Models(NamedTuple):
 
 
 class ModelGroup:
-    """The models of some consecutive k as one batch, which sees only the rows that one of them trains on."""
+    """The models of consecutive k as one batch, restricted to the rows that one of them trains on."""
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
         """From the tensors `start` of every replica."""
@@ -171,9 +171,9 @@ class ModelGroup:
         self.training = bool(self._active.any())
 
     def steps(self, limit: int, tolerance: float, drawn: Drawn | None = None) -> int:
-        """Updates of every model whose training loss was above the tolerance before its last one; how many.
+        """Take one step of every model whose training loss was above the tolerance before its last step.
 
-        Along the gradients of these rows [R, K, batch], or of all that the models train on.
+        Gradients are those of the rows `drawn` [R, K, batch], or of all training rows.
         """
         shares = self._shares if drawn is None else self._shares_of(drawn)
         predictions = self.hypothesis.descend(self._instances, self._labels, shares, self._active)
@@ -183,14 +183,14 @@ class ModelGroup:
         return 1
 
     def _shares_of(self, drawn: Drawn) -> torch.Tensor:
-        """The share of every row in the gradient of a mini-batch."""
+        """Return the share of every row in the gradient of a mini-batch."""
         batch, members = drawn.shape[-1], self._one.variants * self._one.targets
         rows = torch.from_numpy(drawn).to(self._shares.device).repeat_interleave(members, 1).view(-1, batch)
         ones = torch.full_like(rows, 1 / batch, dtype=self._shares.dtype)
         return torch.zeros_like(self._shares).scatter_add_(1, rows, ones)
 
     def finish(self) -> Block:
-        """The records of all models of the group."""
+        """Return the records of all models of the group."""
         if self._narrow:
             self.hypothesis.widen()
         self._recorder.take({}, self._seen)
@@ -212,12 +212,12 @@ class ModelGroup:
 
 
 def _apart(values: Floats, k: int) -> Floats:
-    """What was measured of the models for every k [R, K V, …] as [R, K, V, …]."""
+    """Return measures of the models for every k [R, K V, …] as [R, K, V, …]."""
     return values.reshape(len(values), k, -1, *values.shape[2:])
 
 
 def _joined(blocks: list[Block]) -> Block:
-    """The blocks of all groups as one, with the weights of those records that a curve keeps."""
+    """Join the blocks of all groups, with the weights of the records that a curve keeps."""
     weights = [vector for block in blocks for vector in block.weights.values()]
     records = kept_records(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else ()
     arrays = {
@@ -233,7 +233,7 @@ def _joined(blocks: list[Block]) -> Block:
 
 
 class SolverFits(InPieces):
-    """A solver, given the examples one by one and measured where the fresh models are."""
+    """A solver that is given the examples one by one, with records at the same k as the fresh models."""
 
     def __init__(self, protocol: ERM, inputs: TrainingInputs) -> None:
         super().__init__()

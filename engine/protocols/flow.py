@@ -1,4 +1,4 @@
-"""Gradient flow: what gradient descent does with small steps, in continuous time."""
+"""Gradient flow: the limit of gradient descent with small steps, in continuous time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Time = Annotated[float, Meta(ge=1e-30, le=1e30)]
 
 DECADES = 4
-"""A logarithmic grid of times begins so many powers of ten before its end."""
+"""Powers of ten between the beginning and the end of a logarithmic grid of times."""
 
 
 class Flow(Protocol, frozen=True, tag="flow"):
@@ -126,7 +126,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
     @property
     def accuracy(self) -> Accuracy:
-        """How a solution is computed."""
+        """Method and tolerances of a solution."""
         return Accuracy(self.method, self.rtol, self.atol, self.evaluations)
 
     def rows(self, n: int) -> int:
@@ -139,7 +139,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return DERIVED * sizes.nets // together * numbers
 
     def together(self, targets: int, outputs: int) -> int:
-        """How many nets with so many outputs flow together: all of a replica if the loss couples them."""
+        """Return how many nets flow together: all nets of a replica if the loss couples them."""
         loss: Loss = make("losses", self.loss)
         return max(1, targets // outputs) if loss.joint else 1
 
@@ -148,7 +148,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return Extent(self.time, self.records + 1, rows, most_examples=rows, examples_given=rows)
 
     def place(self, number: Any, n: int) -> NDArray[np.float64]:
-        """The times of records; those between the ends to 12 digits, as people would write them."""
+        """Return the times of records, rounded to 12 digits between the ends for readability."""
         number = np.asarray(number, float)
         if self.grid == "linear":
             times = self.time * (number / self.records)
@@ -169,13 +169,13 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
 
 def _rounded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Numbers from 0 on to 12 digits."""
+    """Return numbers ≥ 0, rounded to 12 digits."""
     scale = 10.0 ** (11 - np.floor(np.log10(np.where(numbers > 0, numbers, 1.0))))
     return np.asarray(np.rint(numbers * scale) / scale)
 
 
 class Flowing(InPieces):
-    """A learner on its way along the flow."""
+    """The training run of a learner along its flow."""
 
     def __init__(self, protocol: Flow, inputs: TrainingInputs) -> None:
         super().__init__()
@@ -206,7 +206,7 @@ class Flowing(InPieces):
                 yield
 
     def _along_the_flow(self, descent: Descent) -> Iterator[None]:
-        """Raises: BadInput where no more evaluations are allowed."""
+        """Follow the flow to the last record. Raises: BadInput if it needs more evaluations than allowed."""
         protocol = self._protocol
         fields = list(self._fields(descent))
         trajectories = [VerifiedTrajectory(field, protocol.time, protocol.accuracy) for field in fields]
@@ -223,7 +223,7 @@ class Flowing(InPieces):
             yield
 
     def _fields(self, descent: Descent) -> Iterator[GradientField]:
-        """That of every net of the batch, or of those that are coupled, from where they are."""
+        """Yield the gradient field of every net, or group of coupled nets, at their current weights."""
         update = self._learner.update
         assert update is not None, "a protocol that trains admits only learners with a rule"
         assert update.mirror is not None, "refuses() admits no other rule"
@@ -246,7 +246,7 @@ class Flowing(InPieces):
             )
 
     def _too_few(self, time: float) -> BadInput:
-        """What to say where the evaluations allowed suffice to a time only."""
+        """Return the error for a flow that has used all allowed evaluations at this time."""
         protocol, name = self._protocol, self._learner.name
         progress = f"{name} has come to time {time:.3g} of {protocol.time:g} with so many"
         stiff = "" if protocol.method in ("bdf", "radau") else ", or method = bdf if the flow is stiff"

@@ -1,4 +1,4 @@
-"""One pass over the examples, the loss over all rows after each."""
+"""One pass over the examples, with the loss over all rows after each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 AVERAGED = frozenset(("loss", "error"))
-"""The measures that `average` makes means over hypotheses."""
+"""Measures that `average` replaces by means over hypotheses."""
 
 
 class OnePass(Protocol, frozen=True, tag="one-pass"):
@@ -94,7 +94,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         return min(n, self.examples or n)
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
-        """As many numbers of rows as there are, drawn independently in every replica, with replacement."""
+        """Return n numbers of rows, drawn with replacement and independently in every replica."""
         return streams("draws").integers(n, n) if self.replacement else None
 
     def training_run(self, inputs: TrainingInputs, begin: Any = None) -> Pass:
@@ -102,7 +102,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
 
 
 class InBatches:
-    """A learner that takes examples in their order, in updates of so many each."""
+    """A learner that takes examples in their order, in updates of `batch` examples."""
 
     def __init__(self, batch: int, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         self._batch, (self._instances, self._labels) = batch, _shown(inputs.data, order)
@@ -118,7 +118,7 @@ class InBatches:
 
 
 class Pass(InPieces):
-    """A learner on its one pass."""
+    """The training run of a learner through its single pass."""
 
     def __init__(self, protocol: OnePass, inputs: TrainingInputs, begin_online: BeginOnline) -> None:
         super().__init__()
@@ -145,9 +145,9 @@ class Pass(InPieces):
         return self._averaged(block) if self._average and len(block.loss) else block
 
     def _averaged(self, block: Block) -> Block:
-        """The mean loss and error of hypotheses 0 … k−1 at every k; at k = 0 those of the start.
+        """Return the mean loss and error of hypotheses 0 … k−1 at every k; at k = 0 those of the start.
 
-        There is no mean of errors that are not counted at every record.
+        Errors that are not counted at every record have no mean.
         """
         measures = dict(block.measures)
         if not self._counted_everywhere:
@@ -165,7 +165,7 @@ class Pass(InPieces):
 
 
 def _shown(data: Data, order: torch.Tensor | None) -> tuple[Instances, torch.Tensor]:
-    """The instances in the order in which they are seen, and their labels."""
+    """Return the instances in the order in which they are seen, and their labels."""
     if order is None:
         return data.instances, data.labels
     labels = data.labels.gather(1, order.repeat_interleave(len(data.labels) // len(order), 0))

@@ -1,4 +1,4 @@
-"""So many steps on a fixed training set, along the full gradient or along those of mini-batches."""
+"""A number of steps on a fixed training set, by the full gradient or by mini-batches."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from engine.learners.learner import Learner
 
 ROUNDING = 1e-9
-"""By how much, relatively, a number of steps may exceed a whole number that it is meant to be."""
+"""Relative rounding by which a number of steps may exceed the integer that it stands for."""
 
 
 AHEAD = 64
-"""Mini-batches with replacement that are drawn at once: the numbers are the same, and a call takes longer."""
+"""Mini-batches with replacement drawn in a call: it saves calls, and the numbers are the same."""
 
 
 class Steps(Protocol, frozen=True, tag="steps"):
@@ -125,12 +125,12 @@ class Steps(Protocol, frozen=True, tag="steps"):
         return self.train or n
 
     def drawn_rows(self, n: int) -> int:
-        """Of how many rows a step has a copy of its own."""
+        """Return the number of rows that a step copies."""
         return 0 if self._is_full else self.batch or self.rows(n)
 
     @property
     def _is_full(self) -> bool:
-        """Whether every step follows the gradient of all training rows."""
+        """Return whether every step follows the gradient of all training rows."""
         return self.batch is None and not self.replacement
 
     def extent(self, n: int) -> Extent:
@@ -148,9 +148,9 @@ class Steps(Protocol, frozen=True, tag="steps"):
         return bytes_of_rows(self.drawn_rows(sizes.n), sizes)
 
     def place(self, number: Any, n: int) -> NDArray[np.int64]:
-        """After how many steps the records of these numbers are taken.
+        """Return the numbers of steps before records by number.
 
-        On a logarithmic grid from 1 on, one after the other as long as that is more than a factor.
+        On a logarithmic grid they start at 1 and grow by 1 until a constant factor is the larger growth.
         """
         extent = self.extent(n)
         count, last = extent.records - 1, int(extent.last)
@@ -192,7 +192,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
 
 
 class Stepping(InPieces):
-    """A learner on its way through the steps."""
+    """The training run of a learner through the steps."""
 
     def __init__(self, protocol: Steps, inputs: TrainingInputs) -> None:
         super().__init__()
@@ -242,7 +242,7 @@ class Stepping(InPieces):
         return clocks
 
     def _factor(self) -> float | Floats:
-        """What multiplied the rates in the last step: one number, or of every replica and variant [R, V]."""
+        """Return the factor of the rates in the last step: a number, or by replica and variant [R, V]."""
         factor = self.hypothesis.factor if isinstance(self.hypothesis, Descent) else 1.0
         if isinstance(factor, float):
             return factor
@@ -260,7 +260,7 @@ class Stepping(InPieces):
 
 
 class MiniBatches:
-    """The rows of one mini-batch after the other, for every replica."""
+    """Draws of mini-batches, for every replica."""
 
     def __init__(
         self,
@@ -274,10 +274,10 @@ class MiniBatches:
         self._draws, self._rows, self._batch = draws, rows, batch
         self._replacement, self._fresh, self._drop_last = replacement, fresh, drop_last
         self._left = np.empty((self._draws.replicas, 0), np.int64)
-        """What is left of the rows drawn, [R, m]."""
+        """Rows drawn but not used yet, [R, m]."""
 
     def draw(self) -> torch.Tensor:
-        """The numbers of the rows of the next mini-batch, [R, batch]."""
+        """Return the numbers of the rows of the next mini-batch, [R, batch]."""
         while self._left.shape[1] < self._batch:
             more = self._more()
             self._left = more if self._drop_last else np.concatenate([self._left, more], 1)
@@ -285,7 +285,7 @@ class MiniBatches:
         return torch.from_numpy(np.ascontiguousarray(drawn))
 
     def _more(self) -> NDArray[np.int64]:
-        """The numbers of further rows, [R, m]: of many mini-batches, of one, or of a pass."""
+        """Return the numbers of further rows, [R, m]: of many mini-batches, of one, or of a pass."""
         if self._replacement:
             return self._draws.integers(self._rows, AHEAD * self._batch)
         order = self._draws.permutation(self._rows)

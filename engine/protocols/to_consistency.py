@@ -1,4 +1,4 @@
-"""After each new example, training until all examples so far are consistent."""
+"""Training until all examples so far are consistent, after each new example."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
 
 
 class Rounds(InPieces):
-    """A learner that goes back over its examples whenever a new one comes."""
+    """A learner that trains on all its examples again after each new one."""
 
     def __init__(self, protocol: ToConsistency, inputs: TrainingInputs) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Rounds(InPieces):
         return self._recorder.block()
 
     def _round(self, k: int) -> Iterator[None]:
-        """Train on the first k examples; nets that are consistent rest."""
+        """Train on the first k examples; consistent nets do not move."""
         seen, labels = self._data.instances.at(slice(0, k)), self._data.labels[:, :k]
         active = torch.ones_like(self.hypothesis.of_nets(labels[:, 0]), dtype=torch.bool)
         for _ in range(self._protocol.passes):

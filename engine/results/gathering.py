@@ -127,16 +127,16 @@ class Gathered(NamedTuple):
         """
         (name, apart), to = key, str(picture.relative)
         if (to, apart) in self.curves:
-            return [(one.point, one.samples) for one in self.curves[to, apart]]
-        own = self.divisor.get((to, name, apart)) or self.divisor.get((to, "", apart), [])
-        return [(point, samples) for point, samples, _ in own]
+            return [(stretch.point, stretch.samples) for stretch in self.curves[to, apart]]
+        lines = self.divisor.get((to, name, apart)) or self.divisor.get((to, "", apart), [])
+        return [(point, samples) for point, samples, _ in lines]
 
 
 class Replicas:
     """A curve or line, to be summarised over all of its replicas or some, again and again for an error."""
 
-    def __init__(self, steps: PictureSteps, taken: list[tuple[Point, Samples]]) -> None:
-        self._steps, self.taken = steps, taken
+    def __init__(self, steps: PictureSteps, sampled: list[tuple[Point, Samples]]) -> None:
+        self._steps, self.taken = steps, sampled
 
     @property
     def how(self) -> str:
@@ -155,7 +155,7 @@ class Replicas:
             return self._steps.curve([(point, samples.of(replicas)) for point, samples in self.taken])
         x, values = self.whole  # all steps take every replica by itself
         if replicas is not None and len(values) > 1:
-            values = values[[one for one in replicas if one < len(values)]]
+            values = values[[replica for replica in replicas if replica < len(values)]]
         return x, values
 
     def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
@@ -175,7 +175,7 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
 
     Along axes a run that goes on has no number yet: its last record so far is not that of the whole run.
     """
-    found = Gathered(
+    collected = Gathered(
         defaultdict(list),
         defaultdict(list),
         {},
@@ -185,7 +185,7 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
         defaultdict(list),
         {},
     )
-    found.numbers.update(_numbers(picture, results, steps))
+    collected.numbers.update(_numbers(picture, results, steps))
     for number, trace in sorted(results.traces.items()):
         point = results.sweep.points[number]
         if not point.is_in(picture):
@@ -194,26 +194,28 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
         for curve in trace.curves:
             if (name := _drawn_as(curve, point, steps)) is None:
                 continue
-            here = point.at_rate(*_rate_of(curve, point)) if steps.along_rates or steps.over_rates else point
+            placed = (
+                point.at_rate(*_rate_of(curve, point)) if steps.along_rates or steps.over_rates else point
+            )
             key = name, apart
             if not steps.clocks - steps.measured <= _clocks_of(curve, trace, point):
                 continue
             samples = of_curve(curve, picture.measure, trace, steps.measured, steps.until)
             if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
                 name = results.sweep.name(name, picture, apart)
-                place = found.kind_place(curve, point, apart)
-                curve_to_come = _to_come(name, found.numbers[key], apart, (number, point), curve, trace)
-                found.to_come[key] = replace(curve_to_come, kind_place=place)
+                place = collected.kind_place(curve, point, apart)
+                curve_to_come = _to_come(name, collected.numbers[key], apart, (number, point), curve, trace)
+                collected.to_come[key] = replace(curve_to_come, kind_place=place)
             if samples is None and curve.length and not is_reference(curve, point):
-                found.unmeasured.update(_unmeasured(curve, picture, point))
+                collected.unmeasured.update(_unmeasured(curve, picture, point))
             if samples is None or not steps.measured <= samples.clocks.keys():
                 continue
             if _has_ended(curve, trace, steps) or steps.along_records(samples.clocks):
-                found.curves[key].append(Stretch(number, here, trace, curve, samples))
-        _gather_lines(found, picture, steps, (point, trace), apart)
-    for name in {one.curve.learner for taken in found.curves.values() for one in taken}:
-        found.unmeasured.pop(name, None)
-    return found
+                collected.curves[key].append(Stretch(number, placed, trace, curve, samples))
+        _gather_lines(collected, picture, steps, (point, trace), apart)
+    for name in {stretch.curve.learner for stretches in collected.curves.values() for stretch in stretches}:
+        collected.unmeasured.pop(name, None)
+    return collected
 
 
 def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
@@ -241,40 +243,42 @@ def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Ke
 
 
 def _gather_lines(
-    found: Gathered, picture: Picture, steps: PictureSteps, at: tuple[Point, Trace], apart: Apart
+    collected: Gathered, picture: Picture, steps: PictureSteps, at: tuple[Point, Trace], apart: Apart
 ) -> None:
     """Add the lines of the theory that a run has for a picture, and say why others are not in it."""
     point, trace = at
     for line in trace.lines:
-        into = [found.divisor] if line.kind == picture.relative and line.on_problem.holds else []
+        into = [collected.divisor] if line.kind == picture.relative and line.on_problem.holds else []
         if why := _absence(line, picture):
-            found.absent[line.kind] = why
+            collected.absent[line.kind] = why
         else:
-            into.append(found.lines)
+            into.append(collected.lines)
         if not into:
             continue
-        own = of_line(line, trace, picture.reads_places, steps.clocks)
-        for name, samples in own.items():
-            for here, whose in _places_of_line(name, point, trace, steps):
+        by_curve = of_line(line, trace, picture.reads_places, steps.clocks)
+        for name, samples in by_curve.items():
+            for place, owner in _places_of_line(name, point, trace, steps):
                 for lines in into:
-                    lines[line.statement.name or line.kind, whose, apart].append((here, samples, line))
-        if not own and len(line.values) and not line.applies_to:
-            found.absent[line.kind] = "it binds none of the learners that have the clock of this picture"
+                    lines[line.statement.name or line.kind, owner, apart].append((place, samples, line))
+        if not by_curve and len(line.values) and not line.applies_to:
+            collected.absent[line.kind] = "it binds none of the learners that have the clock of this picture"
 
 
 def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
     """The learner of a curve, if a picture's measure is not taken of it, and where it is."""
-    own = (one for one in point.experiment.learners if one.name == curve.learner)
-    found = {one.name: missing(picture.measure, point.experiment, one) for one in own}
-    return {name: where for name, where in found.items() if where is not None}
+    learners = (learner for learner in point.experiment.learners if learner.name == curve.learner)
+    conditions = {learner.name: missing(picture.measure, point.experiment, learner) for learner in learners}
+    return {name: where for name, where in conditions.items() if where is not None}
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
     """Whether a curve has the one number that a picture along axes takes of it."""
     if not steps.along_axes:
         return True
-    beside = [one for one in trace.curves if one.learner == curve.learner] if steps.over_rates else [curve]
-    return all(one.ended for one in beside)
+    beside = (
+        [other for other in trace.curves if other.learner == curve.learner] if steps.over_rates else [curve]
+    )
+    return all(other.ended for other in beside)
 
 
 def _places_of_line(name: str, point: Point, trace: Trace, steps: PictureSteps) -> list[tuple[Point, str]]:
@@ -284,8 +288,8 @@ def _places_of_line(name: str, point: Point, trace: Trace, steps: PictureSteps) 
     curves = [curve for curve in trace.curves if name in (curve.name, "")]
     rates = {_rate_of(curve, point): curve.learner if name else "" for curve in curves}
     return [
-        (point.at_rate(*rate), whose)
-        for rate, whose in rates.items()
+        (point.at_rate(*rate), owner)
+        for rate, owner in rates.items()
         if steps.over_rates or not np.isnan(rate.rate)
     ]
 
@@ -300,7 +304,7 @@ class Rate(NamedTuple):
 
 def _rate_of(curve: Curve, point: Point) -> Rate:
     """The rate of a curve: one of several, or the only one."""
-    (learner,) = (one for one in point.experiment.learners if one.name == curve.learner)
+    (learner,) = (candidate for candidate in point.experiment.learners if candidate.name == curve.learner)
     rates = learner.rate_choice
     if curve.rate is None:
         alone = rates[0] if isinstance(rates, tuple) else rates
@@ -340,13 +344,15 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
 def _clocks_of(curve: Curve, trace: Trace, point: Point) -> set[str]:
     """The names of the clocks that a curve has, or is going to have."""
     protocol, learners = point.experiment.protocol, point.experiment.learners
-    measured = [protocol.measured_clocks(one) for one in learners if one.name == curve.learner]
+    measured = [protocol.measured_clocks(learner) for learner in learners if learner.name == curve.learner]
     return set(trace.planned).union(curve.clocks, *measured)
 
 
 def is_reference(curve: Curve, point: Point) -> bool:
     """Whether its learner is one that others are compared with."""
-    return any(one.name == curve.learner and one.role == "reference" for one in point.experiment.learners)
+    return any(
+        learner.name == curve.learner and learner.role == "reference" for learner in point.experiment.learners
+    )
 
 
 def _to_come(
@@ -405,17 +411,17 @@ def _along(results: Results, point: Point, axis: int) -> Results:
     """The results at the points that differ from one along an axis alone."""
     sweep = results.sweep
 
-    def elsewhere(one: Point) -> tuple[int, ...]:
-        return one.place[:axis] + one.place[axis + 1 :]
+    def elsewhere(point: Point) -> tuple[int, ...]:
+        return point.place[:axis] + point.place[axis + 1 :]
 
-    there = [
+    runs = [
         (sweep.points[number], trace)
         for number, trace in sorted(results.traces.items())
         if elsewhere(sweep.points[number]) == elsewhere(point)
     ]
-    if not there:
+    if not runs:
         return Results(sweep)
-    points, traces = zip(*there, strict=True)
+    points, traces = zip(*runs, strict=True)
     return Results(dataclasses.replace(sweep, points=points), dict(enumerate(traces)))
 
 
@@ -428,17 +434,17 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
         return frozenset()
     plain = structs.replace(picture, y=None, lines=(), marks=(), contours=(), relative=None)
     steps = PictureSteps(plain, results.sweep.axes)
-    known: dict[str, bool] = {}
-    for taken in gathered(plain, results, steps).curves.values():
-        replicas = Replicas(steps, [(one.point, one.samples) for one in taken])
-        learner, count = taken[0].curve.learner, len(taken[0].samples.values)
-        known[learner] = known.get(learner, True) and _is_known(replicas, count)
-    return frozenset(name for name, whole in known.items() if whole)
+    is_known: dict[str, bool] = {}
+    for stretches in gathered(plain, results, steps).curves.values():
+        replicas = Replicas(steps, [(stretch.point, stretch.samples) for stretch in stretches])
+        learner, count = stretches[0].curve.learner, len(stretches[0].samples.values)
+        is_known[learner] = is_known.get(learner, True) and _is_known(replicas, count)
+    return frozenset(name for name, has_all in is_known.items() if has_all)
 
 
 def _is_known(replicas: Replicas, count: int) -> bool:
     """Whether readings are finite, and their standard error is."""
     if not np.isfinite(replicas.whole[1]).all():
         return False
-    error = reductions.standard_error(replicas.how, count, lambda some: replicas.summary(some)[1])
+    error = reductions.standard_error(replicas.how, count, lambda subset: replicas.summary(subset)[1])
     return error is None or bool(np.isfinite(error).all())

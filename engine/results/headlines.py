@@ -37,8 +37,8 @@ def headline(
         return laws_in_words(view) or _law_of_split(view, experiment, results) or ending(view)
     if outcome.holds is None:
         return cut(f"Not judged, as {outcome.detail}: {ending(view)}", wording.LONGEST)
-    said = outcome.finding or outcome.detail
-    return cut(said if outcome.holds else f"Its claim fails: {said}", wording.LONGEST)
+    sentence = outcome.finding or outcome.detail
+    return cut(sentence if outcome.holds else f"Its claim fails: {sentence}", wording.LONGEST)
 
 
 def _law_of_split(view: View, experiment: Experiment, results: Results | None) -> str:
@@ -66,11 +66,11 @@ def ending(view: View) -> str:
             return ""
         ends = (wording.value(view, float(of(z))) for of in (np.nanmin, np.nanmax))
         return f"On the map {wording.predicate(view)} between {' and '.join(ends)}"
-    chosen = [one for one in view.curves if one.chosen and np.isfinite(one.y).any()]
+    chosen = [shown for shown in view.curves if shown.chosen and np.isfinite(shown.y).any()]
     if not chosen:
         return ""
-    x = max(float(one.x[np.isfinite(one.y)][-1]) for one in chosen)
-    last = [(y, one.number, one) for one in chosen if (y := wording.value_at(one, x)) is not None]
+    x = max(float(shown.x[np.isfinite(shown.y)][-1]) for shown in chosen)
+    last = [(y, shown.number, shown) for shown in chosen if (y := wording.value_at(shown, x)) is not None]
     curves = [curve for _, _, curve in sorted(last)]
     text = wording.compared(view, x, *wording.named_values(view, x, curves[0], curves[1:][-1:]))
     bound = strongest_bound(view, curves[0], x)
@@ -126,8 +126,8 @@ def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
     if len(moves) < 2:
         return list(moves)
     highest = max(moves, key=lambda move: move.after)
-    others = [move for move in moves if move is not highest]
-    return [highest, min(others, key=lambda move: (move.name != claimed, move.after))]
+    rest = [move for move in moves if move is not highest]
+    return [highest, min(rest, key=lambda move: (move.name != claimed, move.after))]
 
 
 def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:

@@ -91,16 +91,16 @@ class Judgement:
         """The certificate in words."""
         if self.change is None:
             return "not measured: the matrix is too large to be rotated"
-        said = [
+        sentences = [
             f"predictions are {self._effect_in_words(group)} by "
             f"{'rotations' if group == ROTATIONS else group.words}: max |Δŷ| / max |ŷ| {_size(change)}"
             for group, change in self.changes.items()
             if change is not None
         ]
         if self.by_rounding is not None and self.unstable:
-            said.append(f"perturbations of the size of rounding change them by {self.by_rounding:.2g}")
+            sentences.append(f"perturbations of the size of rounding change them by {self.by_rounding:.2g}")
         fits = " (it fits all rows here, and so does whoever fits them)" if self.fits else ""
-        return f"{'; '.join(said)}{fits}"
+        return f"{'; '.join(sentences)}{fits}"
 
     def _effect_in_words(self, group: Group) -> str:
         effect = self.effect(group)
@@ -162,8 +162,8 @@ def judgement(
     """
     seen = view(of_run(experiment), of_one(experiment, trace))
     curve = trace.curve(learner.name)
-    own = ("", curve.name)
-    about = [line for line in seen.lines if line.curve in own and learner.name in line.applies_to]
+    names = ("", curve.name)
+    about = [line for line in seen.lines if line.curve in names and learner.name in line.applies_to]
     binding = [line for line in about if line.direction in PROMISES]
     if curve.rate is not None and learner.update is not None:
         update = msgspec.structs.replace(learner.update, lr=curve.rate)
@@ -192,8 +192,8 @@ def certificates(
     rotations too, under those of the factors of an instance that its verdict names, and by rounding.
     """
     changes: dict[Group, float | None] = {}
-    own = verdict(learner, experiment).group
-    groups = (*MEASURED, own) if own.factors else MEASURED
+    declared = verdict(learner, experiment).group
+    groups = (*MEASURED, declared) if declared.factors else MEASURED
 
     def share(done: float) -> None:
         going((len(changes) + done) / (len(groups) + 1))
@@ -202,7 +202,7 @@ def certificates(
         changes[group] = change = certificate(experiment, learner, share, group)
         if change is None or changes[ROTATIONS] == change < UNCHANGED:
             return changes, None
-    promised = [change for group, change in changes.items() if group <= own and change is not None]
+    promised = [change for group, change in changes.items() if group <= declared and change is not None]
     broken = [change for change in promised if change >= UNCHANGED]
     return changes, change_by_rounding(experiment, learner, share, max(broken, default=0.0))
 

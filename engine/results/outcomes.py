@@ -21,17 +21,17 @@ from engine.spec.experiment import Experiment, picture_of, picture_of_claim
 def judge(results: Results) -> list[Outcome]:
     """The outcome of every claim about the results of a sweep; some may not be judged."""
     experiment, views = results.sweep.experiment, _Views(results)
-    found = []
+    outcomes = []
     for number, claim in enumerate(experiment.claims):
         if why := results.sweep.unjudged.get(number):
-            found.append(Outcome(claim, None, None, why))
+            outcomes.append(Outcome(claim, None, None, why))
             continue
         try:
             view_of_claim = views.of(picture_of_claim(experiment, claim))
-            found.append(_judged(number, claim, view_of_claim, results))
+            outcomes.append(_judged(number, claim, view_of_claim, results))
         except BadInput as error:
-            found.append(claim.fails(f"there is no such picture: {error.what}"))
-    return found
+            outcomes.append(claim.fails(f"there is no such picture: {error.what}"))
+    return outcomes
 
 
 def about(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -49,9 +49,9 @@ def picture_of_spectra(experiment: Experiment) -> Picture:
     return structs.replace(of_run(experiment, SingularValues().name, SingularValues.label), y="j")
 
 
-def spectra(found: View) -> dict[str, Spectrum]:
+def spectra(shown: View) -> dict[str, Spectrum]:
     """The spectra of a view of that picture, by the names of the curves; of those that have one."""
-    return {heat.learner: Spectrum(heat.x, heat.z.T) for heat in found.heats}
+    return {heat.learner: Spectrum(heat.x, heat.z.T) for heat in shown.heats}
 
 
 MOST_BY_REPLICA = 4_000_000
@@ -99,8 +99,8 @@ def _report(
             for place, point in enumerate(sweep.points)
         ],
         "pictures": [
-            _picture(found, headline(found, sweep.experiment, outcomes, results), sources, by_replica)
-            for found in views
+            _picture(shown, headline(shown, sweep.experiment, outcomes, results), sources, by_replica)
+            for shown in views
         ],
         "claims": [claim(outcome) for outcome in outcomes],
     }
@@ -108,10 +108,10 @@ def _report(
 
 def _check_size(views: Sequence[View]) -> None:
     """See that the values of every replica are not too many. Raises: BadInput."""
-    count = sum(curve.replicas * len(curve.x) for found in views for curve in found.curves)
+    count = sum(curve.replicas * len(curve.x) for shown in views for curve in shown.curves)
     if count > MOST_BY_REPLICA:
-        what = f"replicas have {count} values together, and {MOST_BY_REPLICA} is the limit"
-        raise BadInput("--by-replica", f"{what}; take fewer replicas, evaluation points or pictures")
+        reason = f"replicas have {count} values together, and {MOST_BY_REPLICA} is the limit"
+        raise BadInput("--by-replica", f"{reason}; take fewer replicas, evaluation points or pictures")
 
 
 def _pictures(results: Results) -> Sequence[Picture]:
@@ -119,11 +119,11 @@ def _pictures(results: Results) -> Sequence[Picture]:
     experiment = results.sweep.experiment
     if pictures := drawn(experiment):
         return pictures
-    others = msgspec.structs.replace(of_run(experiment), title="")
+    template = msgspec.structs.replace(of_run(experiment), title="")
     traces = results.traces.values()
     by_name = {measure.name: measure for trace in traces for measure in trace.measures if measure.is_number}
     beside = (
-        msgspec.structs.replace(others, measure=measure)
+        msgspec.structs.replace(template, measure=measure)
         for name, measure in by_name.items()
         if name != "loss"
     )
@@ -131,40 +131,42 @@ def _pictures(results: Results) -> Sequence[Picture]:
 
 
 def _picture(
-    found: View, summary: str, sources: Mapping[str, TheoryLine], by_replica: bool
+    shown: View, summary: str, sources: Mapping[str, TheoryLine], by_replica: bool
 ) -> dict[str, Any]:
-    picture = found.picture
+    picture = shown.picture
     return {
         "title": picture.title,
         "x": picture.x,
         "y": picture.y,
         "measure": picture.measure.name,
         "marks": [
-            {"name": mark.name, "x": _of_mark(mark.x), "y": _of_mark(mark.y)} for mark in found.axes.marks
+            {"name": mark.name, "x": _of_mark(mark.x), "y": _of_mark(mark.y)} for mark in shown.axes.marks
         ],
-        **({} if found.points is None else {"points": [_series(one) for one in found.points]}),
-        "x_label": found.axes.x_label,
-        "y_label": found.axes.y_label,
-        "curves": [{**_curve(curve), **(_by_replica(curve) if by_replica else {})} for curve in found.curves],
-        "theory": [_line(line, sources[line.kind]) for line in found.lines],
-        "absent": _absent(found, sources),
-        "heat_maps": [_heat(heat) for heat in found.heats],
+        **(
+            {} if shown.points is None else {"points": [_series(coordinates) for coordinates in shown.points]}
+        ),
+        "x_label": shown.axes.x_label,
+        "y_label": shown.axes.y_label,
+        "curves": [{**_curve(curve), **(_by_replica(curve) if by_replica else {})} for curve in shown.curves],
+        "theory": [_line(line, sources[line.kind]) for line in shown.lines],
+        "absent": _absent(shown, sources),
+        "heat_maps": [_heat(heat) for heat in shown.heats],
         "summary": summary,
     }
 
 
-def _absent(found: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, Any]]:
+def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, Any]]:
     """The lines about the measure of a picture that are not in it; null where `reasons` alone say why."""
-    there = {line.kind for line in found.lines}
+    kinds_drawn = {line.kind for line in shown.lines}
     return [
         {
             "kind": kind,
             "direction": line.statement.direction,
-            "why": found.absences.lines.get(kind),
+            "why": shown.absences.lines.get(kind),
             **_theorem(line),
         }
         for kind, line in sources.items()
-        if line.statement.measure == found.picture.measure.name and kind not in there
+        if line.statement.measure == shown.picture.measure.name and kind not in kinds_drawn
     ]
 
 
@@ -172,8 +174,8 @@ def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
     """What was run at a point: every learner, at each of its rates."""
     if trace is None:
         return []
-    found = spectra(view(picture_of_spectra(experiment), of_one(experiment, trace)))
-    return [_what_ran(one, found.get(one.name)) for one in trace.curves]
+    spectra_by_curve = spectra(view(picture_of_spectra(experiment), of_one(experiment, trace)))
+    return [_what_ran(curve, spectra_by_curve.get(curve.name)) for curve in trace.curves]
 
 
 def _what_ran(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
@@ -299,12 +301,12 @@ def number(value: float | None) -> float | int | None:
 
 def numbers(values: Floats) -> list[Any]:
     """Numbers for JSON, each as `number` has it, in lists as the array has dimensions."""
-    found = values.astype(object)
+    objects = values.astype(object)
     finite = np.isfinite(values)
-    whole = finite & (np.trunc(values) == values) & (np.abs(values) < 2**53)
-    found[whole] = values[whole].astype(np.int64)
-    found[~finite] = None
-    numbers: list[Any] = found.tolist()
+    integers = finite & (np.trunc(values) == values) & (np.abs(values) < 2**53)
+    objects[integers] = values[integers].astype(np.int64)
+    objects[~finite] = None
+    numbers: list[Any] = objects.tolist()
     return numbers
 
 

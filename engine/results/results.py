@@ -49,11 +49,11 @@ class Results:
 
     def experiment(self, number: int) -> Experiment:
         """What is run at a point: its learners but those that are skipped there."""
-        whole, skipped = self.sweep.points[number].experiment, self.skipped.get(number)
+        experiment, skipped = self.sweep.points[number].experiment, self.skipped.get(number)
         if not skipped:
-            return whole
-        kept = tuple(learner for learner in whole.learners if learner.name not in skipped)
-        return structs.replace(whole, learners=kept)
+            return experiment
+        learners = tuple(learner for learner in experiment.learners if learner.name not in skipped)
+        return structs.replace(experiment, learners=learners)
 
 
 def of_one(

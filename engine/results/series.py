@@ -64,9 +64,9 @@ def bytes_of(series: int, records: int, replicas: int) -> int:
 
 def _moments(values: Floats) -> tuple[Floats, Floats]:
     """Mean and its standard error [S] of values [S, R], NaN left out."""
-    there = ~np.isnan(values)
-    count = there.sum(1)
+    is_present = ~np.isnan(values)
+    count = is_present.sum(1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(there, values, 0.0).sum(1) / count
-        squares = np.square(np.where(there, values - mean[:, None], 0.0)).sum(1)
+        mean = np.where(is_present, values, 0.0).sum(1) / count
+        squares = np.square(np.where(is_present, values - mean[:, None], 0.0)).sum(1)
         return mean, np.sqrt(squares / (count - 1)) / np.sqrt(count)

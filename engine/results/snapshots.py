@@ -74,7 +74,7 @@ def take(
     learner: Learner,
     rate: float | None,
     target: int | None,
-    found: Callable[[Snapshots], object] = lambda some: None,
+    publish: Callable[[Snapshots], object] = lambda growing: None,
     going: Callable[[float], object] = lambda done: None,
 ) -> None:
     """Train a learner once more as the run did, and keep what it is made of where expensive measures look.
@@ -82,7 +82,7 @@ def take(
     Args:
         rate: that of the curve, where the learner tried several.
         target: the number of the feature that is the target, which is kept in any case.
-        found: called once with the snapshots, which grow from then on.
+        publish: called once with the snapshots, which grow from then on.
         going: called again and again with the share that is done; what it raises ends the training.
     """
     if rate is not None and learner.update is not None:
@@ -95,24 +95,24 @@ def take(
         snapshots = Snapshots(
             _first(data.instances.d, UNITS, target), _first(data.instances.d, MOST_FEATURES)
         )
-        found(snapshots)
-        taken, records = 0, experiment.protocol.extent(data.instances.n).records
-        while taken < records:
-            going(taken / records)
+        publish(snapshots)
+        complete, records = 0, experiment.protocol.extent(data.instances.n).records
+        while complete < records:
+            going(complete / records)
             block = run.advance(1)
             if not len(block.loss):
                 continue
-            taken += len(block.loss)
+            complete += len(block.loss)
             if not math.isfinite(float(block.loss[-1, 0, 0])):
                 break
-            if looked_at(taken - 1) or taken == records:
+            if looked_at(complete - 1) or complete == records:
                 _keep(snapshots, run.hypothesis, data.targets, data.instances.d)
                 snapshots.x.append(float(block.clocks[experiment.protocol.clock].ravel()[-1]))
 
 
-def _first(count: int, most: int, among: int | None = None) -> NDArray[np.int64]:
+def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64]:
     """The first so many of some numbers, with a certain one among them."""
-    numbers = np.arange(min(count, most))
+    numbers = np.arange(min(count, limit))
     if among is not None and among >= len(numbers):
         numbers[-1] = among
     return numbers
@@ -124,10 +124,10 @@ def _units(net: Parametrised, d: int) -> list[int]:
     Tensors on torch's meta device would say it, too, but their first use imports sympy, which takes seconds.
     """
     first = {name: tensor[:1] for name, tensor in net.tensors.items()}
-    one, two = (
+    of_one, of_two = (
         net.architecture.edges(first, torch.zeros(count, dtype=torch.int64), EVERY) for count in (1, 2)
     )
-    counts = ((low.weights.shape[1], high.weights.shape[1]) for low, high in zip(one, two, strict=True))
+    counts = ((low.weights.shape[1], high.weights.shape[1]) for low, high in zip(of_one, of_two, strict=True))
     return [d, *(low + (high - low) * (d - 1) for low, high in counts)]
 
 
@@ -141,5 +141,5 @@ def _keep(snapshots: Snapshots, hypothesis: Predictor, targets: int, d: int) -> 
         snapshots.edges.append([layer.weights[0].numpy().astype(np.float32) for layer in layers])
     weights = getattr(hypothesis, "weights", lambda: None)()
     if weights is not None:
-        some = weights[: min(targets, MOST_TARGETS)][:, : len(snapshots.features)]
-        snapshots.weights.append(some.numpy().astype(np.float32))
+        excerpt = weights[: min(targets, MOST_TARGETS)][:, : len(snapshots.features)]
+        snapshots.weights.append(excerpt.numpy().astype(np.float32))

@@ -50,13 +50,13 @@ class Samples(NamedTuple):
     why_first_only: str = ""
     """Why values, or what a reading goes `until`, are known of the first replica only; empty if of all."""
 
-    def coordinates(self, each: bool = False) -> dict[str, Floats]:
+    def coordinates(self, by_replica: bool = False) -> dict[str, Floats]:
         """Clocks and indices, shaped so that they multiply values [S, *index] and [R, S, *index].
 
-        Clocks are those of `each` replica, where these differ, or the least.
+        Clocks are those of every replica if `by_replica`, where these differ; else the least.
         """
         rank = 1 + len(self.indices)
-        clocks = self.clocks | self.own if each else self.clocks
+        clocks = self.clocks | self.own if by_replica else self.clocks
         shaped = {name: times.reshape(*times.shape, *[1] * (rank - 1)) for name, times in clocks.items()}
         for at, (name, places) in enumerate(self.indices.items(), start=1):
             shaped[name] = places.reshape([-1 if axis == at else 1 for axis in range(rank)])
@@ -67,14 +67,14 @@ class Samples(NamedTuple):
         if name in self.clocks:
             record = [int(np.abs(self.clocks[name] - value).argmin())]
             clocks = {clock: times[record] for clock, times in self.clocks.items()}
-            own = {clock: times[:, record] for clock, times in self.own.items()}
+            own_clocks = {clock: times[:, record] for clock, times in self.own.items()}
             passed = None if self.passed is None else self.passed[:, record]
-            return self._replace(clocks=clocks, own=own, values=self.values[:, record], passed=passed)
+            return self._replace(clocks=clocks, own=own_clocks, values=self.values[:, record], passed=passed)
         if name in self.indices:
             axis = 2 + list(self.indices).index(name)
             place = int(np.abs(self.indices[name] - value).argmin())
-            others = {other: places for other, places in self.indices.items() if other != name}
-            return self._replace(indices=others, values=np.asarray(self.values.take(place, axis)))
+            remaining = {other: places for other, places in self.indices.items() if other != name}
+            return self._replace(indices=remaining, values=np.asarray(self.values.take(place, axis)))
         return self
 
     def held(self) -> Floats:
@@ -87,11 +87,11 @@ class Samples(NamedTuple):
         """Those of some of the replicas; a line, and what was measured of one replica, has no others."""
         if replicas is None or len(self.values) == 1:
             return self
-        some, passed = [one for one in replicas if one < len(self.values)], self.passed
+        subset, passed = [replica for replica in replicas if replica < len(self.values)], self.passed
         if passed is not None and len(passed) > 1:
-            passed = passed[some]
-        own = {clock: times[some] for clock, times in self.own.items()}
-        return self._replace(own=own, values=self.values[some], passed=passed)
+            passed = passed[subset]
+        own_clocks = {clock: times[subset] for clock, times in self.own.items()}
+        return self._replace(own=own_clocks, values=self.values[subset], passed=passed)
 
     def to_the_end(self) -> Samples:
         """With a record of nothing where the last replica diverged: what came before is not the last."""
@@ -99,10 +99,10 @@ class Samples(NamedTuple):
             return self
         clocks = {name: np.append(times, self.end[name]) for name, times in self.clocks.items()}
         nothing = np.full_like(self.values, np.nan, shape=(len(self.values), 1, *self.values.shape[2:]))
-        own = {name: np.pad(times, ((0, 0), (0, 1)), mode="edge") for name, times in self.own.items()}
+        own_clocks = {name: np.pad(times, ((0, 0), (0, 1)), mode="edge") for name, times in self.own.items()}
         passed = None if self.passed is None else np.pad(self.passed, ((0, 0), (0, 1)))
         values = np.concatenate([self.values, nothing], 1)
-        return Samples(clocks, self.indices, values, own=own, passed=passed)
+        return Samples(clocks, self.indices, values, own=own_clocks, passed=passed)
 
 
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
@@ -125,18 +125,18 @@ def of_curve(
         values = curve.values(measure.name)
         if values is None:
             return None
-        own = {name: times.T[: values.shape[1]] for name, times in curve.own_clocks.items()}
+        own_clocks = {name: times.T[: values.shape[1]] for name, times in curve.own_clocks.items()}
         why = curve.why_first_only(measure.name) or ended_by
-        return Samples(clocks_of(curve, names), {}, values.T, end, own, passed, why)
+        return Samples(clocks_of(curve, names), {}, values.T, end, own_clocks, passed, why)
     arrays = curve.array(measure.name)
     if arrays is None:
         return None
     records = np.searchsorted(curve.x, arrays.x)
     clocks = {name: times[records] for name, times in clocks_of(curve, names).items()}
     values = np.moveaxis(arrays.values, 1, 0)
-    own = {name: times[records].T[: len(values)] for name, times in curve.own_clocks.items()}
+    own_clocks = {name: times[records].T[: len(values)] for name, times in curve.own_clocks.items()}
     passed = None if passed is None else passed[:, records]
-    return Samples(clocks, dict(curve.indices(measure.name)), values, end, own, passed, ended_by)
+    return Samples(clocks, dict(curve.indices(measure.name)), values, end, own_clocks, passed, ended_by)
 
 
 def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
@@ -154,43 +154,43 @@ def of_line(
     last record, as far as it is known. Along `clocks` that are not planned it is, as far as curves have come,
     where they were at its records: the same for all only if these agree.
     """
-    own = line.of(trace.curves)
-    if not own and not len(line.values):
+    by_curve = line.of(trace.curves)
+    if not by_curve and not len(line.values):
         return {}
-    whole = Along(trace.planned, line.indices, line.values[None] if line.each is None else line.each)
+    common = Along(trace.planned, line.indices, line.values[None] if line.each is None else line.each)
     if beyond and line.beyond is not None:
         further = line.beyond
-        extended = {name: np.append(times, further.clocks[name]) for name, times in whole.clocks.items()}
-        whole = Along(extended, line.indices, np.append(whole.values, further.values, 1))
-    found = {name: Samples(*along) for name, along in (own or {"": whole}).items()}
+        extended = {name: np.append(times, further.clocks[name]) for name, times in common.clocks.items()}
+        common = Along(extended, line.indices, np.append(common.values, further.values, 1))
+    samples_by_curve = {name: Samples(*along) for name, along in (by_curve or {"": common}).items()}
     measured = set(clocks) - trace.planned.keys()
-    return _along_measured(found, line, trace, measured) if measured else found
+    return _along_measured(samples_by_curve, line, trace, measured) if measured else samples_by_curve
 
 
 def _along_measured(
-    found: dict[str, Samples], line: TheoryLine, trace: Trace, measured: set[str]
+    samples_by_curve: dict[str, Samples], line: TheoryLine, trace: Trace, measured: set[str]
 ) -> dict[str, Samples]:
     """A line along clocks that were measured, for every curve that it binds and that has them."""
-    own: dict[str, Samples] = {}
+    by_curve: dict[str, Samples] = {}
     for curve in trace.curves:
-        samples = found.get(curve.name, found.get(""))
-        known = clocks_of(curve, measured)
-        if samples is None or curve.learner not in line.applies_to or not measured <= known.keys():
+        samples = samples_by_curve.get(curve.name, samples_by_curve.get(""))
+        measured_clocks = clocks_of(curve, measured)
+        if samples is None or curve.learner not in line.applies_to or not measured <= measured_clocks.keys():
             continue
         records = min(curve.length, samples.values.shape[1])
-        clocks = {name: times[:records] for name, times in (samples.clocks | known).items()}
-        own[curve.name] = samples._replace(clocks=clocks, values=samples.values[:, :records])
-    longest = max(own.values(), key=lambda one: one.values.shape[1], default=None)
-    if "" not in found or longest is None:
-        return own
-    alike = all(_is_start_of(one, longest, measured) for one in own.values())
-    return {"": longest} if alike else own
+        clocks = {name: times[:records] for name, times in (samples.clocks | measured_clocks).items()}
+        by_curve[curve.name] = samples._replace(clocks=clocks, values=samples.values[:, :records])
+    longest = max(by_curve.values(), key=lambda candidate: candidate.values.shape[1], default=None)
+    if "" not in samples_by_curve or longest is None:
+        return by_curve
+    alike = all(_is_start_of(candidate, longest, measured) for candidate in by_curve.values())
+    return {"": longest} if alike else by_curve
 
 
-def _is_start_of(some: Samples, longest: Samples, measured: set[str]) -> bool:
+def _is_start_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool:
     """Whether the clocks that were measured of some agree with those of others that go further."""
-    records = some.values.shape[1]
-    return all(np.array_equal(some.clocks[name], longest.clocks[name][:records]) for name in measured)
+    records = shorter.values.shape[1]
+    return all(np.array_equal(shorter.clocks[name], longest.clocks[name][:records]) for name in measured)
 
 
 class ReplicasMissing(BadInput):
@@ -219,15 +219,15 @@ class PictureSteps:
         self._named = names_in(picture.x)
         self._reading = picture.reading
 
-    def parts(self, taken: list[tuple[Point, Samples]]) -> list[AtPoint]:
+    def parts(self, sampled: list[tuple[Point, Samples]]) -> list[AtPoint]:
         """What every point contributes, once all is read off.
 
         Raises: BadInput; ReplicasMissing for samples that have the values of the first replica only.
         """
-        for _, samples in taken:
+        for _, samples in sampled:
             if samples.why_first_only:
                 raise ReplicasMissing("pictures", samples.why_first_only)
-        parts = [part for point, samples in taken for part in self._rows(point, samples)]
+        parts = [part for point, samples in sampled for part in self._rows(point, samples)]
         reading = self._reading
         if reading is not None and reading.over in self._along:
             return list(self._read_over_axis(reading, parts))
@@ -260,9 +260,9 @@ class PictureSteps:
         height = self.height(point)
         yield self._at_point(point, samples)._replace(height=np.nan if height is None else height)
 
-    def curve(self, taken: list[tuple[Point, Samples]]) -> tuple[Floats, Floats]:
+    def curve(self, sampled: list[tuple[Point, Samples]]) -> tuple[Floats, Floats]:
         """x [N] and values [R, N] of the samples of one curve. Raises: BadInput."""
-        parts = self.parts(taken)
+        parts = self.parts(sampled)
         if len(parts) == 1:
             return parts[0].x, parts[0].values
         self._check_nothing_left(parts)
@@ -298,8 +298,8 @@ class PictureSteps:
         """Whether what is drawn is something else than the measure."""
         picture = self.picture
         return any(
-            one is not None
-            for one in (picture.running, picture.times, picture.read, picture.relative, picture.share)
+            step is not None
+            for step in (picture.running, picture.times, picture.read, picture.relative, picture.share)
         )
 
     @property
@@ -330,8 +330,8 @@ class PictureSteps:
 
     def place(self, point: Point, clocks: dict[str, float]) -> float:
         """x where the clocks say this."""
-        there = self.places(point, {name: np.array([time]) for name, time in clocks.items()})
-        return float(there.item())
+        x = self.places(point, {name: np.array([time]) for name, time in clocks.items()})
+        return float(x.item())
 
     def places(self, point: Point, clocks: Mapping[str, Floats]) -> Floats:
         """x at records where the clocks say this [S], or [1] where x is made of axes. Raises: BadInput."""
@@ -348,7 +348,7 @@ class PictureSteps:
         if picture.running is not None:
             values = reductions.running(picture.running, values, 1)
         if picture.times is not None:
-            values = values * self._number(picture.times, point, samples, each=True)
+            values = values * self._number(picture.times, point, samples, by_replica=True)
         places = {"record": next(iter(samples.clocks.values())), **samples.indices}
         dimensions = list(places)
         if reading is not None and reading.over in places:
@@ -366,22 +366,26 @@ class PictureSteps:
         self._check_drawn_along(dimensions, samples)
         x = np.asarray(self._number(picture.x, point, samples)).reshape(-1)
         if self._named & samples.own.keys():
-            own = np.asarray(self._number(picture.x, point, samples, each=True)).reshape(len(values), -1)
-            values = reductions.resampled(values, own, x)
+            own_x = np.asarray(self._number(picture.x, point, samples, by_replica=True)).reshape(
+                len(values), -1
+            )
+            values = reductions.resampled(values, own_x, x)
         return AtPoint(point, x, values)
 
-    def _number(self, text: str, point: Point, samples: Samples | None, each: bool = False) -> float | Floats:
+    def _number(
+        self, text: str, point: Point, samples: Samples | None, by_replica: bool = False
+    ) -> float | Floats:
         """An expression at a point: a number, or where it names clocks or indices an array [S, *index].
 
-        [R, S, *index] for `each` replica where it names clocks in which they differ.
+        With `by_replica` it is [R, S, *index] if it names clocks that differ between replicas.
         """
-        known: dict[str, float | Floats] = {**point.numbers, **self._of_words(point)}
+        numbers: dict[str, float | Floats] = {**point.numbers, **self._of_words(point)}
         if samples is not None:
-            known |= samples.coordinates(each)
+            numbers |= samples.coordinates(by_replica)
         try:
-            return evaluate_each(text, known)
+            return evaluate_each(text, numbers)
         except BadExpression as error:
-            raise BadInput("pictures", f"{text!r}: {error}; it may name {listed(sorted(known))}") from error
+            raise BadInput("pictures", f"{text!r}: {error}; it may name {listed(sorted(numbers))}") from error
 
     def _of_words(self, point: Point) -> dict[str, float]:
         """Which value of an axis of words a point has, from 1 on."""
@@ -390,13 +394,13 @@ class PictureSteps:
 
     def _check_drawn_along(self, dimensions: list[str], samples: Samples) -> None:
         """See that one dimension is left, and that x goes along it. Raises: BadInput."""
-        (first, *others) = dimensions
+        (first, *rest) = dimensions
         along = {*samples.clocks} if first == "record" else {first}
         if not self._named & along:
-            others.insert(0, first)
-        if others:
-            what = f"{' and '.join(others)} of {self.picture.measure.kind} must be x, read off, or set by at"
-            raise BadInput("pictures", what)
+            rest.insert(0, first)
+        if rest:
+            reason = f"{' and '.join(rest)} of {self.picture.measure.kind} must be x, read off, or set by at"
+            raise BadInput("pictures", reason)
 
     def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
         """What is read off along an axis, for every place on the others."""
@@ -422,8 +426,8 @@ class PictureSteps:
             if names & (self._named | read):
                 continue
             if len({part.point.place[number] for part in parts}) > 1:
-                what = f"{axis.name} varies along a curve; name it in x, curves, at or read"
-                raise BadInput("pictures", what)
+                reason = f"{axis.name} varies along a curve; name it in x, curves, at or read"
+                raise BadInput("pictures", reason)
 
 
 def coordinate(name: str, point: Point, number: int) -> float:

@@ -163,10 +163,10 @@ class Curve:
         values = self.values(measure)
         if values is None or values.shape[1] == self.replicas:
             return ""
-        known = f"{measure} was kept of the first of {self.replicas} replicas only"
+        reason = f"{measure} was kept of the first of {self.replicas} replicas only"
         if self.is_restored and replicas_kept(self.length, self.replicas) > 1:
-            return f"{known}: no picture and no claim of the cached run reads the others; compute it again"
-        return f"{known}: the run has too many evaluation points for more; take fewer"
+            return f"{reason}: no picture and no claim of the cached run reads the others; compute it again"
+        return f"{reason}: the run has too many evaluation points for more; take fewer"
 
     @property
     def weights_x(self) -> Floats:
@@ -211,12 +211,12 @@ class Curve:
             self._clocks[name][start : start + len(x)] = times
         for name, values in measures.items():
             self._series[name].fill(start, values)
-        for record, kept in weights.items():
-            self._keep(x[record], kept)
-        for name, taken in arrays.items():
-            there = [record for record, values in taken.items() if not np.isnan(values).all()]
-            if there:
-                new = Arrays(x[there], np.stack([taken[record] for record in there]))
+        for record, vector in weights.items():
+            self._keep(x[record], vector)
+        for name, by_record in arrays.items():
+            records = [record for record, values in by_record.items() if not np.isnan(values).all()]
+            if records:
+                new = Arrays(x[records], np.stack([by_record[record] for record in records]))
                 old = self._arrays.get(name)
                 self._arrays = {**self._arrays, name: new if old is None else old.followed_by(new)}
         self.length = start + len(x)
@@ -240,32 +240,32 @@ class Curve:
 
     def snapshot(self) -> Curve:
         """The curve as far as it has come; what is appended to this one lies beyond its length."""
-        taken = copy.copy(self)  # in one step, so that the writer comes before it or after it
-        taken.divergences, taken.inaccurate = self.divergences.copy(), self.inaccurate.copy()
-        return taken
+        snapshot = copy.copy(self)  # in one step, so that the writer comes before it or after it
+        snapshot.divergences, snapshot.inaccurate = self.divergences.copy(), self.inaccurate.copy()
+        return snapshot
 
     def as_arrays(self) -> dict[str, NDArray[Any]]:
         """All there is of the curve, by names that `restore` understands."""
-        found: dict[str, NDArray[Any]] = {
+        contents: dict[str, NDArray[Any]] = {
             "divergences": self.divergences,
             "backends": np.array(self.backends, str),
         }
         if self.complete:
-            found["complete"] = np.array(True)
+            contents["complete"] = np.array(True)
         if self.inaccurate.any():
-            found["inaccurate"] = self.inaccurate
+            contents["inaccurate"] = self.inaccurate
         for name, times in self._clocks.items():
-            found[f"clock/{name}"] = times[: self.length]
+            contents[f"clock/{name}"] = times[: self.length]
         for name, series in self._series.items():
-            found[f"values/{name}"] = series.values[: self.length]
+            contents[f"values/{name}"] = series.values[: self.length]
             if series.stderr is not None:
-                found[f"mean/{name}"] = series.mean[: self.length]
-                found[f"stderr/{name}"] = series.stderr[: self.length]
-        for name, taken in self._arrays.items():
-            found[f"x/{name}"], found[f"array/{name}"] = taken
+                contents[f"mean/{name}"] = series.mean[: self.length]
+                contents[f"stderr/{name}"] = series.stderr[: self.length]
+        for name, recorded in self._arrays.items():
+            contents[f"x/{name}"], contents[f"array/{name}"] = recorded
         if (weights := self.weights) is not None:
-            found["weights"], found["weights_x"] = weights, self.weights_x
-        return found
+            contents["weights"], contents["weights_x"] = weights, self.weights_x
+        return contents
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become the finished curve that `as_arrays` was of, with as many replicas. Raises: KeyError."""
@@ -404,8 +404,8 @@ class TheoryLine:
         """What it says of each of some curves by now, by their names, where that is not the same for all."""
         if self.along_runs is None:
             return self.of_curves
-        found = {curve.name: self.along_runs(curve) for curve in curves if curve.length}
-        return {name: along for name, along in found.items() if along is not None}
+        by_curve = {curve.name: self.along_runs(curve) for curve in curves if curve.length}
+        return {name: along for name, along in by_curve.items() if along is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -510,11 +510,11 @@ class Trace:
         return min(candidates, key=lambda curve: curve.mean_along(self.compared_by))
 
 
-def _at(x: float, known: Floats, values: Floats) -> float:
+def _at(x: float, places: Floats, values: Floats) -> float:
     """The value at x, linear between those known and beyond the last; NaN beyond the only one."""
-    if len(known) and x <= known[-1]:
-        return float(np.interp(x, known, values))
-    if len(known) < 2:
+    if len(places) and x <= places[-1]:
+        return float(np.interp(x, places, values))
+    if len(places) < 2:
         return float("nan")
-    slope = (values[-1] - values[-2]) / (known[-1] - known[-2])
-    return float(values[-1] + slope * (x - known[-1]))
+    slope = (values[-1] - values[-2]) / (places[-1] - places[-2])
+    return float(values[-1] + slope * (x - places[-1]))

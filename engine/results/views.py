@@ -53,37 +53,39 @@ def view(picture: Picture, results: Results) -> View:
     """
     sweep = results.sweep
     steps = PictureSteps(picture, sweep.axes)
-    there = gathered(picture, results, steps)
-    found = View(
+    collected = gathered(picture, results, steps)
+    shown = View(
         picture,
         axes=_axes(picture, results),
         quantity=Quantity(
             ROUNDING[sweep.experiment.dtype], as_measured=not steps.change_values, divisor=_divisor(picture)
         ),
-        absences=Absences(there.absent, there.unmeasured),
+        absences=Absences(collected.absent, collected.unmeasured),
         points=_examples(picture, results),
-        places_of=lambda found: _places(found, results, steps),
+        places_of=lambda shown: _places(shown, results, steps),
         x_of=lambda number, clock: _x_of(results, steps, number, clock),
         y_of=lambda number: steps.height(sweep.points[number]),
     )
     if picture.y is not None:
-        found.heats.extend(_heat(results, steps, there, key) for key in there.numbers if key in there.curves)
-        return found
-    best = _best_curves(there)
-    for key, number in there.numbers.items():
-        if key in there.to_come:
-            found.curves.append(there.to_come[key])
-        elif key in there.curves and key[0] != picture.relative:
-            reduction = _Reduction(picture, results, steps, there, key)
-            found.curves.append(reduction.view(number, best))
-    for (named, curve, apart), taken in there.lines.items():
-        x, values = steps.curve([(point, samples) for point, samples, _ in taken])
+        shown.heats.extend(
+            _heat(results, steps, collected, key) for key in collected.numbers if key in collected.curves
+        )
+        return shown
+    best = _best_curves(collected)
+    for key, number in collected.numbers.items():
+        if key in collected.to_come:
+            shown.curves.append(collected.to_come[key])
+        elif key in collected.curves and key[0] != picture.relative:
+            reduction = _Reduction(picture, results, steps, collected, key)
+            shown.curves.append(reduction.view(number, best))
+    for (named, curve, apart), pieces in collected.lines.items():
+        x, values = steps.curve([(point, samples) for point, samples, _ in pieces])
         order = np.argsort(x, kind="stable")  # along a measure, as a loss, places come from the right
         x, values = x[order], values[:, order]
         if picture.relative is not None:
-            divisor = Replicas(steps, there.divisor_of(picture, (curve, apart)))
-            if why := _loses_meaning(taken[0][2], divisor):
-                found.absences.lines[taken[0][2].kind] = why
+            divisor = Replicas(steps, collected.divisor_of(picture, (curve, apart)))
+            if why := _loses_meaning(pieces[0][2], divisor):
+                shown.absences.lines[pieces[0][2].kind] = why
                 continue
             values = _divided(x, values, divisor)
         y = values[0] if len(values) == 1 else reductions.summary(picture.summary, values)
@@ -91,9 +93,9 @@ def view(picture: Picture, results: Results) -> View:
         without = [point for number, point in points.items() if number not in results.traces]
         y = _if_known(picture, steps, x, y, without)
         of_some = partial(_of_some, picture.summary, values) if len(values) > 1 else None
-        applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
-        statement = taken[0][2].statement
-        found.lines.append(
+        applies = dict.fromkeys(name for _, _, line in pieces for name in line.applies_to)
+        statement = pieces[0][2].statement
+        shown.lines.append(
             LineView(
                 name=sweep.name(f"{named} of {curve}" if curve else named, picture, apart),
                 values=sweep.name("", picture, apart),
@@ -110,16 +112,16 @@ def view(picture: Picture, results: Results) -> View:
                 applies_to=(curve,) if curve else tuple(applies),
                 x=x,
                 y=y,
-                grows=taken[0][2].along_runs is not None,
+                grows=pieces[0][2].along_runs is not None,
                 of_some=of_some,
             )
         )
-    return found
+    return shown
 
 
-def _best_curves(there: Gathered) -> set[Curve]:
+def _best_curves(collected: Gathered) -> set[Curve]:
     """The best curve of each learner in each of the runs that come first in a curve of the picture."""
-    traces = {id(taken[0].trace): taken[0].trace for taken in there.curves.values()}
+    traces = {id(stretches[0].trace): stretches[0].trace for stretches in collected.curves.values()}
     return {
         trace.curve(learner)
         for trace in traces.values()
@@ -193,21 +195,21 @@ def _divided(x: Floats, values: Floats, divisor: Replicas, replicas: Sequence[in
         return np.full_like(values, np.nan)
     places, divisors = divisor.values(replicas)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(values / np.stack([np.interp(x, places, own) for own in divisors]))
+        return np.asarray(values / np.stack([np.interp(x, places, row) for row in divisors]))
 
 
-def _places(found: View, results: Results, steps: PictureSteps) -> Floats:
+def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
     """Where something is or is to be: at the records of the run that goes furthest, or at the points."""
-    points = [point for point in results.sweep.points if point.is_in(found.picture)]
-    if along_records(found):
+    points = [point for point in results.sweep.points if point.is_in(shown.picture)]
+    if along_records(shown):
         runs = [(results.sweep.points[number], trace) for number, trace in results.traces.items()]
-        runs = [run for run in runs if run[0].is_in(found.picture)]
+        runs = [run for run in runs if run[0].is_in(shown.picture)]
         if not all(steps.clocks <= trace.planned.keys() for _, trace in runs):
-            return found.known_places
+            return shown.known_places
         far = max(runs, key=lambda run: steps.place(run[0], run[1].clocks_at(run[1].last)))
         return steps.places(far[0], far[1].planned)
     made_of_axes = [steps.place(point, {}) for point in points] if steps.x_of_axes else []
-    return np.union1d(found.known_places, made_of_axes)
+    return np.union1d(shown.known_places, made_of_axes)
 
 
 def _x_of(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
@@ -218,10 +220,10 @@ def _x_of(results: Results, steps: PictureSteps, number: int, clock: float) -> f
     if steps.clocks <= trace.planned.keys():
         clocks = [trace.clocks_at(clock)]
     else:
-        there = [curve for curve in trace.curves if curve.length and steps.clocks <= curve.clocks.keys()]
-        clocks = [trace.clocks_at(min(clock, float(curve.x[-1])), curve) for curve in there]
+        curves = [curve for curve in trace.curves if curve.length and steps.clocks <= curve.clocks.keys()]
+        clocks = [trace.clocks_at(min(clock, float(curve.x[-1])), curve) for curve in curves]
     try:
-        return max((steps.place(point, one) for one in clocks), default=None)
+        return max((steps.place(point, clock_values) for clock_values in clocks), default=None)
     except BadInput:  # x is an index of the measure
         return None
 
@@ -234,15 +236,15 @@ def _is_logarithmic(text: str, sweep: Sweep) -> bool:
     return by_clock or any(axis.log for axis in sweep.axes if axis.name in named)
 
 
-def _heat(results: Results, steps: PictureSteps, there: Gathered, key: Key) -> HeatView:
+def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) -> HeatView:
     """A learner over x and y: every point of the axes is a row of the map or a cell of it, or the map."""
-    (learner, apart), taken = key, there.curves[key]
-    drawn = partial(_contours, results, steps.picture, taken)
-    place = there.kind_place(taken[0].curve, taken[0].point, apart)
-    if (recorded := _as_recorded(steps, taken)) is not None:
+    (learner, apart), stretches = key, collected.curves[key]
+    drawn = partial(_contours, results, steps.picture, stretches)
+    place = collected.kind_place(stretches[0].curve, stretches[0].point, apart)
+    if (recorded := _as_recorded(steps, stretches)) is not None:
         x, y, z = recorded
         return HeatView(learner, x, y, z, None, drawn(x, y), place)
-    parts = steps.parts([(one.point, one.samples) for one in taken])
+    parts = steps.parts([(stretch.point, stretch.samples) for stretch in stretches])
     if (share := steps.picture.share) is not None:
         parts = [part._replace(values=reductions.holds(share, part.values)) for part in parts]
     x = np.unique(np.concatenate([part.x for part in parts]))
@@ -255,15 +257,15 @@ def _heat(results: Results, steps: PictureSteps, there: Gathered, key: Key) -> H
     return HeatView(learner, x, y, z, stderr, drawn(x, y), place)
 
 
-def _as_recorded(steps: PictureSteps, taken: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
+def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
     """x, y and the map of a single replica over a clock and an index as they were recorded.
 
     None where more is to be done. A measure may have a thousand places along its index, and views of runs
     that go on are made for every frame.
     """
-    picture, (first, *others) = steps.picture, taken
+    picture, (first, *rest) = steps.picture, stretches
     samples = first.samples
-    if others or len(samples.values) != 1 or samples.why_first_only:
+    if rest or len(samples.values) != 1 or samples.why_first_only:
         return None
     if steps.change_values or picture.at or samples.own:
         return None
@@ -275,64 +277,66 @@ def _as_recorded(steps: PictureSteps, taken: list[Stretch]) -> tuple[Floats, Flo
 
 
 def _contours(
-    results: Results, picture: Picture, taken: list[Stretch], x: Floats, y: Floats
+    results: Results, picture: Picture, stretches: list[Stretch], x: Floats, y: Floats
 ) -> tuple[ContourView, ...]:
     """The lines of the theory over a map that have values there."""
-    drawn = (_contour(each, x, y, results, picture, taken) for each in picture.contours)
-    return tuple(one for one in drawn if one is not None)
+    drawn = (_contour(contour, x, y, results, picture, stretches) for contour in picture.contours)
+    return tuple(contour_view for contour_view in drawn if contour_view is not None)
 
 
-def _over(x: Floats, y: Floats, parts: list[AtPoint], one: Callable[[Floats], Floats]) -> Floats:
+def _over(x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Floats], Floats]) -> Floats:
     """One number [M, N] for every place of a map that the parts [R, …] are at, NaN elsewhere."""
-    found = np.full((len(y), len(x)), np.nan)
+    grid = np.full((len(y), len(x)), np.nan)
     for part in parts:
         row = int(np.searchsorted(y, part.height))
-        found[row, np.searchsorted(x, part.x)] = one(part.values)
-    return found
+        grid[row, np.searchsorted(x, part.x)] = summarise(part.values)
+    return grid
 
 
 def _contour(
-    contour: Contour, x: Floats, y: Floats, results: Results, picture: Picture, taken: list[Stretch]
+    contour: Contour, x: Floats, y: Floats, results: Results, picture: Picture, stretches: list[Stretch]
 ) -> ContourView | None:
     """A line of the theory over the map of a learner; None where it has no values there."""
     plain = msgspec.structs.replace(picture, running=None, times=None, read=None, relative=None)
     steps = PictureSteps(plain, results.sweep.axes)
-    found: list[tuple[Point, Samples]] = []
+    sampled: list[tuple[Point, Samples]] = []
     direction = title = ""
-    for one in taken:
-        for line in (line for line in one.trace.lines if line.kind == contour.line):
-            whole = of_line(line, one.trace, clocks=steps.clocks)
-            if (samples := whole.get(one.curve.name, whole.get(""))) is not None:
-                found.append((one.point, samples))
+    for stretch in stretches:
+        for line in (line for line in stretch.trace.lines if line.kind == contour.line):
+            by_curve = of_line(line, stretch.trace, clocks=steps.clocks)
+            if (samples := by_curve.get(stretch.curve.name, by_curve.get(""))) is not None:
+                sampled.append((stretch.point, samples))
                 direction, title = line.statement.direction, line.statement.called
-    if not found:
+    if not sampled:
         return None
-    values = _over(x, y, steps.parts(found), lambda each: reductions.summary(picture.summary, each))
+    values = _over(x, y, steps.parts(sampled), lambda group: reductions.summary(picture.summary, group))
     name = contour.name or f"{title} = {contour.level:g}"
     return ContourView(name, contour.line, direction, contour.level, values)
 
 
 def _error(how: str, values: Floats) -> Floats:
     """The standard error [N] of a summary of values [R, N] that has one."""
-    found = reductions.standard_error(how, len(values), lambda some: reductions.summary(how, values[some]))
-    assert found is not None, "has_error says so"
-    return found
+    error = reductions.standard_error(
+        how, len(values), lambda subset: reductions.summary(how, values[subset])
+    )
+    assert error is not None, "has_error says so"
+    return error
 
 
 class _Reduction:
     """One curve on its way into a view, of all replicas or of some."""
 
     def __init__(
-        self, picture: Picture, results: Results, steps: PictureSteps, there: Gathered, key: Key
+        self, picture: Picture, results: Results, steps: PictureSteps, collected: Gathered, key: Key
     ) -> None:
         self._picture, self._results, self._steps = picture, results, steps
-        self._key, self._taken = key, there.curves[key]
-        self._samples = Replicas(steps, [(one.point, one.samples) for one in self._taken])
-        self._divisor = Replicas(steps, there.divisor_of(picture, key))
-        self._kind_place = there.kind_place(self._taken[0].curve, self._taken[0].point, key[1])
+        self._key, self._taken = key, collected.curves[key]
+        self._samples = Replicas(steps, [(stretch.point, stretch.samples) for stretch in self._taken])
+        self._divisor = Replicas(steps, collected.divisor_of(picture, key))
+        self._kind_place = collected.kind_place(self._taken[0].curve, self._taken[0].point, key[1])
         self._replicas = min(
-            one.curve.replicas if picture.measure.is_number else len(one.samples.values)
-            for one in self._taken
+            stretch.curve.replicas if picture.measure.is_number else len(stretch.samples.values)
+            for stretch in self._taken
         )
 
     def view(self, number: int, best: Collection[Curve]) -> CurveView:
@@ -344,7 +348,7 @@ class _Reduction:
             x, y = self._estimate(None)
             y = _if_known(self._picture, self._steps, x, y, self._to_come)
             stderr = reductions.standard_error(
-                self._picture.summary, self._replicas, lambda some: self._estimate(some)[1]
+                self._picture.summary, self._replicas, lambda subset: self._estimate(subset)[1]
             )
         return CurveView(
             name=self._results.sweep.name(name, self._picture, apart),
@@ -352,7 +356,7 @@ class _Reduction:
             learner=first.curve.learner,
             kind_place=self._kind_place,
             apart=apart,
-            chosen=any(one.curve in best for one in self._taken if one.trace is first.trace),
+            chosen=any(stretch.curve in best for stretch in self._taken if stretch.trace is first.trace),
             x=x,
             y=y,
             stderr=stderr,
@@ -381,7 +385,7 @@ class _Reduction:
         return Training(
             verdict=curve.verdict,
             is_bound=first.trace.is_bound(curve),
-            backend=curve.backend if len({one.curve.backend for one in self._taken}) == 1 else None,
+            backend=curve.backend if len({stretch.curve.backend for stretch in self._taken}) == 1 else None,
             rate=curve.rate if is_single else None,
             grid=curve.grid if is_single else {},
             oracle_tuned=curve.oracle_tuned,
@@ -401,7 +405,7 @@ class _Reduction:
             lost = self._missing()
             diverged = int(lost.min(initial=self._replicas))
             diverged_at = next(iter(x[lost > 0].tolist()), None)
-        ended = all(one.curve.ended for one in self._taken)
+        ended = all(stretch.curve.ended for stretch in self._taken)
         return Ends(lost, diverged, diverged_at, divergences, self._fate, ended, self._complete(along))
 
     @property
@@ -416,8 +420,8 @@ class _Reduction:
 
     def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
         """x, the mean over replicas and its error as they were recorded; None where more is to be done."""
-        picture, (first, *others) = self._picture, self._taken
-        if others or self._steps.change_values or picture.summary != "mean":
+        picture, (first, *rest) = self._picture, self._taken
+        if rest or self._steps.change_values or picture.summary != "mean":
             return None
         if not picture.measure.is_number or not self._along_records or self._is_resampled:
             return None
@@ -435,13 +439,13 @@ class _Reduction:
     @property
     def _divergences(self) -> Floats:
         """Where replicas have diverged in the only run, in order."""
-        found = self._taken[0].curve.divergences[: self._replicas]
-        return np.sort(found[~np.isnan(found)])
+        divergences = self._taken[0].curve.divergences[: self._replicas]
+        return np.sort(divergences[~np.isnan(divergences)])
 
     @property
     def _fate(self) -> str:
         """What became of the replicas that ended early in any of the runs."""
-        curves = [one.curve for one in self._taken]
+        curves = [stretch.curve for stretch in self._taken]
         inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
         return fate(sum(curve.diverged for curve in curves), inaccurate)
 
@@ -476,14 +480,17 @@ class _Reduction:
         if along:
             only = self._taken[0].curve
             return only.sound == only.capacity
-        ended = [one.curve.complete or one.curve.diverged == one.curve.replicas for one in self._taken]
+        ended = [
+            stretch.curve.complete or stretch.curve.diverged == stretch.curve.replicas
+            for stretch in self._taken
+        ]
         return all(ended) and not self._to_come
 
     @property
     def _to_come(self) -> list[Point]:
         """The points of those that it is to go through at which there is nothing yet."""
-        there = {one.number for one in self._taken}
-        return [point for number, point in self._wanted.items() if number not in there]
+        numbers = {stretch.number for stretch in self._taken}
+        return [point for number, point in self._wanted.items() if number not in numbers]
 
     @property
     def _wanted(self) -> dict[int, Point]:
@@ -493,7 +500,7 @@ class _Reduction:
         return {
             number: point
             for number, point in _points_of(self._results, self._picture, apart).items()
-            if any(one.name == learner for one in point.experiment.learners)
+            if any(candidate.name == learner for candidate in point.experiment.learners)
             and learner not in self._results.skipped.get(number, ())
         }
 
@@ -509,7 +516,7 @@ def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
 def _labels(picture: Picture, sweep: Sweep) -> dict[str, str]:
     """The labels of the measures that x names."""
     loss = sweep.experiment.protocol.loss
-    return {name: one.label_with(loss) for name, one in measures_in(names_in(picture.x)).items()}
+    return {name: measure.label_with(loss) for name, measure in measures_in(names_in(picture.x)).items()}
 
 
 def _x_label(picture: Picture, sweep: Sweep, words: Mapping[str, str]) -> str:

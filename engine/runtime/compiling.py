@@ -50,7 +50,7 @@ class Handover:
             self._serving = self._begin()
         block = self._serving.advance(records, seconds)
         count = len(block.loss)
-        known = min(self._again, count)
-        self._again -= known
-        self._taken += count - known
-        return block.after(known) if known else block
+        repeated = min(self._again, count)
+        self._again -= repeated
+        self._taken += count - repeated
+        return block.after(repeated) if repeated else block

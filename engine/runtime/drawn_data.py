@@ -50,8 +50,8 @@ class DrawnData:
             self._held[key] = self._held.pop(key)
             return cast("T", self._held[key][0])
         data = drawn(experiment.problem, experiment.run.random_streams(), experiment.dtype)
-        item = BYTES[experiment.dtype]
-        if (size := experiment.problem.bytes_drawn(experiment.run.replicas, item, as_matrix)) <= MOST:
+        itemsize = BYTES[experiment.dtype]
+        if (size := experiment.problem.bytes_drawn(experiment.run.replicas, itemsize, as_matrix)) <= MOST:
             self._held[key] = data, size
             while sum(size for _, size in self._held.values()) > MOST:
                 self._held.pop(next(iter(self._held)))

@@ -22,8 +22,8 @@ from engine.core.parts import BadInput
 from engine.core.stopping import Stopped
 from engine.core.streams import Streams
 from engine.measures.loss import AverageLoss
-from engine.planning import memory
-from engine.planning.memory import needed_bytes, scatters, takes_matrix
+from engine.planning import memory_estimate
+from engine.planning.memory_estimate import needed_bytes, scatters, takes_matrix
 from engine.planning.run_plan import LearnerPlan, RunPlan, plan_run
 from engine.problems.data import Data
 from engine.problems.examples import Examples
@@ -151,7 +151,7 @@ def run(
     check(experiment)
     plan = plan_run(experiment)
     small = needed_bytes(plan) <= SMALL
-    most, scattered = _most_records(plan), scatters(plan)
+    limit, scattered = _most_records(plan), scatters(plan)
     trace: Trace | None = None
     with _torch(1 if small else None) if plan.needs_torch else nullcontext():
         try:
@@ -162,9 +162,9 @@ def run(
             while active and (records := gate()):
                 for learner_run in _last_of(active) if amid is None else [amid]:
                     if scattered:
-                        memory.give_back()
+                        memory_estimate.give_back()
                     length = learner_run.length
-                    for event in learner_run.advance(min(records, most), turn):
+                    for event in learner_run.advance(min(records, limit), turn):
                         notify(event)
                     if learner_run.length == length and not learner_run.ended:
                         amid = amid or learner_run
@@ -179,7 +179,7 @@ def run(
             if trace is None:
                 raise
         except (MemoryError, RuntimeError) as error:
-            if not memory.ran_out(error):
+            if not memory_estimate.ran_out(error):
                 raise
             reached = -1 if trace is None else trace.frontier
             when = (
@@ -187,9 +187,9 @@ def run(
                 if trace is None or reached < 0
                 else f"after {trace.at(reached)}"
             )
-            what = f"{devices.resolve(experiment.run.device)} ran out of memory {when}"
+            fault = f"{devices.resolve(experiment.run.device)} ran out of memory {when}"
             raise BadInput(
-                "run.device", f"{what}; take fewer replicas, fewer rates or a smaller d"
+                "run.device", f"{fault}; take fewer replicas, fewer rates or a smaller d"
             ) from error
     if not active:
         notify(Finished(trace))
@@ -323,7 +323,9 @@ def prepare(
         },
         compared_by=COMPARED_BY,
         others=[curve for learner_run in beside for curve in learner_run.curves],
-        examples=_examples(experiment, data) if any(one.points for one in experiment.pictures) else None,
+        examples=_examples(experiment, data)
+        if any(picture.points for picture in experiment.pictures)
+        else None,
         measures=plan.measures,
     )
     return trace, [*beside, *started]
@@ -393,16 +395,16 @@ def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
     Raises: BadInput if there are too few anyway.
     """
     try:
-        return memory.check(plan, device)
+        return memory_estimate.check(plan, device)
     except BadInput:
         if not source.give_back():
             raise
-    return memory.check(plan, device)
+    return memory_estimate.check(plan, device)
 
 
 def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
     """The empty curves of a learner, one per rate, and that of the best of them if this is looked for."""
-    made = partial(
+    new_curve = partial(
         Curve,
         capacity=planned.records,
         replicas=planned.experiment.run.replicas,
@@ -419,10 +421,10 @@ def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
         },
     )
     rates = zip(planned.curve_names, planned.rates, strict=True)
-    curves = [made(name, rate=None if len(planned.rates) == 1 else rate) for name, rate in rates]
+    curves = [new_curve(name, rate=None if len(planned.rates) == 1 else rate) for name, rate in rates]
     if not planned.learner.is_tuned:
         return curves, None
-    shown = made(planned.learner.name)
+    shown = new_curve(planned.learner.name)
     shown.oracle_tuned = True
     return curves, shown
 
@@ -445,9 +447,9 @@ def _most_records(plan: RunPlan) -> int:
     Where a run may end early, a round has few: what a learner does beyond its end is lost.
     """
     size, d = plan.vector_bytes, plan.learners[0].sizes.d
-    kept = kept_records(plan.learners[0].records, d, size // d)
-    most = kept.stride * max(1, WAITING // size)
-    return most if plan.experiment.protocol.schedule().ends_early is None else min(most, BEYOND)
+    stored = kept_records(plan.learners[0].records, d, size // d)
+    limit = stored.stride * max(1, WAITING // size)
+    return limit if plan.experiment.protocol.schedule().ends_early is None else min(limit, BEYOND)
 
 
 def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None) -> None:
@@ -464,7 +466,7 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
         sound = np.minimum(sound, length)
         clocks = {name: times[:length] for name, times in clocks.items()}
         measures = {name: values[:length] for name, values in measures.items()}
-    records, own = int(sound.max()), int(sound[0])
+    records, first_sound = int(sound.max()), int(sound[0])
     x = next(iter(clocks.values()))
     for replica in np.flatnonzero((sound < len(x)) & np.isnan(curve.divergences)):
         curve.divergences[replica] = x[sound[replica]]
@@ -476,10 +478,10 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
     curve.append(
         {name: times[:records] for name, times in clocks.items()},
         {name: values[:records] for name, values in measures.items()},
-        {record: each[variant] for record, each in block.weights.items() if record < own},
+        {record: vectors[variant] for record, vectors in block.weights.items() if record < first_sound},
         {
-            name: {record: _left(values[:, variant], sound > record) for record, values in taken.items()}
-            for name, taken in block.arrays.items()
+            name: {record: _left(values[:, variant], sound > record) for record, values in by_record.items()}
+            for name, by_record in block.arrays.items()
         },
     )
     if early_end is not None and early_end.reached:

@@ -54,9 +54,9 @@ class Store:
     claims decide which values of replicas a file has; a set-up that reads others is computed.
     """
 
-    def __init__(self, folder: Path, most: float = MOST) -> None:
-        """In a folder, which is made when something is kept, in files of `most` bytes together."""
-        self._folder, self._most = folder, most
+    def __init__(self, folder: Path, limit: float = MOST) -> None:
+        """In a folder, which is made when something is kept, in files of `limit` bytes together."""
+        self._folder, self._most = folder, limit
         self._taken: int | None = None
         self._reported = False
 
@@ -72,10 +72,10 @@ class Store:
             with np.load(path, allow_pickle=False) as file:
                 if recorded - set(file[MEASURES].tolist()) or by_replica - set(file[BY_REPLICA].tolist()):
                     return False
-                kept = [_of_curve(file, number) for number in range(len(curves))]
+                stored = [_of_curve(file, number) for number in range(len(curves))]
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return False
-        for curve, arrays in zip(curves, kept, strict=True):
+        for curve, arrays in zip(curves, stored, strict=True):
             curve.restore(arrays)
         with suppress(OSError):
             os.utime(path)  # what is used stays longest
@@ -124,9 +124,9 @@ class Store:
         if self._taken is not None:
             self._taken += size
         if self._taken is None or self._taken > self._most:
-            found = sorted(_files(self._folder), key=lambda file: file.used)
-            self._taken = sum(file.size for file in found)
-            for file in found:
+            files = sorted(_files(self._folder), key=lambda file: file.used)
+            self._taken = sum(file.size for file in files)
+            for file in files:
                 if self._taken <= self._most:
                     break
                 with suppress(OSError):
@@ -180,10 +180,10 @@ def _key(setup: Setup, learner: Learner) -> bytes:
 def code() -> str:
     """The engine's own files in a few letters: what other code computed is not found."""
     folder = Path(engine.__file__).parent
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for file in sorted(folder.rglob("*.py")):
-        found.update(file.read_bytes())
-    return found.hexdigest()
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def _names(planned: LearnerPlan) -> frozenset[str]:

@@ -33,7 +33,7 @@ def theory_lines(
     plan: RunPlan,
     data: Callable[[], Data],
     clocks: Mapping[str, Floats],
-    others: Others = MappingProxyType({}),
+    other_runs: Others = MappingProxyType({}),
     labels: Callable[[], Rows] | None = None,
 ) -> list[TheoryLine]:
     """Return every line of a plan with its findings.
@@ -44,7 +44,7 @@ def theory_lines(
     begin, order = partial(_begun, plan.experiment), partial(_order, plan.experiment)
     at = At(plan.experiment, RunData(data, begin, order, labels), clocks)
     learners = {planned.learner.name: planned for planned in plan.learners}
-    return [_line(planned, at, others, learners) for planned in plan.lines]
+    return [_line(planned, at, other_runs, learners) for planned in plan.lines]
 
 
 def _begun(experiment: Setup, data: Data, learner: Learner) -> Descent:
@@ -59,17 +59,19 @@ def _order(experiment: Setup) -> Order | None:
     return experiment.protocol.order(experiment.n, experiment.run.random_streams())
 
 
-def _line(planned: PlannedLine, at: At, others: Others, learners: Mapping[str, LearnerPlan]) -> TheoryLine:
+def _line(
+    planned: PlannedLine, at: At, other_runs: Others, learners: Mapping[str, LearnerPlan]
+) -> TheoryLine:
     line, on_problem, experiment = planned.line, planned.on_problem, at.experiment
     structure = line.structure()
-    x, each, of_curves, beyond, along = NOTHING, None, {}, None, None
+    x, by_replica, of_curves, beyond, along = NOTHING, None, {}, None, None
     if on_problem.holds and _is_drawn(line, experiment):
         x = next(iter(at.clocks.values()))
         if structure.along_runs:
-            along = partial(_along_runs, planned, at, others, learners)
+            along = partial(_along_runs, planned, at, other_runs, learners)
         elif not structure.per_learner:
             at = replace(at, indices=_indices(line, experiment.learners[0], experiment))
-            each = _along(line, at).values
+            by_replica = _along(line, at).values
             beyond = _beyond(line, at)
         else:
             of_curves = _of_curves(planned, at, learners)
@@ -77,14 +79,14 @@ def _line(planned: PlannedLine, at: At, others: Others, learners: Mapping[str, L
         statement(line, experiment if on_problem.holds else None),
         on_problem=on_problem,
         on_learners=dict(planned.on_learners),
-        x=NOTHING if each is None and not of_curves and along is None else x,
-        values=NOTHING if each is None else each.mean(0),
-        each=each if structure.per_replica else None,
+        x=NOTHING if by_replica is None and not of_curves and along is None else x,
+        values=NOTHING if by_replica is None else by_replica.mean(0),
+        each=by_replica if structure.per_replica else None,
         per_learner=structure.per_learner,
         of_curves=of_curves,
         along_runs=along,
         beyond=beyond,
-        indices={} if each is None else dict(at.indices),
+        indices={} if by_replica is None else dict(at.indices),
     )
 
 
@@ -97,7 +99,7 @@ def _is_drawn(line: Line, experiment: Setup) -> bool:
     if not (line.structure().per_learner and about) or named()[line.measure].schedule().always:
         return True
     needed = {picture.relative for picture in pictures}
-    needed |= {one.line for picture in pictures for one in picture.contours}
+    needed |= {contour.line for picture in pictures for contour in picture.contours}
     return line.kind in needed or any(lines is None or line.kind in lines for lines in about)
 
 
@@ -120,21 +122,21 @@ def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]
         if planned.binds(learner_plan.learner):
             indices = _indices(planned.line, learner_plan.learner, at.experiment)
             for name, rate in learner_plan.rates_by_curve.items():
-                here = replace(at, indices=indices, learner=learner_plan.learner, rate=rate)
-                of_curves[name] = _along(planned.line, here)
+                at_curve = replace(at, indices=indices, learner=learner_plan.learner, rate=rate)
+                of_curves[name] = _along(planned.line, at_curve)
     return of_curves
 
 
 def _along_runs(
-    planned: PlannedLine, at: At, others: Others, learners: Mapping[str, LearnerPlan], curve: Curve
+    planned: PlannedLine, at: At, other_runs: Others, learners: Mapping[str, LearnerPlan], curve: Curve
 ) -> Along | None:
     """The line of a curve as far as it and the runs that the line needs have come; None without one."""
     learner_plan = learners[curve.learner]
     if not planned.binds(learner_plan.learner):
         return None
-    runs = others.get((planned.line.kind, curve.name), {})
+    runs = other_runs.get((planned.line.kind, curve.name), {})
     records = min(curve.length, *(other.length for other in runs.values()), curve.capacity)
-    here = replace(
+    at_curve = replace(
         at,
         clocks={name: times[:records] for name, times in at.clocks.items()},
         learner=learner_plan.learner,
@@ -142,13 +144,13 @@ def _along_runs(
         own=_measured(curve, records),
         runs={name: _measured(other, records) for name, other in runs.items()},
     )
-    return _along(planned.line, here)
+    return _along(planned.line, at_curve)
 
 
 def _measured(curve: Curve, records: int) -> Measured:
     """The numbers that were measured along the first records of a curve, [R, S] each."""
     values = {name: curve.values(name) for name in curve.measures}
-    return {name: each[:records].T for name, each in values.items() if each is not None}
+    return {name: series[:records].T for name, series in values.items() if series is not None}
 
 
 def _indices(line: Line, learner: Learner, experiment: Setup) -> dict[str, Floats]:
@@ -157,8 +159,8 @@ def _indices(line: Line, learner: Learner, experiment: Setup) -> dict[str, Float
 
 
 def _along(line: Line, at: At) -> Along:
-    records, found = len(next(iter(at.clocks.values()))), line.value(at)
-    replicas = len(found) if line.structure().per_replica else 1
+    records, line_values = len(next(iter(at.clocks.values()))), line.value(at)
+    replicas = len(line_values) if line.structure().per_replica else 1
     shape = (replicas, records, *(len(places) for places in at.indices.values()))
-    values = np.array(np.broadcast_to(found, shape), np.float64)
+    values = np.array(np.broadcast_to(line_values, shape), np.float64)
     return Along(dict(at.clocks), dict(at.indices), values)

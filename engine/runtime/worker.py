@@ -10,7 +10,7 @@ from typing import Literal
 
 from engine.core.lazy import load_torch
 from engine.core.parts import BadInput
-from engine.planning import memory
+from engine.planning import memory_estimate
 from engine.results.trace import Trace
 from engine.runtime.run import Loaded, Pacing
 from engine.runtime.store import Store
@@ -168,4 +168,4 @@ class Worker:
             self._notify(Failed(traceback.format_exc()))
             self._notify(Changed("failed"))
         finally:
-            memory.give_back()
+            memory_estimate.give_back()

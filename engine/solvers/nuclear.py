@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from engine.core.factors import Pair, no_pair, pair_of
 from engine.core.groups import TRIVIAL, rotations
 from engine.core.lazy import torch
-from engine.core.parts import Verdict
+from engine.core.parts import Pair, Verdict, no_pair, pair_of
 from engine.core.stopping import go_on
 from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis

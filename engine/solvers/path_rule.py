@@ -7,10 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.core.factors import Factors, Several, Side, check_factors, sizes_of
 from engine.core.groups import rotations
 from engine.core.lazy import torch
-from engine.core.parts import Verdict
+from engine.core.parts import Factors, Several, Side, Verdict, check_factors, factor_sizes
 from engine.core.streams import Streams
 from engine.formulas.parities import SignProducts
 from engine.hypotheses.hypothesis import Hypothesis
@@ -52,7 +51,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
 
     def sizes(self, d: int) -> tuple[int, ...]:
         """Return the size of every factor of instances with d features; by default there is one factor."""
-        return sizes_of(self.factors, self.side, self.count) or (d,)
+        return factor_sizes(self.factors, self.side, self.count) or (d,)
 
     def refuses(self, d: int) -> str | None:
         if (product := math.prod(self.sizes(d))) == d:
@@ -68,7 +67,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
 
     def invariance(self) -> Verdict:
         reason = "it only asks which factors are the same or opposite, by their inner products"
-        sizes = sizes_of(self.factors, self.side, self.count) or ()
+        sizes = factor_sizes(self.factors, self.side, self.count) or ()
         if len(sizes) <= 1:
             return Verdict(True, reason)
         return Verdict(False, reason, rotations(*sizes))

@@ -92,9 +92,9 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         self._check_values()
         if self.names is not None and len(set(self.names)) != len(self.grid):
-            given = f"{len(self.grid)} values have {len(set(self.names))} different names"
-            raise BadField("names", f"{given}; give each value a name of its own")
-        if self.until is not None and any(one >= other for one, other in pairwise(self._numbers)):
+            fault = f"{len(self.grid)} values have {len(set(self.names))} different names"
+            raise BadField("names", f"{fault}; give each value a name of its own")
+        if self.until is not None and any(number >= other for number, other in pairwise(self._numbers)):
             raise BadField("until", "what is read off is the first place, so values must grow; sort them")
 
     @property
@@ -130,8 +130,8 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         assert self.to is not None, "the range was checked"
         count = self.points or self._count(self.from_, self.to)
         spaced = np.geomspace if self.log else np.linspace
-        found = spaced(self.from_, self.to, count).tolist()
-        rounded = [float(f"{value:.12g}") for value in found]  # as people would write them
+        numbers = spaced(self.from_, self.to, count).tolist()
+        rounded = [float(f"{value:.12g}") for value in numbers]  # as people would write them
         return tuple(map(int, rounded)) if all(map(float.is_integer, rounded)) else tuple(rounded)
 
     def _count(self, first: float, last: float) -> int:
@@ -169,7 +169,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.names is not None:
             return f"{self.name} = {self.names[self.grid.index(value)]}"
         if isinstance(value, dict):
-            return ", ".join(f"{name} = {number(one, 6)}" for name, one in value.items())
+            return ", ".join(f"{name} = {number(component, 6)}" for name, component in value.items())
         return f"{self.name} = {number(value, 6)}" if _is_number(value) else f"{self.name} = {value}"
 
 

@@ -54,7 +54,7 @@ def rename_axis(raw: Raw, name: str, other: str) -> None:
         if isinstance(curves, str):
             picture["curves"] = other if curves == name else curves
         elif isinstance(curves, list | tuple):
-            picture["curves"] = [other if one == name else one for one in curves]
+            picture["curves"] = [other if axis == name else axis for axis in curves]
         if isinstance(at := picture.get("at"), Mapping):
             picture["at"] = {other if key == name else key: value for key, value in at.items()}
         read = picture.get("read")
@@ -136,8 +136,8 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
         shipped = documents.sweep_of(origin)
     except BadInput:  # a file whose later points cannot run has no runs that its claims could be about
         return dict.fromkeys(places, SET_UP)
-    if [_computes(one.experiment) for one in sweep.points] != [
-        _computes(one.experiment) for one in shipped.points
+    if [_computes(point.experiment) for point in sweep.points] != [
+        _computes(point.experiment) for point in shipped.points
     ]:
         return dict.fromkeys(places, SET_UP)
     if now.run.replicas < before.run.replicas:

@@ -60,12 +60,12 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
     first, *_ = experiments
     for number, picture in enumerate(first.pictures):
         where = f"pictures[{number}]"
-        if picture.name is not None and picture.name in [one.name for one in first.pictures[:number]]:
+        if picture.name is not None and picture.name in [earlier.name for earlier in first.pictures[:number]]:
             raise BadInput(f"{where}.name", f"{picture.name!r} is taken by another picture")
         _check_measure(experiments, picture, learners, where)
-        there = _dimensions(experiments, picture, learners, where)
-        _check_dimensions(there, picture, where)
-        _check_until(experiments, picture, there.clocks, where)
+        dimensions = _dimensions(experiments, picture, learners, where)
+        _check_dimensions(dimensions, picture, where)
+        _check_until(experiments, picture, dimensions.clocks, where)
         _check_relative(picture, learners, where)
         for line in picture.lines or ():
             if catalogue.find("theory", line) is None:
@@ -87,17 +87,17 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
         raise BadInput(f"{where}.relative", "a heat map cannot be relative to a curve; leave it out")
     if to in learners:
         return
-    known = listed(map(repr, learners))
+    choices = listed(map(repr, learners))
     if catalogue.find("theory", to) is None:
-        raise BadInput(f"{where}.relative", f"there is no learner {to!r} among {known}, and no such line")
+        raise BadInput(f"{where}.relative", f"there is no learner {to!r} among {choices}, and no such line")
     line = catalogue.make("theory", to)
     if len(several := line.every()) > 1:
-        what = f"it is {len(several)} lines, {listed(one.name for one in several)}"
-        raise BadInput(f"{where}.relative", f"{what}; take one that is alone, or one of {known}")
+        fault = f"it is {len(several)} lines, {listed(edge.name for edge in several)}"
+        raise BadInput(f"{where}.relative", f"{fault}; take one that is alone, or one of {choices}")
     about = line.measure
     if about != picture.measure.name:
-        what = f"it is a line about the {about}, and the picture is of the {picture.measure.name}"
-        raise BadInput(f"{where}.relative", f"{what}; take another, or one of {known}")
+        fault = f"it is a line about the {about}, and the picture is of the {picture.measure.name}"
+        raise BadInput(f"{where}.relative", f"{fault}; take another, or one of {choices}")
 
 
 def _check_points(picture: Picture, where: str) -> None:
@@ -108,12 +108,12 @@ def _check_points(picture: Picture, where: str) -> None:
     if picture.points is None:
         return
     if not picture.measure.structure().of_labels:
-        what = f"examples are labels at their inputs, and {picture.measure.kind} is not such a function"
-        raise BadInput(f"{where}.points", f"{what}; leave it out, or take measure function")
+        fault = f"examples are labels at their inputs, and {picture.measure.kind} is not such a function"
+        raise BadInput(f"{where}.points", f"{fault}; leave it out, or take measure function")
     for key in ("running", "times", "read", "relative", "share", "y"):
         if getattr(picture, key) is not None:
-            what = f"labels are not on the scale that {key} makes"
-            raise BadInput(f"{where}.points", f"{what}; leave one of them out")
+            fault = f"labels are not on the scale that {key} makes"
+            raise BadInput(f"{where}.points", f"{fault}; leave one of them out")
 
 
 def _check_contours(picture: Picture, where: str) -> None:
@@ -125,16 +125,16 @@ def _check_contours(picture: Picture, where: str) -> None:
         raise BadInput(f"{where}.contours", f"a line has other values along {over}, which is read off")
     for number, contour in enumerate(picture.contours):
         if catalogue.find("theory", contour.line) is None:
-            what = f"there is no line {contour.line!r} among {listed(catalogue.members('theory'))}"
-            raise BadInput(f"{where}.contours[{number}].line", what)
+            fault = f"there is no line {contour.line!r} among {listed(catalogue.members('theory'))}"
+            raise BadInput(f"{where}.contours[{number}].line", fault)
 
 
 def _check_measure(
     experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str], where: str
 ) -> None:
-    there = [(one, learner) for one in experiments for learner in one.learners]
-    reasons = [missing(picture.measure, one, learner) for one, learner in there]
-    if all(reasons) and {learner.name for _, learner in there} >= set(learners):
+    pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
+    reasons = [missing(picture.measure, experiment, learner) for experiment, learner in pairs]
+    if all(reasons) and {learner.name for _, learner in pairs} >= set(learners):
         raise BadInput(f"{where}.measure", f"{picture.measure.kind} is measured only where {reasons[0]}")
 
 
@@ -142,28 +142,40 @@ def _dimensions(
     experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str], where: str
 ) -> Dimensions:
     """What there is for a picture: all that there could be, if learners are at none of these points."""
-    there = [(one, learner) for one in experiments for learner in one.learners]
-    if {learner.name for _, learner in there} < set(learners):
-        measured, clocks = there, list(CLOCKS)
+    pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
+    if {learner.name for _, learner in pairs} < set(learners):
+        measured, clocks = pairs, list(CLOCKS)
     else:
         measured = [
-            (one, learner) for one, learner in there if missing(picture.measure, one, learner) is None
+            (experiment, learner)
+            for experiment, learner in pairs
+            if missing(picture.measure, experiment, learner) is None
         ]
-        clocks = [clock for one, learner in measured for clock in one.protocol.measured_clocks(learner)]
-    planned = [clock for one in experiments for clock in one.protocol.clocks(one.problem.matrix.shape()[0])]
+        clocks = [
+            clock
+            for experiment, learner in measured
+            for clock in experiment.protocol.measured_clocks(learner)
+        ]
+    planned = [
+        clock
+        for experiment in experiments
+        for clock in experiment.protocol.clocks(experiment.problem.matrix.shape()[0])
+    ]
     indices = [
-        index.name for one, learner in measured for index in picture.measure.index(learner, one.problem)
+        index.name
+        for experiment, learner in measured
+        for index in picture.measure.index(learner, experiment.problem)
     ]
     axes = {
         axis.name: [] if axis.has_words and not _names_places(picture, axis) else list(_names_of(axis))
         for axis in experiments[0].axes
     }
-    several = any(isinstance(learner.rate_choice, tuple) for _, learner in there)
+    several = any(isinstance(learner.rate_choice, tuple) for _, learner in pairs)
     rates = [RATE] if several else []
     named = [
         name
         for name, measure in measures_in(_named(picture, "x", where)).items()
-        if any(missing(measure, one, learner) is None for one, learner in measured)
+        if any(missing(measure, experiment, learner) is None for experiment, learner in measured)
     ]
     return Dimensions(
         axes, list(dict.fromkeys([*planned, *clocks])), list(dict.fromkeys(indices)), named, rates
@@ -180,44 +192,47 @@ def _names_of(axis: Axis) -> Collection[str]:
     return (axis.name,) if axis.has_words else axis.bound(axis.grid[0])
 
 
-def _check_dimensions(there: Dimensions, picture: Picture, where: str) -> None:
+def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> None:
     """See that what it draws along, sets, reads off and splits curves by are dimensions of the results."""
-    along = [*there.of_axes, *there.clocks, *there.indices]
+    along = [*dimensions.of_axes, *dimensions.clocks, *dimensions.indices]
     for key in ("x", "y", "times"):
-        _check_numbers(_named(picture, key, where), there, f"{where}.{key}")
-    rates = [name for name in there.rates if name in _named(picture, "x", where)]
-    by_measure = there.measures if picture.y is None else []
-    _check_known(_named(picture, "x", where), [*along, *by_measure, *there.rates, *SIZES], f"{where}.x")
+        _check_numbers(_named(picture, key, where), dimensions, f"{where}.{key}")
+    rates = [name for name in dimensions.rates if name in _named(picture, "x", where)]
+    by_measure = dimensions.measures if picture.y is None else []
+    _check_known(_named(picture, "x", where), [*along, *by_measure, *dimensions.rates, *SIZES], f"{where}.x")
     if by_measure and picture.relative is not None:
-        what = f"along {by_measure[0]} learners have no places in common"
-        raise BadInput(f"{where}.relative", f"{what}; leave it out")
+        fault = f"along {by_measure[0]} learners have no places in common"
+        raise BadInput(f"{where}.relative", f"{fault}; leave it out")
     _check_known(_named(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times")
     up = _named(picture, "y", where)
-    if made := [name for name in sorted(up) if name in there.clocks]:
-        known = listed([*there.of_axes, *there.indices, *SIZES])
+    if misplaced := [name for name in sorted(up) if name in dimensions.clocks]:
+        choices = listed([*dimensions.of_axes, *dimensions.indices, *SIZES])
         raise BadInput(
-            f"{where}.y", f"y is made of axes or an index, and {made[0]} is neither; it may name {known}"
+            f"{where}.y",
+            f"y is made of axes or an index, and {misplaced[0]} is neither; it may name {choices}",
         )
-    _check_known(up, [*there.of_axes, *there.indices, *SIZES], f"{where}.y")
-    _check_numbers(picture.at, there, f"{where}.at")
-    _check_known(picture.split_by, list(there.axes), f"{where}.curves")
+    _check_known(up, [*dimensions.of_axes, *dimensions.indices, *SIZES], f"{where}.y")
+    _check_numbers(picture.at, dimensions, f"{where}.at")
+    _check_known(picture.split_by, list(dimensions.axes), f"{where}.curves")
     _check_known(picture.at, along, f"{where}.at")
-    if picture.draw == "bars" and (picture.y is not None or not _along_few(there, picture, where)):
+    if picture.draw == "bars" and (picture.y is not None or not _along_few(dimensions, picture, where)):
         raise BadInput(
             f"{where}.draw", "bars stand at the values of an axis or index; name one in x, and no y"
         )
     if picture.reading is not None:
         _check_known(
-            [picture.reading.over], ["record", *there.axes, *there.indices, *there.rates], f"{where}.read"
+            [picture.reading.over],
+            ["record", *dimensions.axes, *dimensions.indices, *dimensions.rates],
+            f"{where}.read",
         )
-    _check_what_is_left(there, picture, where)
+    _check_what_is_left(dimensions, picture, where)
 
 
-def _along_few(there: Dimensions, picture: Picture, where: str) -> bool:
+def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
     """Whether x goes along few places: values of an axis, of an index or rates."""
-    few = {*there.of_axes, *there.indices, *there.rates}
+    few = {*dimensions.of_axes, *dimensions.indices, *dimensions.rates}
     named = _named(picture, "x", where)
-    return bool(named & few) and named.isdisjoint([*there.clocks, *there.measures])
+    return bool(named & few) and named.isdisjoint([*dimensions.clocks, *dimensions.measures])
 
 
 def _check_until(
@@ -231,43 +246,45 @@ def _check_until(
         _check_known([until.clock], clocks, f"{where}.read.until")
         return
     measure = named()[str(until.measure)]
-    reasons = [missing(measure, one, learner) for one in experiments for learner in one.learners]
+    reasons = [
+        missing(measure, experiment, learner) for experiment in experiments for learner in experiment.learners
+    ]
     if all(reasons):
         raise BadInput(f"{where}.read.until", f"{until.measure} is measured only where {reasons[0]}")
 
 
-def _check_numbers(names: Collection[str], there: Dimensions, where: str) -> None:
+def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -> None:
     """See that axes stand for numbers where these are needed. Raises: BadInput."""
     for name in names:
-        if name in there.axes and name not in there.axes[name]:
-            columns = listed(there.axes[name])
+        if name in dimensions.axes and name not in dimensions.axes[name]:
+            columns = listed(dimensions.axes[name])
             right = f"name {columns}" if columns else "tell curves apart by it, with curves"
             raise BadInput(where, f"the values of {name} are {'tables' if columns else 'words'}; {right}")
 
 
-def _check_what_is_left(there: Dimensions, picture: Picture, where: str) -> None:
+def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) -> None:
     """See that x and y name nothing that is read off or set, and that all else is. Raises: BadInput."""
     over = None if picture.reading is None else picture.reading.over
     x = _named(picture, "x", where)
-    clocks = [name for name in (*there.clocks, *there.measures) if name in x]
+    clocks = [name for name in (*dimensions.clocks, *dimensions.measures) if name in x]
     if over == "record" and clocks:
-        what = f"read takes one evaluation point of each run, so nothing is left along {clocks[0]}"
-        raise BadInput(f"{where}.x", f"{what}; name an axis or an index, or leave out read")
+        fault = f"read takes one evaluation point of each run, so nothing is left along {clocks[0]}"
+        raise BadInput(f"{where}.x", f"{fault}; name an axis or an index, or leave out read")
     for key in ("x", "y"):
         named = _named(picture, key, where)
-        if over is not None and not named.isdisjoint(there.axes.get(over, [over])):
-            what = f"{over} is read off, so nothing is left along it"
-            raise BadInput(f"{where}.{key}", f"{what}; name another dimension")
-        for name in there.indices:
+        if over is not None and not named.isdisjoint(dimensions.axes.get(over, [over])):
+            fault = f"{over} is read off, so nothing is left along it"
+            raise BadInput(f"{where}.{key}", f"{fault}; name another dimension")
+        for name in dimensions.indices:
             if name in named and name in picture.at:
                 raise BadInput(f"{where}.{key}", f"{name} is set by at; name another dimension")
-    left = [name for name in there.indices if name not in picture.at and name != over]
-    drawn = clocks[:1] if clocks else [name for name in left if name in x][:1]
-    drawn += [name for name in left if name in _named(picture, "y", where) and name not in drawn][:1]
-    if others := [name for name in left if name not in drawn]:
-        what = f"{' and '.join(others)} of {picture.measure.kind} must be x, read off, or set by at"
-        raise BadInput(where, what)
-    if picture.y is not None and not drawn[1:] and not _named(picture, "y", where) & {*there.of_axes}:
+    remaining = [name for name in dimensions.indices if name not in picture.at and name != over]
+    drawn = clocks[:1] if clocks else [name for name in remaining if name in x][:1]
+    drawn += [name for name in remaining if name in _named(picture, "y", where) and name not in drawn][:1]
+    if undrawn := [name for name in remaining if name not in drawn]:
+        fault = f"{' and '.join(undrawn)} of {picture.measure.kind} must be x, read off, or set by at"
+        raise BadInput(where, fault)
+    if picture.y is not None and not drawn[1:] and not _named(picture, "y", where) & {*dimensions.of_axes}:
         raise BadInput(
             f"{where}.y", "nothing varies along it; name an axis, or an index that x does not name"
         )
@@ -281,11 +298,11 @@ def _named(picture: Picture, key: str, where: str) -> set[str]:
         raise BadInput(f"{where}.{key}", str(error)) from error
 
 
-def _check_known(names: Collection[str], known: Sequence[str], where: str) -> None:
+def _check_known(names: Collection[str], choices: Sequence[str], where: str) -> None:
     for name in names:
-        if name not in known:
+        if name not in choices:
             why = ", as no learner lists rates, as in lr = [0.1, 0.2]" if name == RATE else ""
-            raise BadInput(where, f"there is no {name!r}{why}; there are {listed(known) or 'none'}")
+            raise BadInput(where, f"there is no {name!r}{why}; there are {listed(choices) or 'none'}")
 
 
 MOST_NAMED = 9
@@ -295,9 +312,9 @@ MOST_NAMED = 9
 class BadClaims(BadInput):
     """The refusal of the first of several claims; `others` are those of the next."""
 
-    def __init__(self, first: BadInput, others: Sequence[BadInput]) -> None:
+    def __init__(self, first: BadInput, rest: Sequence[BadInput]) -> None:
         super().__init__(first.where, first.what)
-        self.others = tuple(others)
+        self.others = tuple(rest)
 
 
 def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
@@ -326,8 +343,8 @@ def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
             measure = "" if claim.measure is None else claim.measure.name
             before = first.setdefault((claim.picture, measure), number)
             if before != number:
-                what = f"the picture has a headline, claims[{before}]; keep one of them"
-                refused.append(BadInput(f"claims[{number}].headline", what))
+                fault = f"the picture has a headline, claims[{before}]; keep one of them"
+                refused.append(BadInput(f"claims[{number}].headline", fault))
     return refused
 
 
@@ -336,14 +353,14 @@ def _check(experiment: Experiment, claim: Claim, where: str, learners: Sequence[
     try:
         picture = picture_of(experiment, claim.picture)
     except KeyError:
-        known = listed(repr(one.name) for one in pictures_of(experiment) if one.name) or "none"
-        what = f"there is no picture {claim.picture!r}; those with a name are {known}"
-        raise BadInput(f"{where}.picture", what) from None
+        names = listed(repr(other.name) for other in pictures_of(experiment) if other.name) or "none"
+        fault = f"there is no picture {claim.picture!r}; those with a name are {names}"
+        raise BadInput(f"{where}.picture", fault) from None
     _check_picture(claim, picture, where)
     _check_names(claim, where, learners, bool(experiment.axes))
     if experiment.axes:
         _check_values(experiment, claim, picture, where, learners)
-    spoken_of = [one for one in experiment.learners if claim.curve in (None, one.name)]
+    spoken_of = [learner for learner in experiment.learners if claim.curve in (None, learner.name)]
     measure = claim.measure
     if measure is not None and spoken_of and (lack := missing(measure, experiment, spoken_of[0])):
         raise BadInput(where, f"{measure.name} is measured only where {lack}")
@@ -356,9 +373,9 @@ def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
     if not claim.of_map and picture.y is not None:
         raise BadInput(f"{where}.picture", f"{claim.kind} is about curves; name a picture without a y")
     named = getattr(claim, "contour", None)
-    if named is not None and named not in (known := [one.line for one in picture.contours]):
-        there = listed(known) or "none"
-        raise BadInput(f"{where}.contour", f"the picture has no contour of {named!r}; there are {there}")
+    if named is not None and named not in (contours := [contour.line for contour in picture.contours]):
+        choices = listed(contours) or "none"
+        raise BadInput(f"{where}.contour", f"the picture has no contour of {named!r}; there are {choices}")
 
 
 def check_places(experiment: Experiment) -> None:
@@ -390,19 +407,20 @@ def _check_values(
             raise BadInput(f"{where}.at", f"there is no {axis.name} = {at:g}; {_values(axis)}")
     apart = [axes[name] for name in picture.split_by]
     labels = (map(axis.label, axis.grid) for axis in apart)
-    ends = [", ".join(each) for each in product(*labels)] if apart else []
+    ends = [", ".join(words) for words in product(*labels)] if apart else []
     curves = {*learners, *(f"{learner}, {label}" for learner in learners for label in ends)}
     for field in claim.curve_fields:
         name = str(getattr(claim, field))
         if name not in curves and any(name.startswith(f"{learner}, ") for learner in learners):
-            known = "; ".join(map(_values, apart)) or "the picture has one curve per learner"
-            raise BadInput(f"{where}.{field}", f"there is no curve {name!r}; {known}")
+            choices = "; ".join(map(_values, apart)) or "the picture has one curve per learner"
+            raise BadInput(f"{where}.{field}", f"there is no curve {name!r}; {choices}")
 
 
 def _values(axis: Axis) -> str:
     """The values of an axis in words."""
     few = axis.grid if len(axis.grid) <= MOST_NAMED else (*axis.grid[:2], "…", axis.grid[-1])
-    return f"{axis.name} is {', '.join(f'{one:g}' if isinstance(one, float) else str(one) for one in few)}"
+    words = (f"{value:g}" if isinstance(value, float) else str(value) for value in few)
+    return f"{axis.name} is {', '.join(words)}"
 
 
 def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool) -> None:
@@ -411,7 +429,7 @@ def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool)
         name = getattr(claim, field)
         if name is None:
             continue
-        curve = any(name == one or (apart and name.startswith(f"{one}, ")) for one in learners)
+        curve = any(name == learner or (apart and name.startswith(f"{learner}, ")) for learner in learners)
         curve = curve and (field == "curve" or name != claim.curve)
         if field in claim.curve_fields and curve:
             continue
@@ -419,14 +437,14 @@ def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool)
             continue
         lines = catalogue.members("theory")
         if field == "curve":
-            known = f"there is no {name!r} among {listed(map(repr, learners))}"
+            fault = f"there is no {name!r} among {listed(map(repr, learners))}"
         elif field in claim.curve_fields:
-            others = listed(repr(one) for one in learners if one != claim.curve)
-            known = f"there is no {name!r} among the other learners, {others}"
-            known += f", and the lines {listed(lines)}" if field in claim.line_fields else ""
+            rest = listed(repr(learner) for learner in learners if learner != claim.curve)
+            fault = f"there is no {name!r} among the other learners, {rest}"
+            fault += f", and the lines {listed(lines)}" if field in claim.line_fields else ""
         else:
-            known = f"there is no bound {name!r} among {listed(lines)}"
-        raise BadInput(f"{where}.{field}", known)
+            fault = f"there is no bound {name!r} among {listed(lines)}"
+        raise BadInput(f"{where}.{field}", fault)
 
 
 def check(experiment: Experiment) -> None:
@@ -436,8 +454,8 @@ def check(experiment: Experiment) -> None:
     """
     problem, matrix, target = experiment.problem, experiment.problem.matrix, experiment.problem.target
     n, d = matrix.shape()
-    if n > (most := max(d, MOST)):
-        raise BadInput("problem.matrix", f"{n} instances are too many; take at most {most}")
+    if n > (limit := max(d, MOST)):
+        raise BadInput("problem.matrix", f"{n} instances are too many; take at most {limit}")
     target.check(matrix)
     if problem.labels != "soft" and target.structure(matrix).values == "bits":
         raise BadInput(
@@ -457,8 +475,8 @@ def check(experiment: Experiment) -> None:
     for number, measure in enumerate(experiment.run.measures):
         lacks = [missing(measure, experiment, learner) for learner in experiment.learners]
         if all(lacks):
-            what = f"{measure.name} is measured only where {lacks[0]}"
-            raise BadInput(f"run.measures[{number}]", what)
+            fault = f"{measure.name} is measured only where {lacks[0]}"
+            raise BadInput(f"run.measures[{number}]", fault)
     ending = experiment.protocol.schedule().ends_early
     if ending is not None and ending.measure is not None:
         lacks = [missing(named()[ending.measure], experiment, learner) for learner in experiment.learners]
@@ -492,8 +510,8 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
     if learner.update is not None and (reason := learner.update.refuses_loss(loss)):
         raise BadInput(f"{place}.update", reason)
     if learner.schedule is not None and learner.schedule.of_loss and not loss.positive:
-        what = f"rates over the loss need one that is never 0, as {loss.kind} loss may be"
-        raise BadInput(f"{place}.schedule", f"{what}; take exponential or logistic loss")
+        fault = f"rates over the loss need one that is never 0, as {loss.kind} loss may be"
+        raise BadInput(f"{place}.schedule", f"{fault}; take exponential or logistic loss")
     d = problem.matrix.shape()[1]
     if learner.update is not None and (reason := learner.update.refuses_features(d)):
         raise BadInput(f"{place}.update", reason)
@@ -503,9 +521,9 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
         targets = problem.target.columns(problem.matrix)
         if architecture.outputs not in (1, targets):
             right = "1, a net for each, or m, one for all" if targets > 1 else "1"
-            there = f"there are {targets} targets" if targets > 1 else "there is one target"
-            what = f"{architecture.outputs} outputs do not fit: {there}; take {right}"
-            raise BadInput(f"{place}.architecture.outputs", what)
+            count = f"there are {targets} targets" if targets > 1 else "there is one target"
+            fault = f"{architecture.outputs} outputs do not fit: {count}; take {right}"
+            raise BadInput(f"{place}.architecture.outputs", fault)
     if learner.rate_unit != "one" and (reason := no_hessian(experiment, learner)):
         raise BadInput(f"{place}.rate_unit", f"there is a sharpness only where {reason}")
     for field in ("solver", "tends_to"):
@@ -517,5 +535,5 @@ def _check_solver(place: str, solver: Solver, problem: Problem) -> None:
     if reason := solver.refuses(problem.matrix.shape()[1]):
         raise BadInput(place, reason)
     if solver.structure().labels not in ("any", problem.label_values):
-        what = f"{solver.kind} needs labels +1 and −1, and there are others; "
-        raise BadInput(place, what + 'take labels = "sign" without noise')
+        fault = f"{solver.kind} needs labels +1 and −1, and there are others; "
+        raise BadInput(place, fault + 'take labels = "sign" without noise')

@@ -52,7 +52,9 @@ def with_texts(kind: Any, value: Any, place: str, change: Change) -> Any:
     if isinstance(value, (dict, Mapping)):
         type_of = _types_in(alternatives(kind), value)
         below = f"{place}." if place else ""
-        return {key: with_texts(type_of(key), one, f"{below}{key}", change) for key, one in value.items()}
+        return {
+            key: with_texts(type_of(key), member, f"{below}{key}", change) for key, member in value.items()
+        }
     if isinstance(value, list | tuple):
         items = items_of(alternatives(kind))
         return [with_texts(items, item, f"{place}[{number}]", change) for number, item in enumerate(value)]
@@ -66,7 +68,7 @@ def with_tables(kind: Any, value: Any) -> Any:
 
 def _is_part(kinds: tuple[Any, ...]) -> bool:
     """Whether a part may stand in a place, so that a text there is its kind."""
-    return any(is_struct(one) and one.__struct_config__.tag_field == "kind" for one in kinds)
+    return any(is_struct(kind) and kind.__struct_config__.tag_field == "kind" for kind in kinds)
 
 
 def is_expression(kinds: tuple[Any, ...], text: str) -> bool:
@@ -86,26 +88,26 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
     if get_origin(kind) is Annotated:
         return alternatives(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):
-        return tuple(one for member in get_args(kind) for one in alternatives(member))
+        return tuple(alternative for member in get_args(kind) for alternative in alternatives(member))
     return (kind,)
 
 
 @cache
 def _structs(kinds: tuple[Any, ...]) -> Mapping[Any, type[msgspec.Struct]]:
     """The parts among types, or the one table, by kind."""
-    return {one.__struct_config__.tag: one for one in kinds if is_struct(one)}
+    return {struct.__struct_config__.tag: struct for struct in kinds if is_struct(struct)}
 
 
 @cache
 def items_of(kinds: tuple[Any, ...]) -> Any:
     """The type of the items of the first list among types, None without one."""
-    return next((get_args(one)[0] for one in kinds if get_origin(one) is tuple), None)
+    return next((get_args(kind)[0] for kind in kinds if get_origin(kind) is tuple), None)
 
 
 @cache
 def entries_of(kinds: tuple[Any, ...]) -> Any:
     """The type of the entries of the first dictionary among types, None without one."""
-    return next((get_args(one)[1] for one in kinds if get_origin(one) is dict), None)
+    return next((get_args(kind)[1] for kind in kinds if get_origin(kind) is dict), None)
 
 
 def is_struct(kind: Any) -> bool:
@@ -130,7 +132,7 @@ def _types_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> Callable[[str
 
 
 def _words(kinds: tuple[Any, ...]) -> list[Any]:
-    return [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]
+    return [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
 
 
 def _of_text(kinds: tuple[Any, ...], text: str, place: str, names: Mapping[str, float]) -> Any:
@@ -138,13 +140,15 @@ def _of_text(kinds: tuple[Any, ...], text: str, place: str, names: Mapping[str, 
         return {"kind": text}
     if not is_expression(kinds, text):
         return text
-    whole = float not in kinds
+    is_whole = float not in kinds
     try:
         value = exact(text, names)
-        return _whole(value) if whole else float(value)
+        return _whole(value) if is_whole else float(value)
     except BadExpression as error:
-        known = f" or an expression of {', '.join(names)}" if names else ""
-        right = ", or ".join([("a whole number" if whole else "a number") + known, *map(str, _words(kinds))])
+        expected = f" or an expression of {', '.join(names)}" if names else ""
+        right = ", or ".join(
+            [("a whole number" if is_whole else "a number") + expected, *map(str, _words(kinds))]
+        )
         if not text.strip():
             raise BadInput(place, f"this is empty; enter {right}") from error
         raise BadInput(place, f"{_cause(text, str(error), names)}; it must be {right}") from error
@@ -160,14 +164,14 @@ def _whole(value: Number) -> int:
     return nearest
 
 
-def _cause(text: str, what: str, names: Mapping[str, float]) -> str:
+def _cause(text: str, fault: str, names: Mapping[str, float]) -> str:
     """Why an expression is refused."""
     for name in NAMES:
-        if name not in names and what == f"{name!r} is unknown":
-            what = f"{name!r} is known only after the matrix and the target"
-    if what.startswith(repr(text)):
-        return what
-    return f"{quoted(text)} does not fit: {what}"
+        if name not in names and fault == f"{name!r} is unknown":
+            fault = f"{name!r} is known only after the matrix and the target"
+    if fault.startswith(repr(text)):
+        return fault
+    return f"{quoted(text)} does not fit: {fault}"
 
 
 Raw = dict[str, Any]
@@ -188,24 +192,28 @@ PARTS = (("run",), ("problem",), ("problem", "matrix"), ("problem", "target"), (
 
 def with_texts_changed(document: Mapping[str, Any], change: TextChange) -> Raw:
     """A copy of a document with every such text as `change` makes it; what makes no sense is as it was."""
-    made = _changed(document, TEXTS[""], (), change)
+    changed = _changed(document, TEXTS[""], (), change)
     for part in ("pictures", "claims"):
-        if isinstance(made.get(part), list | tuple):
-            made[part] = [_item(item, part, (part, number), change) for number, item in enumerate(made[part])]
-    return made
+        if isinstance(changed.get(part), list | tuple):
+            changed[part] = [
+                _item(item, part, (part, number), change) for number, item in enumerate(changed[part])
+            ]
+    return changed
 
 
 def _item(item: Any, part: str, path: Path, change: TextChange) -> Any:
     if not isinstance(item, Mapping):
         return item
-    made = _changed(item, TEXTS[part], path, change)
+    changed = _changed(item, TEXTS[part], path, change)
     for key in NAMED if part == "pictures" else ():
-        if isinstance(made.get(key), list | tuple):
-            made[key] = [
-                _changed(one, ("name",), (*path, key, number), change) if isinstance(one, Mapping) else one
-                for number, one in enumerate(made[key])
+        if isinstance(changed.get(key), list | tuple):
+            changed[key] = [
+                _changed(table, ("name",), (*path, key, number), change)
+                if isinstance(table, Mapping)
+                else table
+                for number, table in enumerate(changed[key])
             ]
-    return made
+    return changed
 
 
 def _changed(table: Mapping[str, Any], keys: Sequence[str], path: Path, change: TextChange) -> Raw:
@@ -220,14 +228,14 @@ def place_of(path: Path) -> str:
 
 def texts_of(document: Mapping[str, Any]) -> dict[Path, str]:
     """Every such text of a document."""
-    found: dict[Path, str] = {}
+    texts: dict[Path, str] = {}
 
     def note(text: str, path: Path) -> str:
-        found[path] = text
+        texts[path] = text
         return text
 
     with_texts_changed(document, note)
-    return found
+    return texts
 
 
 def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mapping[str, float]) -> Raw:
@@ -246,7 +254,7 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
     if not any(map(has_braces, texts_of(document).values())):
         return dict(document)
     of_parts = {name: value for path in PARTS for name, value in _numbers_in(_at(numbers, path))}
-    known = {**names, **of_parts, **names}
+    bound = {**names, **of_parts, **names}
 
     def change(text: str, path: Path) -> str:
         if not has_braces(text):
@@ -254,9 +262,9 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
         table = _at(numbers, path[:-1])
         beside = dict([*_numbers_in(table), *_numbers_in(table.get("at"))])
         try:
-            return fill(text, {**known, **beside})
+            return fill(text, {**bound, **beside})
         except BadExpression as error:
-            right = f"braces hold an expression of {listed({**known, **beside})}"
+            right = f"braces hold an expression of {listed({**bound, **beside})}"
             raise BadInput(place_of(path), f"{error}; {right}") from error
 
     return with_texts_changed(document, change)

@@ -44,10 +44,10 @@ def check_points(sweep: Sweep) -> None:
     _check_texts(sweep)
     for number, picture in enumerate(sweep.experiment.pictures):
         for point in sweep.points:
-            here = structs.replace(point.experiment.pictures[number], marks=picture.marks)
-            if here != picture:
-                what = f"it is another where {point.label}: of its numbers only those of marks may name axes"
-                raise BadInput(f"pictures[{number}]", what)
+            at_point = structs.replace(point.experiment.pictures[number], marks=picture.marks)
+            if at_point != picture:
+                fault = f"it is another where {point.label}: of its numbers only those of marks may name axes"
+                raise BadInput(f"pictures[{number}]", fault)
         marks_of(sweep, picture)
         _check_varying(sweep, picture, f"pictures[{number}]")
         _check_replicas(sweep, picture)
@@ -61,8 +61,8 @@ def _check_texts(sweep: Sweep) -> None:
     for point in sweep.points:
         for place, text in _texts(point.experiment):
             if text != first[place]:
-                what = f"it says {quoted(text)} where {point.label}, and another number elsewhere"
-                raise BadInput(place, f"{what}; name no axis in braces, and nothing that depends on one")
+                fault = f"it says {quoted(text)} where {point.label}, and another number elsewhere"
+                raise BadInput(place, f"{fault}; name no axis in braces, and nothing that depends on one")
 
 
 def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
@@ -72,7 +72,9 @@ def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
         place = f"pictures[{number}]"
         yield f"{place}.title", picture.title
         yield from ((f"{place}.marks[{at}].name", mark.name) for at, mark in enumerate(picture.marks))
-        yield from ((f"{place}.contours[{at}].name", one.name) for at, one in enumerate(picture.contours))
+        yield from (
+            (f"{place}.contours[{at}].name", contour.name) for at, contour in enumerate(picture.contours)
+        )
     yield from ((f"claims[{number}].text", claim.text) for number, claim in enumerate(experiment.claims))
 
 
@@ -80,12 +82,14 @@ def _check_until(sweep: Sweep) -> None:
     """See that something is read off along every axis that goes on only until then. Raises: BadInput."""
     readings = [picture.reading for picture in sweep.experiment.pictures]
     for number, axis in enumerate(sweep.axes):
-        there = [how for how in readings if how is not None and how.over == axis.name]
-        if axis.until is None or (there and all(how.is_threshold for how in there)):
+        of_axis = [how for how in readings if how is not None and how.over == axis.name]
+        if axis.until is None or (of_axis and all(how.is_threshold for how in of_axis)):
             continue
-        what = "the least, say, of all values is not known before the last" if there else "there is none"
+        reason = "the least, say, of all values is not known before the last" if of_axis else "there is none"
         right = f"read = {{over = {axis.name!r}, first_below = …}}".replace("'", '"')
-        raise BadInput(f"axes[{number}].until", f"it is for pictures with {right}, and {what}; leave it out")
+        raise BadInput(
+            f"axes[{number}].until", f"it is for pictures with {right}, and {reason}; leave it out"
+        )
 
 
 def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
@@ -103,8 +107,8 @@ def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
             for learner in point.experiment.learners:
                 key = learner.name, sweep.apart(picture, point)
                 if first.setdefault(key, point.place[number]) != point.place[number]:
-                    what = f"{axis.name} varies along a curve; name it in x, curves, at or read"
-                    raise BadInput(where, what)
+                    fault = f"{axis.name} varies along a curve; name it in x, curves, at or read"
+                    raise BadInput(where, fault)
 
 
 def _check_replicas(sweep: Sweep, picture: Picture) -> None:
@@ -124,10 +128,10 @@ def _check_claims(sweep: Sweep) -> None:
         picture = picture_of(sweep.experiment, claim.picture)
         along: dict[tuple[int, ...], Claim] = {}
         for point in sweep.points:
-            here = point.experiment.claims[number]
-            if along.setdefault(sweep.apart(picture, point), here) != here:
-                what = "its numbers are not the same along a curve; name axes in them that tell curves apart"
-                raise BadInput(f"claims[{number}]", what)
+            at_point = point.experiment.claims[number]
+            if along.setdefault(sweep.apart(picture, point), at_point) != at_point:
+                fault = "its numbers are not the same along a curve; name axes in them that tell curves apart"
+                raise BadInput(f"claims[{number}]", fault)
 
 
 TAKEN = {*NAMES, *CLOCKS, *FUNCTIONS, *CONSTANTS, "learner", "record", "replica"}
@@ -147,30 +151,30 @@ def sweep_of(raw: Mapping[str, Any]) -> Sweep:
     points = [point for point in _points(raw, axes, values) if point is not None]
     if not points:
         raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
-    found = Sweep(axes, tuple(points), _listed(raw))
+    sweep = Sweep(axes, tuple(points), _listed(raw))
     if axes:
-        check_pictures(_with_each_learner(found), found.learners)
-        check_claims(found.experiment, found.learners)
-        check_points(found)
-    return found
+        check_pictures(_with_each_learner(sweep), sweep.learners)
+        check_claims(sweep.experiment, sweep.learners)
+        check_points(sweep)
+    return sweep
 
 
 def _listed(raw: Mapping[str, Any]) -> tuple[str, ...]:
     """The names of the learners of a document; those that are at no point are not checked."""
-    tables = (one for one in raw.get("learners", ()) if isinstance(one, Mapping))
-    return tuple(name for one in tables if isinstance(name := one.get("name"), str))
+    tables = (table for table in raw.get("learners", ()) if isinstance(table, Mapping))
+    return tuple(name for table in tables if isinstance(name := table.get("name"), str))
 
 
-def _with_each_learner(found: Sweep) -> list[Experiment]:
+def _with_each_learner(sweep: Sweep) -> list[Experiment]:
     """The experiment at the first point, and at the first ones with learners that are not there."""
-    known: set[str] = set()
-    there: list[Experiment] = []
-    for point in found.points:
+    seen: set[str] = set()
+    experiments: list[Experiment] = []
+    for point in sweep.points:
         names = {learner.name for learner in point.experiment.learners}
-        if not there or not names <= known:
-            there.append(point.experiment)
-            known |= names
-    return there
+        if not experiments or not names <= seen:
+            experiments.append(point.experiment)
+            seen |= names
+    return experiments
 
 
 def first(raw: Mapping[str, Any]) -> Experiment:
@@ -180,7 +184,7 @@ def first(raw: Mapping[str, Any]) -> Experiment:
     for point in _points(raw, axes, [axis.grid for axis in axes]):
         if point is not None:
             if axes:  # else they were checked with all that they speak of
-                learners = [str(one["name"]) for one in raw["learners"] if "name" in one]
+                learners = [str(table["name"]) for table in raw["learners"] if "name" in table]
                 check_pictures([point.experiment], learners)
                 check_claims(point.experiment, learners)
             return point.experiment
@@ -213,19 +217,21 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
     raw = upgraded(raw)
     full = reading.current_in_full(raw, experiment)
     if raw.get("axes"):
-        there = {learner["name"]: learner for learner in full["learners"]}
+        tables = {learner["name"]: learner for learner in full["learners"]}
         written = {learner["name"]: learner for learner in raw["learners"]}
-        whole = reading.with_expressions(list(there.values()), [written[name] for name in there])
-        there = dict(zip(there, whole, strict=True))
-        full["learners"] = [there.get(name) or _elsewhere(learner) for name, learner in written.items()]
+        expressed = reading.with_expressions(list(tables.values()), [written[name] for name in tables])
+        tables = dict(zip(tables, expressed, strict=True))
+        full["learners"] = [tables.get(name) or _elsewhere(learner) for name, learner in written.items()]
     return full
 
 
 def _elsewhere(learner: Mapping[str, Any]) -> dict[str, Any]:
     """A learner that is not at the first point, in full as far as that does not depend on the point."""
     fields = (field for field in msgspec.structs.fields(Learner) if not field.required)
-    made = {one.encode_name: (one.default, one.default_factory) for one in fields}
-    plain = {name: factory() if callable(factory) else default for name, (default, factory) in made.items()}
+    defaults = {optional.encode_name: (optional.default, optional.default_factory) for optional in fields}
+    plain = {
+        name: factory() if callable(factory) else default for name, (default, factory) in defaults.items()
+    }
     return {"name": learner["name"], **plain, **with_tables(Learner, learner)}
 
 
@@ -253,8 +259,8 @@ def _points(
     raw: Mapping[str, Any], axes: tuple[Axis, ...], values: list[tuple[Value, ...]]
 ) -> Iterator[Point | None]:
     """Every point, None for one without learners."""
-    for place in product(*(range(len(each)) for each in values)):
-        chosen = [each[number] for each, number in zip(values, place, strict=True)]
+    for place in product(*(range(len(grid)) for grid in values)):
+        chosen = [grid[number] for grid, number in zip(values, place, strict=True)]
         pairs = list(zip(axes, chosen, strict=True))
         names = _names_of(pairs)
         label = ", ".join(axis.label(value) for axis, value in pairs)
@@ -283,10 +289,12 @@ def _at(
         document = dict(reading.current(document))  # values of an axis may be former words
     learners = document.get("learners")
     if isinstance(learners, list):
-        here = [one for number, one in enumerate(learners) if _is_there(one, number, document, names)]
-        if learners and not here:
+        present = [
+            learner for number, learner in enumerate(learners) if _is_there(learner, number, document, names)
+        ]
+        if learners and not present:
             return None
-        document["learners"] = here
+        document["learners"] = present
     return document
 
 
@@ -296,11 +304,11 @@ def _is_there(learner: Any, number: int, document: Mapping[str, Any], names: Map
     if not isinstance(condition, str):
         return True
     try:
-        known = reading.sizes(document, names) if names_in_condition(condition) & set(NAMES) else names
-        return holds(condition, known)
+        numbers = reading.sizes(document, names) if names_in_condition(condition) & set(NAMES) else names
+        return holds(condition, numbers)
     except BadExpression as error:
-        what = f"{error}; it compares axes, d, n or m, as in d <= 128"
-        raise BadInput(f"learners[{number}].where", what) from error
+        fault = f"{error}; it compares axes, d, n or m, as in d <= 128"
+        raise BadInput(f"learners[{number}].where", fault) from error
 
 
 Schema = dict[str, Any]
@@ -345,15 +353,15 @@ def _widened(schema: Any, parts: Schema) -> Any:
         return [_widened(item, parts) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: value if key == "default" else _widened(value, parts) for key, value in schema.items()}
-    if isinstance(description := found.get("description"), str):
-        found["description"] = inspect.cleandoc(description)
+    widened = {key: value if key == "default" else _widened(value, parts) for key, value in schema.items()}
+    if isinstance(description := widened.get("description"), str):
+        widened["description"] = inspect.cleandoc(description)
     if schema.get("type") in ("integer", "number"):
-        number = {key: value for key, value in found.items() if key not in WORDS}
-        words = {key: value for key, value in found.items() if key in WORDS}
+        number = {key: value for key, value in widened.items() if key not in WORDS}
+        words = {key: value for key, value in widened.items() if key in WORDS}
         return words | {"anyOf": [number, {"$ref": "#/$defs/Expression"}]}
     if "discriminator" in schema:
         kinds = schema["discriminator"]["mapping"]
         alone = [kind for kind, at in kinds.items() if parts[at.rpartition("/")[2]]["required"] == ["kind"]]
-        found["anyOf"] = [*found["anyOf"], {"enum": alone}]
-    return found
+        widened["anyOf"] = [*widened["anyOf"], {"enum": alone}]
+    return widened

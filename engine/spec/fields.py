@@ -73,8 +73,8 @@ def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
     assert isinstance(described, inspect.StructType), "only Structs have fields"
     inherited = set(getattr(struct.__base__, "__struct_fields__", ()))
     own_first = sorted(described.fields, key=lambda field: field.name in inherited)
-    found = (_field(field) for field in own_first)
-    return tuple(field for field in found if field is not None)
+    fields = (_field(field) for field in own_first)
+    return tuple(field for field in fields if field is not None)
 
 
 def _field(field: inspect.Field) -> Field | None:
@@ -92,7 +92,9 @@ def _field(field: inspect.Field) -> Field | None:
     named = _kind(kind)
     if named is None or (named == "part" and "title" not in texts):
         return None
-    members = {str(one.tag or UNTAGGED): one.cls for one in _structs(kind)} if named == "part" else {}
+    members = (
+        {str(struct.tag or UNTAGGED): struct.cls for struct in _structs(kind)} if named == "part" else {}
+    )
     return Field(
         name=field.encode_name,
         title=texts.get("title", field.name),
@@ -174,9 +176,9 @@ def _limits(kind: Any) -> str:
     signs = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
     if isinstance(kind, inspect.UnionType):
         kind = next((member for member in kind.types if isinstance(member, inspect.FloatType)), None)
-    given = ((sign, getattr(kind, name, None)) for name, sign in signs.items())
+    limits = ((sign, getattr(kind, name, None)) for name, sign in signs.items())
     return ", ".join(
         f"{sign} {limit:g}"
-        for sign, limit in given
+        for sign, limit in limits
         if limit not in (None, MOST, MOST_FEATURES, -LARGEST, LARGEST)
     )

@@ -89,8 +89,8 @@ def _texts(listed: Any, key: str) -> tuple[str, ...]:
 
 def digest(raw: reading.Raw) -> str:
     """The digest of a preset without its words."""
-    said = {key: value for key, value in raw.items() if key not in WORDS}
-    written = msgspec.json.encode(said, order="deterministic")
+    content = {key: value for key, value in raw.items() if key not in WORDS}
+    written = msgspec.json.encode(content, order="deterministic")
     return hashlib.sha256(written).hexdigest()[:16]
 
 
@@ -99,8 +99,8 @@ def _words(value: Any) -> Iterator[str]:
     if isinstance(value, str) and len(value.split()) == 1:
         yield value
     elif isinstance(value, dict):
-        for one in value.values():
-            yield from _words(one)
+        for child in value.values():
+            yield from _words(child)
     elif isinstance(value, list):
-        for one in value:
-            yield from _words(one)
+        for child in value:
+            yield from _words(child)

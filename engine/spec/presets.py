@@ -27,9 +27,9 @@ FILES = ".toml", ".json"
 
 def folder() -> Path:
     """Where the presets lie."""
-    here = Path(__file__).resolve().parents[1]
-    shipped = here / "shipped_presets"
-    return shipped if shipped.is_dir() else here.parent / "presets"
+    root = Path(__file__).resolve().parents[1]
+    shipped = root / "shipped_presets"
+    return shipped if shipped.is_dir() else root.parent / "presets"
 
 
 def names() -> list[str]:
@@ -46,22 +46,22 @@ def path_of(preset: str) -> Path:
     """The file of a preset, given by its name or as the path of a file. Raises: BadInput."""
     if fault := texts.fault(preset):
         raise BadInput(preset, f"its name {fault}")
-    given = Path(preset)
-    if given.suffix in FILES or given.name != preset:
+    path = Path(preset)
+    if path.suffix in FILES or path.name != preset:
         with files.faults(preset):
-            if not given.exists():
+            if not path.exists():
                 raise BadInput(preset, "there is no such file")
-        return given
+        return path
     if preset in names():
         return folder() / f"{preset}.toml"
     raise unknown(preset, "preset", names())
 
 
-def unknown(given: str, what: str, known: Iterable[str]) -> BadInput:
+def unknown(name: str, category: str, choices: Iterable[str]) -> BadInput:
     """What to raise for a name that is none of those known, with those that may have been meant."""
-    near = difflib.get_close_matches(given, list(known), n=3)
+    near = difflib.get_close_matches(name, list(choices), n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else "hadamard-tui presets lists the presets"
-    return BadInput(given, f"there is no {what} of this name; {hint}")
+    return BadInput(name, f"there is no {category} of this name; {hint}")
 
 
 def load(preset: str, overrides: Iterable[str] = ()) -> Experiment:

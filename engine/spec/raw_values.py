@@ -50,9 +50,9 @@ def document(content: bytes) -> dict[str, Any]:
         text = content.decode("utf-8-sig")
         return toml(text)
     except tomllib.TOMLDecodeError as error:
-        what, _, where = str(error).removesuffix(")").partition(" (at ")
+        fault, _, where = str(error).removesuffix(")").partition(" (at ")
         where = where.replace("end of document", f"line {text.count(chr(10)) + 1}, the end")
-        raise BadInput(where, f"malformed TOML: {what}") from error
+        raise BadInput(where, f"malformed TOML: {fault}") from error
     except UnicodeDecodeError as error:
         raise BadInput("", f"not a text file in UTF-8: {error.reason}") from error
 
@@ -63,8 +63,8 @@ def toml(text: str) -> dict[str, Any]:
     Raises: tomllib.TOMLDecodeError for malformed TOML, BadInput for what would take forever or too many
     digits or levels.
     """
-    if found := _long_key(text):
-        raise BadInput(_line(text, found), "a key of more than 64 parts; no place has so many")
+    if match := _long_key(text):
+        raise BadInput(_line(text, match), "a key of more than 64 parts; no place has so many")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -86,8 +86,8 @@ def _long_key(text: str) -> re.Match[str] | None:
     return None
 
 
-def _line(text: str, found: re.Match[str] | None) -> str:
-    return "" if found is None else f"line {text.count(chr(10), 0, found.start()) + 1}"
+def _line(text: str, match: re.Match[str] | None) -> str:
+    return "" if match is None else f"line {text.count(chr(10), 0, match.start()) + 1}"
 
 
 def check(raw: Any) -> None:

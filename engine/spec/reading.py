@@ -109,12 +109,12 @@ def apply(raw: Raw, override: str) -> None:
     if not equals or not _steps(place.strip()):
         raise BadInput(where, "needs the form PLACE=VALUE, as in problem.matrix.d=256")
     try:
-        said = raw_values.toml(f"value = {text}")
+        parsed = raw_values.toml(f"value = {text}")
     except tomllib.TOMLDecodeError:
-        said = {}
+        parsed = {}
     except BadInput as error:
         raise BadInput(where, error.what) from error
-    put(raw, place.strip(), said["value"] if len(said) == 1 else _plain(text.strip()))
+    put(raw, place.strip(), parsed["value"] if len(parsed) == 1 else _plain(text.strip()))
 
 
 def _plain(text: str) -> str | list[str]:
@@ -135,12 +135,12 @@ def put(raw: Raw, place: str, value: Any) -> None:
     node: Any = raw
     for number, former in enumerate(parents):
         step = parents[number] = _with_new_key(raw, parents[:number], former)
-        here = ".".join(map(str, parents[: number + 1]))
+        prefix = ".".join(map(str, parents[: number + 1]))
         if isinstance(node, list):
-            parents[number] = _index(node, step, here)
+            parents[number] = _index(node, step, prefix)
         elif _is_kind(node, step, _place(parents[: number + 1])):
             node[str(step)] = {"kind": node[str(step)]}
-        node = _child(node, parents[number], here)
+        node = _child(node, parents[number], prefix)
     last = _with_new_key(raw, parents, last)
     if isinstance(node, list):
         index = _index(node, last, place)
@@ -176,14 +176,14 @@ def _keep_known(raw: Raw, place: str, node: Raw) -> None:
     """Drop the hyperparameters of a part's former kind that its new kind does not have."""
     kind = _type_at(place, raw)
     if isinstance(kind, inspect.StructType) and kind.tag == node["kind"]:
-        known = {"kind", *(field.encode_name for field in kind.fields)}
-        for key in node.keys() - known:
+        keys = {"kind", *(field.encode_name for field in kind.fields)}
+        for key in node.keys() - keys:
             del node[key]
 
 
 def _steps(place: str) -> list[str | int]:
-    found = re.findall(r"([^.\[\]]+)|\[(\d{1,9})\]", place)
-    return [int(index) if index else name for name, index in found]
+    steps = re.findall(r"([^.\[\]]+)|\[(\d{1,9})\]", place)
+    return [int(index) if index else name for name, index in steps]
 
 
 def _place(steps: list[str | int]) -> str:
@@ -237,8 +237,8 @@ def axes(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
         return ()
     kind = types_of(Experiment)["axes"]
     numbers = {**raw, "axes": resolved(kind, raw["axes"], "axes", NO_NAMES)}
-    found: tuple[Axis, ...] = _typed(kind, "axes", numbers, raw)
-    return found
+    typed: tuple[Axis, ...] = _typed(kind, "axes", numbers, raw)
+    return typed
 
 
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
@@ -310,7 +310,7 @@ def _protocol(raw: Mapping[str, Any]) -> Any:
     """What a document says of its protocol, or what holds where it says nothing. Raises: BadInput."""
     learners = raw.get("learners")
     of_rules = not isinstance(learners, list) or any(
-        "update" in one for one in learners if isinstance(one, Mapping)
+        "update" in learner for learner in learners if isinstance(learner, Mapping)
     )
     if of_rules:
         _need("protocol", raw, Experiment, "", raw)
@@ -348,8 +348,8 @@ def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
         raise _explained(error, place, numbers, raw) from error
 
 
-def _explained(error: msgspec.ValidationError, place: str, raw: Any, said: Mapping[str, Any]) -> BadInput:
-    """A validation error below a place, with the value found there, as it was `said`, and the choices."""
+def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Mapping[str, Any]) -> BadInput:
+    """A validation error below a place, with the value found there, as it was `written`, and the choices."""
     message, _, path = str(error).partition(" - at `$")
     where = f"{place}{path.rstrip('`')}".lstrip(".")
     cause = error.__cause__
@@ -377,7 +377,7 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, said: Mappi
         expected = re.sub(rf"\b{plain}\b", name, expected).replace(" | ", " or ")
     if value == "":
         return BadInput(where, f"this is empty; enter {expected}")
-    shown, text = quoted(value), value_at(where, said)
+    shown, text = quoted(value), value_at(where, written)
     if isinstance(text, str) and isinstance(value, int | float):
         shown = f"{text} = {value:g}"
     return BadInput(where, f"{shown} does not fit; it must be {expected}")
@@ -386,19 +386,19 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, said: Mappi
 def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place: str, raw: Any) -> None:
     """See that a table has a key. Raises: BadInput, which names a key that may be it mistyped."""
     if key not in table:
-        known = list(types_of(kind))
-        stranger = next((other for other in table if other not in known), None)
+        keys = list(types_of(kind))
+        stranger = next((other for other in table if other not in keys), None)
         raise (
             _missing(f"{place}.{key}".lstrip("."), raw)
             if stranger is None
-            else _unknown(stranger, place, known)
+            else _unknown(stranger, place, keys)
         )
 
 
-def _unknown(key: str, place: str, known: list[str], new: str = "") -> BadInput:
-    name = renamed(key, known) if place.startswith("claims[") else None
-    name = new if new in known else name
-    right = nearest(key, known) if name is None else f"it is called {name} here"
+def _unknown(key: str, place: str, keys: list[str], new: str = "") -> BadInput:
+    name = renamed(key, keys) if place.startswith("claims[") else None
+    name = new if new in keys else name
+    right = nearest(key, keys) if name is None else f"it is called {name} here"
     return BadInput(f"{place}.{key}".lstrip("."), f"unknown key; {right}")
 
 

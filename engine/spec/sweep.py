@@ -37,7 +37,7 @@ class Point:
     def is_in(self, picture: Picture) -> bool:
         """Whether it is where `at` of a picture wants it."""
         wanted = ((self.names[name], value) for name, value in picture.at.items() if name in self.names)
-        return all(abs(here - value) <= NEAR * abs(value) for here, value in wanted)
+        return all(abs(coordinate - value) <= NEAR * abs(value) for coordinate, value in wanted)
 
     def at_rate(self, number: int, rate: float) -> Point:
         """The same where one of the rates of a learner, its own axis, is a name, too."""
@@ -86,8 +86,8 @@ class Sweep:
         for number, axis in enumerate(self.axes):
             if axis.name == name:
                 return number
-        known = listed(axis.name for axis in self.axes) or "none"
-        raise BadInput("pictures", f"there is no axis {name!r}; there are {known}")
+        choices = listed(axis.name for axis in self.axes) or "none"
+        raise BadInput("pictures", f"there is no axis {name!r}; there are {choices}")
 
     def name(self, name: str, picture: Picture, apart: tuple[int, ...]) -> str:
         """A name with the values of the axes that the curves of a picture are split by."""
@@ -115,8 +115,10 @@ class Sweep:
     @cached_property
     def learners(self) -> tuple[str, ...]:
         """The names of all learners in their order, also of those that are not at every point."""
-        there = dict.fromkeys(learner.name for point in self.points for learner in point.experiment.learners)
-        return tuple(dict.fromkeys([*(name for name in self.order if name in there), *there]))
+        present = dict.fromkeys(
+            learner.name for point in self.points for learner in point.experiment.learners
+        )
+        return tuple(dict.fromkeys([*(name for name in self.order if name in present), *present]))
 
 
 def only(experiment: Experiment) -> Sweep:
@@ -130,16 +132,16 @@ def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
     Raises: BadInput for one that has several values where a straight line or a curve has one.
     """
     pictures = sweep.experiment.pictures
-    number = next((number for number, one in enumerate(pictures) if one == picture), None)
-    found: list[Marked] = []
+    number = next((number for number, other in enumerate(pictures) if other == picture), None)
+    marked: list[Marked] = []
     for place, mark in enumerate(picture.marks):
         if number is None:  # not one of the experiment, so nothing of it depends on axes
-            found.append(_straight(mark.title, mark))
+            marked.append(_straight(mark.title, mark))
             continue
         points = [point for point in sweep.points if point.is_in(picture)]
         pairs = [(point, point.experiment.pictures[number].marks[place]) for point in points]
-        found += _along(sweep, picture, pairs, f"pictures[{number}].marks[{place}]")
-    return found
+        marked += _along(sweep, picture, pairs, f"pictures[{number}].marks[{place}]")
+    return marked
 
 
 def _along(sweep: Sweep, picture: Picture, pairs: list[tuple[Point, Mark]], where: str) -> list[Marked]:
@@ -149,28 +151,28 @@ def _along(sweep: Sweep, picture: Picture, pairs: list[tuple[Point, Mark]], wher
     apart: dict[tuple[int, ...], list[tuple[Point, Mark]]] = defaultdict(list)
     for point, mark in pairs:
         apart[sweep.apart(picture, point)].append((point, mark))
-    found = []
-    for group, own in apart.items():
-        (_, mark), *others = own
-        if all(other == mark for _, other in others):
-            one = _straight(mark.title, mark)
+    marked = []
+    for group, group_pairs in apart.items():
+        (_, mark), *rest = group_pairs
+        if all(other == mark for _, other in rest):
+            drawn = _straight(mark.title, mark)
         else:
-            one = _curve(sweep, picture, mark.name or "mark", own, where)
+            drawn = _curve(sweep, picture, mark.name or "mark", group_pairs, where)
         values = sweep.name("", picture, group)
-        found.append(one._replace(name=one.kind + values_written(values, sweep.symbols), apart=group))
-    return found
+        marked.append(drawn._replace(name=drawn.kind + values_written(values, sweep.symbols), apart=group))
+    return marked
 
 
 def _straight(title: str, mark: Mark) -> Marked:
     return Marked(title, () if mark.x is None else (mark.x,), () if mark.y is None else (mark.y,), title)
 
 
-def _curve(sweep: Sweep, picture: Picture, name: str, own: list[tuple[Point, Mark]], where: str) -> Marked:
+def _curve(sweep: Sweep, picture: Picture, name: str, pairs: list[tuple[Point, Mark]], where: str) -> Marked:
     """A mark at y along the axes that x names, or one at x along those that y does. Raises: BadInput."""
-    at_y = own[0][1].x is None
+    at_y = pairs[0][1].x is None
     along = picture.x if at_y else picture.y
     values: dict[float, float] = {}
-    for point, mark in own:
+    for point, mark in pairs:
         value = mark.y if at_y else mark.x
         assert value is not None, "a mark is at x or at y, the same at every point"
         try:
@@ -180,16 +182,16 @@ def _curve(sweep: Sweep, picture: Picture, name: str, own: list[tuple[Point, Mar
         if at is None or values.setdefault(at, value) != value:
             raise BadInput(where, _several(sweep.axes, picture, name, at_y))
     places = tuple(sorted(values))
-    others = tuple(values[place] for place in places)
-    return Marked(name, places, others, name) if at_y else Marked(name, others, places, name)
+    numbers = tuple(values[place] for place in places)
+    return Marked(name, places, numbers, name) if at_y else Marked(name, numbers, places, name)
 
 
 def _several(axes: tuple[Axis, ...], picture: Picture, name: str, at_y: bool) -> str:
     """What is wrong with a mark that has several values where one is drawn, and what it may name."""
     named = names_in((picture.x if at_y else picture.y) or "")
     bound = {axis.name: axis.bound(axis.grid[0]) for axis in axes}
-    along = [one for names in bound.values() for one in names if one in named]
-    apart = [one for axis in picture.split_by for one in bound[axis]]
+    along = [word for names in bound.values() for word in names if word in named]
+    apart = [word for axis in picture.split_by for word in bound[axis]]
     allowed = listed(dict.fromkeys([*along, *apart]))
     right = f"name no axes but {allowed}" if allowed else "name no axes"
     return f"{name!r} is not at one place, for its expression has other values at other points; {right}"

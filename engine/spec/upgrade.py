@@ -81,16 +81,18 @@ def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return new
 
 
-def renamed(key: str, known: list[str]) -> str | None:
+def renamed(key: str, keys: list[str]) -> str | None:
     """What a key of the first edition is called among those that are known; None for other keys."""
     name = NAMES.get(key)
-    return name if name in known else None
+    return name if name in keys else None
 
 
 def _names_of_learners(raw: Mapping[str, Any]) -> set[str]:
     learners = raw.get("learners")
     tables = learners if isinstance(learners, list | tuple) else ()
-    return {name for one in tables if isinstance(one, Mapping) and isinstance(name := one.get("name"), str)}
+    return {
+        name for table in tables if isinstance(table, Mapping) and isinstance(name := table.get("name"), str)
+    }
 
 
 def _picture(picture: Any) -> Any:
@@ -100,14 +102,14 @@ def _picture(picture: Any) -> Any:
     lines = picture.get("lines") if isinstance(picture, Mapping) else None
     if not isinstance(lines, list | tuple):
         return picture
-    own = [line for line in lines if isinstance(line, Mapping) and line.get("kind") == "mark"]
-    if not own:
+    marked = [line for line in lines if isinstance(line, Mapping) and line.get("kind") == "mark"]
+    if not marked:
         return picture
     note("mark among lines", "marks")
-    marks = [{key: value for key, value in line.items() if key != "kind"} for line in own]
-    named = [line for line in lines if line not in own]
-    others = {key: value for key, value in picture.items() if key != "lines"}
-    return {**others, "marks": [*picture.get("marks", ()), *marks]} | ({"lines": named} if named else {})
+    marks = [{key: value for key, value in line.items() if key != "kind"} for line in marked]
+    named = [line for line in lines if line not in marked]
+    rest = {key: value for key, value in picture.items() if key != "lines"}
+    return {**rest, "marks": [*picture.get("marks", ()), *marks]} | ({"lines": named} if named else {})
 
 
 def _of_gap(picture: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -124,29 +126,29 @@ def _of_gap(picture: Mapping[str, Any]) -> Mapping[str, Any]:
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:
     """A run with measures in place of what its switches turn on, and without those that they turn off."""
     switches = {key: value for key, value in run.items() if key in SWITCHES and isinstance(value, bool)}
-    found = {key: value for key, value in run.items() if key not in switches}
-    measures = found.get("measures", ())
+    converted = {key: value for key, value in run.items() if key not in switches}
+    measures = converted.get("measures", ())
     if not isinstance(measures, list | tuple):
-        return found
-    parts = [{"kind": one} if isinstance(one, str) else one for one in measures]
+        return converted
+    parts = [{"kind": part} if isinstance(part, str) else part for part in measures]
     for switch, on in switches.items():
         note(switch, "measures")
-        others = [one for one in parts if one not in SWITCHES[switch]]
-        parts = [*others, *SWITCHES[switch]] if on else others
-    return {**found, "measures": parts}
+        rest = [part for part in parts if part not in SWITCHES[switch]]
+        parts = [*rest, *SWITCHES[switch]] if on else rest
+    return {**converted, "measures": parts}
 
 
 def _claim(claim: Any) -> Any:
     if not isinstance(claim, Mapping) or "kind" in claim:
         return claim
-    given = {key: value for key, value in claim.items() if value is not None}
-    form = next((key for key in KINDS if key in given), None)
+    fields = {key: value for key, value in claim.items() if value is not None}
+    form = next((key for key in KINDS if key in fields), None)
     if form is None:
         return claim
-    found: dict[str, Any] = {"kind": KINDS[form]}
+    converted: dict[str, Any] = {"kind": KINDS[form]}
     if form in ("error", "rank"):
-        found["measure"] = form
-    for key, value in given.items():
+        converted["measure"] = form
+    for key, value in fields.items():
         name = NAMES.get(key, key)
         if key == "of" and isinstance(value, str) and value in MEASURES:
             note(value, ", ".join(MEASURES[value].values()))
@@ -154,11 +156,11 @@ def _claim(claim: Any) -> Any:
         if key == "of" and value == "loss":
             continue
         if key != "diverges" or value is not True:
-            new = key if name in found else name
+            new = key if name in converted else name
             if new != key:
                 note(key, new)
-            found[new] = value
-    return found
+            converted[new] = value
+    return converted
 
 
 @contextmanager

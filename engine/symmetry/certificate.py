@@ -1,4 +1,4 @@
-"""Invariance by measurement: the certificate, and what rounding changes."""
+"""Invariance by measurement: the certificate, and the change by rounding."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from engine.training.descent import TrainingInputs, rates_of
 from engine.training.training_run import TrainingRun, on_instances, on_transformed
 
 MOST_ENTRIES = 1 << 24
-"""A matrix with more entries is not rotated: two copies in float64 and their products would take too long."""
+"""Largest matrix that is rotated: two copies in float64 and their products take too long for more."""
 
 PERTURBATION = 4 * np.finfo(np.float64).eps
-"""By how much perturbed instances differ, relative to the root mean square of their entries."""
+"""Size of perturbations, relative to the root mean square of the entries of the instances."""
 
 MAGNIFIED = 100
-"""Changes up to so many times that under a perturbation may be rounding.
+"""Changes up to this multiple of the change under a perturbation may be rounding.
 
 Runs round at every step, and perturbed instances differ once. In 76 random runs of K-FAC, SOAP, Shampoo and
 Muon the change under rotations was 0.2 to 6 times that under a perturbation.
 """
 
 PAIRS = 6
-"""Pairs of perturbations that are tried before a change is held for more than rounding.
+"""Pairs of perturbations that are tried before a change counts as more than rounding.
 
 Rules that order eigenvectors magnify rounding without bound beyond a tipping point, which a perturbation may
 miss: a run of SOAP on a small net passed it under two of three perturbations.
 """
 
 Going = Callable[[float], object]
-"""Is given the share that is done, again and again; what it raises ends the work."""
+"""Callback that is called repeatedly with the share that is done; an exception ends the work."""
 
 
 def certificate(
@@ -101,7 +101,7 @@ def _share(going: Going, part: int, parts: int, done: float) -> None:
 
 
 def is_unstable(change: float, by_rounding: float) -> bool:
-    """Whether a change of predictions may be rounding, by the change that rounding makes."""
+    """Return whether a change of predictions may be rounding, given the change that rounding causes."""
     return UNCHANGED <= change <= MAGNIFIED * by_rounding
 
 
@@ -110,7 +110,7 @@ def _is_too_large(experiment: Setup) -> bool:
 
 
 def _elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.float64]]:
-    """Two random elements of a group; of rotations the same one with a column flipped."""
+    """Return two random elements of a group; the second rotation is the first with a column flipped."""
     d, stream = compared.data.instances.d, compared.streams("rotation")
     for determinant in (1, -1):
         if group.factors is not None:
@@ -119,7 +119,7 @@ def _elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.float64
 
 
 class Comparison:
-    """A learner on data, and what should do the same on other data, from coupled starts."""
+    """Coupled runs of a learner on data, and of its counterpart on changed data."""
 
     def __init__(self, experiment: Setup, learner: Learner, other: Learner) -> None:
         self._experiment, self._learners = experiment, (learner, other)
@@ -130,34 +130,34 @@ class Comparison:
     def under(
         self, transformations: Sequence[NDArray[np.float64]], going: Going = lambda done: None
     ) -> float:
-        """The largest change under transformations of the instances."""
+        """Return the largest change under transformations of the instances."""
         begin, inputs = self._experiment.protocol.training_run, self._inputs()
         turns = (torch.from_numpy(matrix) for matrix in transformations)
         return self._change((on_transformed(inputs, begin, turn) for turn in turns), going)
 
     def perturbations(self) -> Iterator[torch.Tensor]:
-        """Random signs times the size of rounding, [replicas, n, d] each, without end."""
+        """Yield random signs times the size of rounding, [replicas, n, d] each, without end."""
         rows, draws = self.data.instances.rows, self.streams("rounding")
         size = PERTURBATION * rows.square().mean(-1, keepdim=True).sqrt()
         while True:
             yield size * torch.from_numpy(draws.signs(*rows.shape[1:]))
 
     def on_changed(self, changes: Iterable[torch.Tensor], going: Going = lambda done: None) -> float:
-        """The largest change of predictions when a tensor is added to the instances."""
+        """Return the largest change of predictions when a tensor is added to the instances."""
         begin, inputs, rows = self._experiment.protocol.training_run, self._inputs(), self.data.instances.rows
         return self._change((on_instances(inputs, begin, rows + change) for change in changes), going)
 
     def _inputs(self) -> TrainingInputs:
-        """Those of the other learner."""
+        """Return the training inputs of the counterpart."""
         return TrainingInputs(self._learners[1], self.data, self._loss(), self.streams)
 
     def _loss(self) -> Cost:
         return self._experiment.loss.of_targets(self.data.targets)
 
     def _change(self, transformed: Iterable[tuple[Data, TrainingRun]], going: Going) -> float:
-        """The largest |Δŷ| over the largest |ŷ| at every record of the first replica while both are finite.
+        """Return the largest |Δŷ| over the largest |ŷ| at all records of the first replica that are finite.
 
-        One training run on the data as they are goes beside the others. They end with it.
+        A training run on the unchanged data goes beside the others, which end with it.
         """
         protocol, data, learner = self._experiment.protocol, self.data, self._learners[0]
         schedule = protocol.schedule()
@@ -194,10 +194,10 @@ def _predictions(
     limits: tuple[float, float] | None,
     ends: Sequence[EarlyEnd] = (),
 ) -> Iterator[torch.Tensor]:
-    """Predictions on all instances at every record, or at those that are complete all at once.
+    """Yield predictions on all instances at every record, or once for records that are complete together.
 
-    They are cut to `limits` where the protocol cuts them, and end with the record by which every variant has
-    come to its end, where `ends` say when.
+    They are clipped to `limits` if the protocol clips them. With `ends` they end at the record by which every
+    variant has ended.
     """
     complete, ended = 0, False
     while complete < records and not ended:

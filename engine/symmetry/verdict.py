@@ -16,7 +16,7 @@ from engine.updates import BEST, Update
 
 
 def verdict(learner: Learner, experiment: Setup) -> Verdict:
-    """The verdict that follows from a learner's structure. Source: WKA21 Thm 2; theory.md §8."""
+    """Return the verdict that follows from a learner's structure. Source: WKA21 Thm 2; theory.md §8."""
     if learner.solver is not None:
         return learner.solver.invariance()
     assert learner.architecture is not None, "Learner admits no other combination"
@@ -45,7 +45,7 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
 
 
 def _steps(update: Update, architecture: Architecture, experiment: Setup) -> Verdict:
-    """The verdict about the steps of an update rule, with nothing added, on an architecture."""
+    """Return the verdict on the plain steps of an update rule on an architecture."""
     matrix = experiment.problem.matrix
     if (of_vectors := update.structure().invariance_of_vectors) is not None:
         shapes = architecture.layout(experiment.d).shapes
@@ -57,7 +57,7 @@ def _steps(update: Update, architecture: Architecture, experiment: Setup) -> Ver
 def _kept(
     learner: Learner, update: Update, architecture: Architecture, start: Verdict, steps: Verdict
 ) -> Group:
-    """The group that steps keep of that of a start which features tell apart."""
+    """Return the group of transformations that steps keep from a start that tells features apart."""
     if learner.noise is not None and len(architecture.layers) > 1:
         return TRIVIAL  # every layer would have to be transformed, and so its noise
     if start.group.factors is not None:
@@ -70,7 +70,7 @@ def _kept(
 
 
 def _with_options(learner: Learner, steps: Verdict) -> Verdict:
-    """The verdict about steps with what a learner adds to them. Source: theory-symmetry.md §21.
+    """Return the verdict on steps with the additions of a learner. Source: theory-symmetry.md §21.
 
     Schedules, norms and decay in proportion to the weights are scalars, and Gaussian noise favours no
     direction; but beside noise no two entries of a gradient are of one size.
@@ -109,7 +109,7 @@ def linear_in_labels(learner: Learner, experiment: Setup) -> Finding:
 
 
 def _bends(learner: Learner, experiment: Setup) -> str | None:
-    """What keeps a learner with an update rule from predictions that are linear in the labels."""
+    """Return why predictions of a learner with an update rule are not linear in the labels."""
     name, update, architecture = learner.name, learner.update, learner.architecture
     assert update is not None, "asked of learners that are trained"
     assert architecture is not None, "Learner admits no other combination"

@@ -74,8 +74,8 @@ class KeptRecords:
 
 def kept_records(records: int, d: int, itemsize: int) -> KeptRecords:
     """At which of a curve's records its weights [d] are kept, so that a run keeps a bounded number."""
-    most = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // (d * itemsize)))
-    return KeptRecords(max(1, -(-(records - 1) // (most - 1))), records - 1)
+    limit = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // (d * itemsize)))
+    return KeptRecords(max(1, -(-(records - 1) // (limit - 1))), records - 1)
 
 
 UNIT_TOLERANCE = 1e-6
@@ -347,8 +347,8 @@ def curve_name(learner: Learner, rate: float) -> str:
 
 def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
     """One rate per member of the batch, shaped so that it multiplies w [B, …]; each rate has so many nets."""
-    each = torch.tensor(rates, dtype=w.dtype, device=w.device).repeat_interleave(nets)
-    return per_member(each.repeat(len(w) // len(each)), w)
+    by_net = torch.tensor(rates, dtype=w.dtype, device=w.device).repeat_interleave(nets)
+    return per_member(by_net.repeat(len(w) // len(by_net)), w)
 
 
 def _where(active: torch.Tensor, new: Params, old: Params) -> Params:

@@ -76,10 +76,10 @@ class Blocks:
         if count == self._size:
             return product(waiting)
         block = waiting.new_zeros(self._size, *waiting.shape[1:])
-        some = slice(self._first, self._first + count)
-        block[some] = waiting
+        filled = slice(self._first, self._first + count)
+        block[filled] = waiting
         self._first = (self._first + count) % self._size
-        return product(block)[some]
+        return product(block)[filled]
 
 
 MOST_CELLS = 1 << 25
@@ -150,8 +150,8 @@ class Mistakes:
         self._waiting.clear()
 
     def _count(self, predictions: torch.Tensor) -> None:
-        found = right_less_wrong(predictions, self._data, self._loss)
-        right = found.sum(2).double() / found.shape[2]  # whole numbers are exact; fractions are in float64
+        sides = right_less_wrong(predictions, self._data, self._loss)
+        right = sides.sum(2).double() / sides.shape[2]  # whole numbers are exact; fractions are in float64
         self._shares.append(self._data.over_targets((1 - right) / 2))
 
 
@@ -223,8 +223,8 @@ class ByPredictions:
             self._measure_waiting()
         if self._blocks is not None and len(self._blocks):
             self._measure(self._blocks.taken(self._data.instances.products_of_each))
-        found, self._measures = self._measures, defaultdict(list)
-        return found | self._mistakes.measured()
+        measures, self._measures = self._measures, defaultdict(list)
+        return measures | self._mistakes.measured()
 
     def _measure_waiting(self) -> None:
         self._measure(self._waiting[0][None] if len(self._waiting) == 1 else torch.stack(self._waiting))
@@ -234,11 +234,11 @@ class ByPredictions:
         """Measure the predictions [S, B, n] of S records."""
         self._mistakes.take_each(predictions)
         together = len(predictions) if self._loss.steady else 1
-        for some in torch.split(predictions, together):
-            averages = self._loss.average(some, self._data.labels)
+        for group in torch.split(predictions, together):
+            averages = self._loss.average(group, self._data.labels)
             self._measures["loss"].append(self._data.over_targets(averages))
             if self._counts:
-                self._measure_seen(some, torch.stack(self._counts[:together]))
+                self._measure_seen(group, torch.stack(self._counts[:together]))
                 del self._counts[:together]
 
     def _measure_seen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
@@ -289,9 +289,9 @@ class ByWeights:
     def measured(self) -> Measures:
         if len(self._blocks):
             self._losses.append(self._blocks.taken(self._values))
-        found = {"loss": [self._data.over_targets(torch.cat(self._losses))]} if self._losses else {}
+        measures = {"loss": [self._data.over_targets(torch.cat(self._losses))]} if self._losses else {}
         self._losses = []
-        return found | self._mistakes.measured()
+        return measures | self._mistakes.measured()
 
     def _values(self, weights: torch.Tensor) -> torch.Tensor:
         """The losses [S, B] of weights [S, B, d]."""
@@ -356,8 +356,8 @@ def _together(data: Data, records: int) -> int:
     """Of how many records the weights are multiplied by the instances together."""
     if not data.instances.better_together:
         return 1
-    most = min(TOGETHER, data.instances.d // SHARE) // len(data.labels)
-    return max(1, min(records, most))
+    limit = min(TOGETHER, data.instances.d // SHARE) // len(data.labels)
+    return max(1, min(records, limit))
 
 
 def bytes_held(sizes: Sizes) -> int:

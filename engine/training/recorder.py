@@ -115,8 +115,8 @@ class Recorder:
         self._keeping = hypothesis if isinstance(hypothesis, Keeping) else None
         weights = hypothesis.weights() if by is None or self._keeping is None else self._keeping.kept()
         self._evaluator = by or evaluator(data, inputs.loss, weights, records, measures, order)
-        kept = _signal_weights(hypothesis) if weights is None else weights
-        self._kept = None if kept is None else kept_records(records, data.instances.d, kept.itemsize)
+        sample = _signal_weights(hypothesis) if weights is None else weights
+        self._kept = None if sample is None else kept_records(records, data.instances.d, sample.itemsize)
         self._loss, self._order = inputs.loss, order
         # Each record reads the schedules, so they are computed once, here.
         self._schedules = {
@@ -138,11 +138,15 @@ class Recorder:
     def take(self, clocks: Mapping[str, Time], seen: int | torch.Tensor) -> None:
         """Record the hypothesis when the clocks say this, after `seen` examples, one number or [B, 1]."""
         if self.keeps(self._taken):
-            kept = self._first_weights() if self._keeping is None else self._keeping.kept()
-            self._weights[self._waiting] = kept
-        known = self._measure_others(seen) if self._schedules else None
-        if known is not None and isinstance(self._evaluator, ByPredictions) and self._evaluator.takes_known:
-            self._evaluator.take_known(known, seen)
+            weights = self._first_weights() if self._keeping is None else self._keeping.kept()
+            self._weights[self._waiting] = weights
+        predicted = self._measure_others(seen) if self._schedules else None
+        if (
+            predicted is not None
+            and isinstance(self._evaluator, ByPredictions)
+            and self._evaluator.takes_known
+        ):
+            self._evaluator.take_known(predicted, seen)
         else:
             self._evaluator.take(self._hypothesis, seen)
         for name, time in clocks.items():
@@ -196,13 +200,13 @@ class Recorder:
         """The weights of the first replica and target [V, d], for instances as the hypothesis has them."""
         weights = _signal_weights(self._hypothesis)
         assert weights is not None, "only hypotheses that have weights are recorded with them"
-        some = self._data.variants * self._data.targets
-        return weights[: some : self._data.targets].clone()
+        members = self._data.variants * self._data.targets
+        return weights[: members : self._data.targets].clone()
 
     def block(self) -> Block:
         """The records taken since the last block."""
-        found = self._evaluator.measured()
-        measures = {name: torch.cat(parts).cpu().numpy() for name, parts in found.items()}
+        measured = self._evaluator.measured()
+        measures = {name: torch.cat(parts).cpu().numpy() for name, parts in measured.items()}
         arrays: dict[str, dict[int, NDArray[np.float64]]] = {}
         for measure in self._schedules:
             values, self._values[measure.name] = self._values[measure.name], {}
@@ -229,10 +233,10 @@ class Recorder:
 
     def _everywhere(self, values: dict[int, torch.Tensor]) -> NDArray[np.float64]:
         """Numbers [R or 1, V] by record as [S, R, V], NaN where there are none."""
-        whole = np.full((self._waiting, self._data.replicas, self._data.variants), np.nan)
+        series = np.full((self._waiting, self._data.replicas, self._data.variants), np.nan)
         for record, value in values.items():
-            whole[record, : len(value)] = value.numpy()
-        return whole
+            series[record, : len(value)] = value.numpy()
+        return series
 
 
 def _signal_weights(hypothesis: Weighted) -> torch.Tensor | None:

@@ -87,8 +87,8 @@ def learning(hypothesis: Hypothesis, instances: Instances, labels: torch.Tensor)
     for number in range(instances.n):
         if number > 0:
             yield
-        one = slice(number, number + 1)
-        hypothesis.learn(instances.at(one), labels[:, one])
+        example = slice(number, number + 1)
+        hypothesis.learn(instances.at(example), labels[:, example])
     if _solves(type(hypothesis)) and isinstance(hypothesis, Solved):
         yield from hypothesis.solving()
 
@@ -115,8 +115,10 @@ def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
     measures = [measure for measure in inputs.measures if measure.needs().under is not None]
     if not measures:
         return begin(inputs)
-    own = replace(inputs, measures=tuple(one for one in inputs.measures if one.needs().under is None))
-    return CoupledRuns(own, begin, measures)
+    own_inputs = replace(
+        inputs, measures=tuple(candidate for candidate in inputs.measures if candidate.needs().under is None)
+    )
+    return CoupledRuns(own_inputs, begin, measures)
 
 
 class CoupledRuns:
@@ -144,9 +146,9 @@ class CoupledRuns:
         if new := len(block.loss):
             before = self._by_member(self._own.hypothesis.predict(self._data.instances))
             for name, (data, other) in self._others.items():
-                taken = 0
-                while taken < new:
-                    taken += len(other.advance(1).loss)
+                complete = 0
+                while complete < new:
+                    complete += len(other.advance(1).loss)
                 block.measures[name] = self._compared(before, other.hypothesis.predict(data.instances), new)
         return block
 
@@ -154,9 +156,9 @@ class CoupledRuns:
         """max |Δŷ| / max |ŷ| over rows and targets, [S, R, V] of the last of S records."""
         change = (self._by_member(after) - before).abs().amax(2)
         size = before.abs().amax(2)
-        found = np.full((records, *change.shape), np.nan)
-        found[-1] = torch.where(change == 0, 0.0, change / size).double().cpu().numpy()
-        return found
+        ratios = np.full((records, *change.shape), np.nan)
+        ratios[-1] = torch.where(change == 0, 0.0, change / size).double().cpu().numpy()
+        return ratios
 
     def _by_member(self, predictions: torch.Tensor) -> torch.Tensor:
         """Predictions [B, n] as [R, V, targets × n]."""

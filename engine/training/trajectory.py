@@ -68,10 +68,10 @@ class GradientField:
 
     def weights(self, places: Floats) -> Params:
         """The weights [S·N, …] by layer, of dual weights [S, P] of such nets."""
-        whole = torch.from_numpy(places).to(self._labels)
+        duals = torch.from_numpy(places).to(self._labels)
         layers = zip(self._shapes.items(), self._parts, strict=True)
         return self._mirror.primal(
-            {name: whole[:, part].reshape(-1, *shape[1:]) for (name, shape), part in layers}
+            {name: duals[:, part].reshape(-1, *shape[1:]) for (name, shape), part in layers}
         )
 
     def primal(self, place: Floats) -> Floats:
@@ -99,8 +99,8 @@ class GradientField:
 
 def _joined(tensors: Params) -> Floats:
     """Tensors [1, …] one after the other, [P]."""
-    whole: Floats = torch.cat([tensor.flatten() for tensor in tensors.values()]).cpu().numpy()
-    return whole
+    vector: Floats = torch.cat([tensor.flatten() for tensor in tensors.values()]).cpu().numpy()
+    return vector
 
 
 Method = Literal["dop853", "rk45", "bdf", "radau"]
@@ -310,8 +310,8 @@ class VerifiedTrajectory:
         self._longest = max(self._longest, np.linalg.norm(weights))
         while self.is_accurate:
             yield from _advance(self._compared, time)
-            others = self._field.primal(self._compared.at(time)[::-1].copy())
-            if np.linalg.norm(weights - others) <= self._agreement * self._longest:  # not where it is NaN
+            compared = self._field.primal(self._compared.at(time)[::-1].copy())
+            if np.linalg.norm(weights - compared) <= self._agreement * self._longest:  # not where it is NaN
                 return
             self._start_comparison()
         self._place = np.full_like(self._place, np.nan)
@@ -337,7 +337,9 @@ def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy
 
 def verified_numbers_held(accuracy: Accuracy, parameters: int) -> int:
     """How many numbers a solution of so many parameters keeps, with the one that it is compared with."""
-    compared = max(numbers_held(one.method, parameters) for one, _ in _comparisons(accuracy, parameters))
+    compared = max(
+        numbers_held(comparison.method, parameters) for comparison, _ in _comparisons(accuracy, parameters)
+    )
     return numbers_held(accuracy.method, parameters) + compared
 
 

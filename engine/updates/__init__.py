@@ -19,7 +19,7 @@ from engine.losses import Loss
 from engine.problems.matrices import Matrix
 
 State = dict[str, Params]
-"""What a rule remembers between steps: named copies of the parameters."""
+"""State of a rule between steps: named tensors, each shaped like the parameters."""
 
 Rates = dict[str, "float | torch.Tensor"]
 """The rate η of every parameter: the rule's `lr` times the learner's rate of that layer.
@@ -38,16 +38,16 @@ on ±1 only.
 """
 
 BEST: Literal["best"] = "best"
-"""Stands for the oracle-tuned rate: that whose curve has the least mean."""
+"""Stands for the oracle-tuned rate: the rate whose curve has the least mean."""
 
 GRID = tuple(2.0**exponent for exponent in range(-14, 3))
-"""The rates among which the best is sought."""
+"""Rates among which the best one is chosen."""
 
 ROUNDING = 256
-"""Sizes up to so many units of rounding of the largest are taken for rounding themselves."""
+"""Units of rounding of the largest size up to which sizes count as rounding."""
 
 MOST_RATES = 128
-"""A learner tries at most so many rates: each is a curve, and a row of the table."""
+"""Largest number of rates of a learner: each is a curve, and a row of the table."""
 
 Rate = Annotated[
     Positive | Annotated[tuple[Positive, ...], Meta(min_length=1, max_length=MOST_RATES)] | Literal["best"],
@@ -57,71 +57,71 @@ Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: 
 
 
 class UpdateStructure(NamedTuple):
-    """What a rule declares of its steps. With the defaults no theorem speaks of it."""
+    """Properties that a rule declares of its steps. With the defaults no theorem applies to it."""
 
     learner_kind: LearnerKind = "other"
-    """Kind of the learners that it trains, unless their architecture makes them another kind."""
+    """Kind of the learners that it trains, unless their architecture decides."""
 
     continuous: bool = True
-    """Whether a step changes little where gradients do; signs jump, and rounding with them."""
+    """Whether small changes of gradients change a step little; signs jump, and so amplify rounding."""
 
     own_start: bool = False
-    """Whether `start` may replace the weights of the architecture; a rule with a start says where not."""
+    """Whether `start` may replace the weights of the architecture."""
 
     weights_of_state: bool = False
-    """Whether `step` makes the weights of its state, whatever they were before."""
+    """Whether `step` computes the weights from its state alone."""
 
     plain: bool = False
-    """Whether a step is w ← w − η g, and nothing is remembered."""
+    """Whether a step is w ← w − η g, without a state."""
 
     along_gradients: bool = False
-    """Whether it moves every layer within the span of its gradients so far, with one rate for a layer."""
+    """Whether it moves every layer within the span of its gradients so far, with one rate per layer."""
 
     columnwise: bool = False
-    """Whether every entry moves by its own gradients alone, so that inputs without any can be left out."""
+    """Whether every entry moves by its own gradients only, so that inputs without any can be left out."""
 
     layerwise: bool = False
-    """Whether a layer moves by its own gradients and weights alone, whatever those of other layers are.
+    """Whether a layer moves by its own gradients and weights only.
 
-    Other layers may say beside which sizes a gradient is only rounding.
+    Other layers may only decide which gradients count as rounding.
     """
 
     entries_alike: bool = False
-    """Whether exchanging two entries, also of two layers, exchanges their steps and nothing else."""
+    """Whether exchanging two entries, also of different layers, only exchanges their steps."""
 
     by_factors: bool = False
     """Whether `step` along g is `multiply` with the factors e^(−η g)."""
 
     by_operators: bool = False
-    """Whether `start` and the steps that it declares are operators alone, which take numpy's arrays, too."""
+    """Whether `start` and the declared steps use operators only, so that they also work on numpy arrays."""
 
     invariance_of_vectors: Verdict | None = None
-    """The verdict where every layer is one vector of weights; None if it is that of `invariance`."""
+    """Verdict for architectures whose layers are single vectors; None if it is that of `invariance`."""
 
     stable_up_to: float | None = None
-    """η S from which on full-batch steps on a quadratic of curvature S diverge, for every smaller S not.
+    """Value of η S from which full-batch steps on a quadratic of curvature S diverge, and below which not.
 
-    None where that is not known.
+    None if it is not known.
     """
 
     automatic: float | None = None
     """c if its steps are those of automatic gradient descent on c times its loss; None if not."""
 
     mini_batch: int | None = None
-    """Of how many examples it wants the gradient; None for all that the protocol has."""
+    """Number of examples in its gradients; None for all examples of the protocol."""
 
     observes: Literal["slopes", "curvature"] | None = None
-    """What `observe` is given before every step, come back through every layer: slopes of the loss L', or the
-    roots √L'' of its second derivative; None for a rule that sees gradients alone."""
+    """Signals that `observe` gets back through every layer before every step: slopes L' of the loss, or roots
+    √L'' of its second derivative. None for a rule that only sees gradients."""
 
     matrices: int = 0
-    """How many matrices [d, d] of float64 a step holds for a parameter with d inputs, per batch member."""
+    """Float64 matrices [d, d] that a step holds for a parameter with d inputs, per batch member."""
 
     output_matrices: int = 0
-    """How many matrices [h, h] of float64 it holds for a parameter with h outputs beside them."""
+    """Float64 matrices [h, h] that a step holds besides, for a parameter with h outputs."""
 
     columns: int | None = None
-    """Inputs that share such matrices, as blocks of columns; None for all."""
+    """Inputs per block of columns that has matrices of its own; None for a single block."""
 
 
 class Update(Part, frozen=True):
@@ -146,7 +146,7 @@ class Update(Part, frozen=True):
             raise BadField("lr", "two rates are the same to four digits; give every rate once")
 
     def structure(self) -> UpdateStructure:
-        """What it declares of its steps. A rule replaces fields of `super().structure()`."""
+        """Return the properties of its steps. A rule replaces fields of `super().structure()`."""
         return UpdateStructure(own_start=type(self).start is not Update.start)
 
     def response(self, steps: int) -> NDArray[np.float64] | None:
@@ -158,65 +158,65 @@ class Update(Part, frozen=True):
         return None
 
     def exponentiated_rate(self, architecture: Architecture) -> float | None:
-        """η if it multiplies all weights by exp(−η g), or for small η does about that, from w = 1/d on."""
+        """Return η if it multiplies all weights by exp(−η g), exactly or for small η, starting at w = 1/d."""
         return None
 
     @property
     def mirror(self) -> Mirror | None:
-        """The gradient flow that it follows with small rates; None if it follows none."""
+        """Gradient flow that it follows with small rates; None if it follows none."""
         return None
 
     def refuses(self, architecture: Architecture) -> str | None:
-        """Why this rule cannot train this architecture, in one sentence; None if it can."""
+        """Return why this rule cannot train this architecture, in one sentence; None if it can."""
         return None
 
     def refuses_features(self, d: int) -> str | None:
-        """Why this rule cannot move weights of d features, in one sentence; None if it can."""
+        """Return why this rule cannot move weights of d features, in one sentence; None if it can."""
         return None
 
     def refuses_loss(self, loss: Loss) -> str | None:
-        """Why this rule makes no sense with this loss, in one sentence; None if it does."""
+        """Return why this rule does not fit this loss, in one sentence; None if it does."""
         return None
 
     def start(self, params: Params) -> tuple[Params, State]:
-        """The parameters at k = 0 (rules with a start of their own replace them) and the first state."""
+        """Return the parameters at k = 0, which a rule may replace, and the first state."""
         return params, {}
 
     def observe(self, signals: dict[str, LayerSignals], shares: torch.Tensor, state: State) -> State:
-        """The state of a rule that `observes`, once it has seen what goes through the layers.
+        """Return the state of a rule that `observes`, updated by the signals through the layers.
 
-        Of the same examples, and at the same parameters, as the gradients of the step that follows; `shares`
-        [B, n] or [1, 1] say by how much every example counts in the mean.
+        They belong to the same examples and parameters as the gradients of the next step. `shares` [B, n] or
+        [1, 1] are the weights of the examples in the mean.
         """
         raise NotImplementedError
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        """Parameters and state after one step along `gradients` with the given rates."""
+        """Return parameters and state after a step along `gradients` with the given rates."""
         raise NotImplementedError
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
-        """Parameters and state after a step with these factors, shaped like the parameters and used up."""
+        """Return parameters and state after a step with these factors, which it may overwrite."""
         raise NotImplementedError
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        """Whether steps commute with rotations of instances from this family, and why.
+        """Return whether steps commute with rotations of instances from this family, and why.
 
-        If they commute with permutations of the inputs of a layer, they do with those of its units, too.
-        `single` says that every gradient is that of a single example.
+        Steps that commute with permutations of the inputs of a layer also commute with those of its units.
+        `single` says that every gradient belongs to a single example.
         """
         reason = f"{self.kind} does not say that its steps turn with the instances"
         return Verdict(False, reason, undecided=True)
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
-        """The rule as a step that only multiplies the weights of an architecture; None if it does more."""
+        """Return the rule as a step that multiplies the weights of an architecture; None for other rules."""
         return None
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
-        """The rule as a step that adds multiples of single examples; None if it does more."""
+        """Return the rule as a step that adds multiples of single examples; None for other rules."""
         return None
 
     def invariant_counterpart(self) -> Update:
-        """The rotation-invariant rule that this one equals where it is invariant "on this data".
+        """Return the rotation-invariant rule that this one equals where it is invariant "on this data".
 
         The certificate trains it on rotated instances; by default it is the rule itself.
         """
@@ -224,7 +224,7 @@ class Update(Part, frozen=True):
 
 
 class Plain(Update, frozen=True):
-    """A rule that goes against the gradient by nothing but its rate: w ← w − η g."""
+    """Base of rules whose steps are w ← w − η g."""
 
     def structure(self) -> UpdateStructure:
         return (
@@ -250,10 +250,10 @@ class Plain(Update, frozen=True):
 
 
 class MultiplicativeUpdate(Update, frozen=True):
-    """A rule to which a gradient g is nothing but the factors e^(−η g).
+    """Base of rules that use a gradient g only in the factors e^(−η g).
 
-    The gradient of one example with entries ±1 has two of them for every weight vector, so that nobody needs
-    to take the exponential of each entry.
+    The gradient of an example with entries ±1 has only two such factors per weight vector, which saves the
+    exponential of every entry.
     """
 
     def structure(self) -> UpdateStructure:
@@ -265,7 +265,7 @@ class MultiplicativeUpdate(Update, frozen=True):
 
 
 class Diagonal(Update, frozen=True):
-    """A rule that divides each gradient entry by a size of its own past entries.
+    """Base of rules that divide each gradient entry by a size of its past entries.
 
     With `shared`, all inputs of a unit of the first layer use the mean of their squares, [B, h, 1]: then its
     steps are multiples of gradients and commute with rotations. The squares of one ±1 example are equal
@@ -281,7 +281,7 @@ class Diagonal(Update, frozen=True):
         return super().structure()._replace(learner_kind="gradient" if self.shared else "coordinate")
 
     def squares(self, gradients: Params) -> Params:
-        """The squares g² that rates are made of, shaped like the gradients or one for all that share them."""
+        """Return the squares g² that scale the rates, shaped like the gradients or one per sharing group."""
         squared = {name: g.square() for name, g in gradients.items()}
         if self.shared:
             first = next(iter(squared))
@@ -289,7 +289,7 @@ class Diagonal(Update, frozen=True):
         return squared
 
     def no_squares(self, params: Params) -> Params:
-        """Their sum before the first gradient."""
+        """Return the sum of squares before the first gradient, 0."""
         none = zeros(params)
         if self.shared:
             first = next(iter(none))
@@ -300,7 +300,7 @@ class Diagonal(Update, frozen=True):
         return msgspec.structs.replace(self, shared=True)
 
     def by_sizes(self, matrix: Matrix, single: bool) -> Verdict:
-        """The verdict of a rule to which gradients are these sizes, and what they divide."""
+        """Return the verdict of a rule that divides gradients by these sizes."""
         if self.shared:
             return Verdict(
                 True, "all inputs of a unit share a rate, so steps stay in the span of the instances"
@@ -321,7 +321,7 @@ class Diagonal(Update, frozen=True):
 
 
 def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) -> torch.Tensor:
-    """w − η v for a direction v."""
+    """Return w − η v for a direction v."""
     if isinstance(rate, float):
         return torch.sub(w, direction, alpha=rate)
     return w - rate * direction
@@ -330,26 +330,26 @@ def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) 
 def moved_by(
     w: torch.Tensor, rate: float | torch.Tensor, scale: torch.Tensor, direction: torch.Tensor
 ) -> torch.Tensor:
-    """w − η s v for a direction v and a number s of every member, shaped to go with it."""
+    """Return w − η s v for a direction v and a number s per member, shaped to multiply it."""
     if isinstance(rate, float):
         return torch.addcmul(w, scale, direction, value=-rate)
     return w - rate * scale * direction
 
 
 def descended(params: Params, directions: Params, rates: Rates) -> Params:
-    """w − η v for a direction v of every parameter."""
+    """Return w − η v for a direction v of every parameter."""
     return {name: moved(w, rates[name], directions[name]) for name, w in params.items()}
 
 
 def rounding(sizes: Params) -> Params:
-    """Sizes up to which those of entries [B, …] are rounding beside the largest of all layers, [B, 1, …]."""
+    """Return the size up to which entries [B, …] count as rounding of the largest one, [B, 1, …]."""
     by_layer = [size.flatten(1).amax(1) for size in sizes.values()]
     least = ROUNDING * torch.finfo(by_layer[0].dtype).eps * torch.stack(by_layer).amax(0)
     return {name: per_member(least, size) for name, size in sizes.items()}
 
 
 def norms(params: Params) -> Params:
-    """The Euclidean norm of every parameter of every member of the batch, shaped [B, 1, …] to divide it."""
+    """Return the Euclidean norm of every parameter and batch member, shaped [B, 1, …] to divide it."""
     lengths = {}
     for name, w in params.items():
         norm = torch.linalg.vector_norm(w.flatten(1), dim=1)
@@ -358,9 +358,9 @@ def norms(params: Params) -> Params:
 
 
 def with_direction(gradients: Params) -> Params:
-    """Which gradients are more than rounding beside the largest of their member of the batch, [B, 1, …].
+    """Return which gradients are more than rounding of the largest one of their batch member, [B, 1, …].
 
-    What is only rounding has no direction, and must not become a step of full length.
+    A gradient that is only rounding has no direction, and must not become a step of full length.
     """
     lengths = norms(gradients)
     largest = torch.stack([length.flatten() for length in lengths.values()]).amax(0)
@@ -371,7 +371,7 @@ def with_direction(gradients: Params) -> Params:
 
 
 def steps_taken(params: Params) -> Params:
-    """0 for every parameter of every member of the batch, [B, 1, …] in float64: to count its steps."""
+    """Return a step counter, 0, for every parameter and batch member, [B, 1, …] in float64."""
     return {
         name: torch.zeros(len(w), *[1] * (w.dim() - 1), dtype=torch.float64, device=w.device)
         for name, w in params.items()
@@ -379,12 +379,12 @@ def steps_taken(params: Params) -> Params:
 
 
 def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
-    """Positive weights, all the same: w₀ each, or if none is given so that their sum is `total`."""
+    """Return equal positive weights w₀, or weights with the sum `total` if w₀ is None."""
     return {name: 0 * w + (w0 or total / w.shape[-1]) for name, w in params.items()}
 
 
 def identities(params: Params, size: float) -> Params:
-    """size · I over the inputs of every parameter, in float64, [B, d, d]."""
+    """Return size · I over the inputs of every parameter, in float64, [B, d, d]."""
     matrices = {}
     for name, w in params.items():
         identity = torch.eye(w.shape[-1], dtype=torch.float64, device=w.device)
@@ -393,17 +393,17 @@ def identities(params: Params, size: float) -> Params:
 
 
 def zeros(params: Params) -> Params:
-    """A state of zeros, shaped like the parameters."""
+    """Return a state of zeros, shaped like the parameters."""
     return {name: torch.zeros_like(w) for name, w in params.items()}
 
 
 def as_matrix(w: torch.Tensor) -> torch.Tensor:
-    """A parameter [B, …, d] as one matrix [B, h, d] per member of the batch; a vector has h = 1."""
+    """Return a parameter [B, …, d] as a matrix [B, h, d] per batch member; a vector has h = 1."""
     return w.reshape(len(w), -1, w.shape[-1])
 
 
 def only_linear(rule: Update, architecture: Architecture) -> str | None:
-    """The refusal of a rule that keeps a weight per feature from a start of its own."""
+    """Refuse architectures other than a linear neuron, for a rule with a start of its own."""
     if architecture.structure().trains_weights:
         return None
     return (
@@ -413,7 +413,7 @@ def only_linear(rule: Update, architecture: Architecture) -> str | None:
 
 
 def only_layers(rule: Update, architecture: Architecture) -> str | None:
-    """The refusal of a rule that needs what goes through layers, where a function does not say that."""
+    """Refuse architectures that do not return the signals of their layers."""
     if architecture.structure().layered:
         return None
     return (
@@ -423,7 +423,7 @@ def only_layers(rule: Update, architecture: Architecture) -> str | None:
 
 
 def only_mistakes(rule: Update, loss: Loss) -> str | None:
-    """The refusal of a mistake-driven rule, which must see in the gradient whether there was a mistake."""
+    """Refuse losses whose slope is not 0 without a mistake, for a mistake-driven rule."""
     if loss.kind == "mistake":
         return None
     return (
@@ -433,36 +433,36 @@ def only_mistakes(rule: Update, loss: Loss) -> str | None:
 
 
 class Mirror(NamedTuple):
-    """A rule that with a small rate η follows dθ/dt = −∂L/∂w in the time t = η · step.
+    """The flow dθ/dt = −∂L/∂w that a rule follows with a small rate η, in the time t = η · step.
 
-    θ are dual weights, of which the weights w are a function: themselves for gradient descent, their
-    logarithms for EGU. Source: KW97; theory.md §4.
+    The weights w are a function of the dual weights θ: θ = w for gradient descent, θ = ln w for EGU. Source:
+    KW97; theory.md §4.
     """
 
     dual: Callable[[Params, dict[str, Params]], Params]
-    """θ, of the parameters and the state at the start."""
+    """θ as a function of the parameters and the state at the start."""
 
     primal: Callable[[Params], Params]
-    """w, of θ."""
+    """w as a function of θ."""
 
 
 EUCLIDEAN = Mirror(lambda params, _: params, lambda dual: dual)
-"""That of gradient descent."""
+"""The flow of gradient descent."""
 
 
 class MultiplicativeStep(NamedTuple):
-    """A learner that predicts xᵀ(a^L − b^L), whose steps along g = c x multiply.
+    """Multiplicative steps along g = c x of a learner that predicts xᵀ(a^L − b^L).
 
-    Where x_i is ±1, a_i is multiplied by the factor of that sign, and b_i, if there is a b, by that of the
-    other sign. For +1 it is e^(−s η c) or 1 − s η c, for −1 e^(s η c) or 1 + s η c.
+    For x_i = ±1, a_i is multiplied by the factor of that sign, and b_i, if there is a b, by that of the other
+    sign. The factor is e^(−s η c) or 1 − s η c for +1, and e^(s η c) or 1 + s η c for −1.
     """
 
     exponential: bool
     scale: float = 1.0
     """s."""
     power: int = 1
-    """L, 1 or 2: a^L and b^L are multiplied by the powers of the factors."""
+    """L, 1 or 2: a^L and b^L are multiplied by these powers of the factors."""
     halves: Callable[[Params, dict[str, Params]], tuple[torch.Tensor, ...]] = lambda params, _: (
         *params.values(),
     )
-    """a and b, or a alone, [B, d], of the parameters and the state at the start."""
+    """a and b, or a only, [B, d], as functions of the parameters and the state at the start."""

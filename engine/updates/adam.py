@@ -41,7 +41,7 @@ class Adam(Diagonal, frozen=True, tag="adam"):
         return descended(params, directions, rates), state
 
     def directions(self, gradients: Params, state: State) -> tuple[Params, State]:
-        """m̂ / √(ε + v̂) of every parameter that has a gradient, and the next state."""
+        """Return m̂ / √(ε + v̂) of every parameter that has a gradient, and the next state."""
         m, v, directions = {}, {}, {}
         steps = {name: before + 1 for name, before in state["steps"].items()}
         for name, square in self.squares(gradients).items():

@@ -14,11 +14,11 @@ from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update, UpdateStructure
 
 NEWTON = 8
-"""Steps of Newton's method to the exact rate: it begins nearby, and doubles the digits in each."""
+"""Newton steps to the exact rate: they start nearby, and each doubles the correct digits."""
 
 
 class Automatic(Update, frozen=True):
-    """A rule whose rate is a function of G, the size of all gradients."""
+    """Base of rules whose rate is a function of G, the summary of all gradients."""
 
     loss_scale: Annotated[
         float,
@@ -82,7 +82,7 @@ class AGD(Automatic, frozen=True, tag="agd"):
         return new, state
 
     def _rate(self, G: torch.Tensor, params: Params) -> torch.Tensor:
-        """η of every member of the batch, for its G [B]."""
+        """Return η of every batch member, for its G [B]."""
         mean_ratio = sum(ratio(w) ** 2 for w in params.values()) / len(params)
         a = self.loss_scale * self.l2_penalty * mean_ratio / len(params)
         rate = automatic_rate(G / (1 + a))
@@ -97,22 +97,22 @@ class AGD(Automatic, frozen=True, tag="agd"):
 
 
 def ratio(w: torch.Tensor) -> float:
-    """√(d_l/d_{l−1}) of a layer [B, d_l, d_{l−1}] or of a vector [B, d], which has one output."""
+    """Return √(d_l/d_{l−1}) of a layer [B, d_l, d_{l−1}], or of a vector [B, d], which has one output."""
     outputs = w.shape[-2] if w.dim() > 2 else 1
     return math.sqrt(outputs / w.shape[-1])
 
 
 def frobenius(g: torch.Tensor) -> torch.Tensor:
-    """The Frobenius norm of every member of the batch, shaped [B, 1, …] to divide g."""
+    """Return the Frobenius norm of every batch member, shaped [B, 1, …] to divide g."""
     norms: torch.Tensor = torch.linalg.vector_norm(g.flatten(1), dim=1)
     return per_member(norms, g)
 
 
 def direction(g: torch.Tensor) -> torch.Tensor:
-    """g/‖g‖_F for every member of the batch; 0 where g is 0."""
+    """Return g/‖g‖_F for every batch member; 0 where g is 0."""
     return g / frobenius(g).clamp(min=torch.finfo(g.dtype).tiny)
 
 
 def automatic_rate(G: torch.Tensor) -> torch.Tensor:
-    """η = ln((1 + √(1 + 4G))/2), written so that a small G loses no digits."""
+    """Return η = ln((1 + √(1 + 4G))/2), in a form that loses no digits for small G."""
     return torch.log1p(2 * G / (1 + torch.sqrt(1 + 4 * G)))

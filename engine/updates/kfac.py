@@ -70,7 +70,7 @@ class KFAC(Update, frozen=True, tag="kfac"):
         return descended(params, directions, rates), state
 
     def _solved(self, S: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        """(S + λI)⁻¹ times matrices on its right, NaN where S is not finite."""
+        """Return (S + λI)⁻¹ times matrices on its right; NaN where S is not finite."""
         damped = S + self.damping * torch.eye(S.shape[-1], dtype=S.dtype, device=S.device)
         factor, failed = torch.linalg.cholesky_ex(damped)
         return torch.cholesky_solve(right, factor).where(failed[:, None, None] == 0, torch.nan)

@@ -26,7 +26,7 @@ from engine.updates import (
 from engine.updates.adam import Adam
 
 QUINTIC = 3.4445, -4.7750, 2.0315
-"""a, b, c of the odd polynomial aσ + bσ³ + cσ⁵ that takes singular values near 1, within 0.3 or so."""
+"""a, b, c of the polynomial aσ + bσ³ + cσ⁵ that moves singular values to 1, up to about 0.3."""
 
 ITERATIONS = 5
 
@@ -79,14 +79,14 @@ class Muon(Update, frozen=True, tag="muon"):
         return descended(params, {name: directions[name] for name in params}, rates), {"M": M, **adams}
 
     def _by_adam(self, params: Params) -> list[str]:
-        """The parameters that take steps of Adam: the first and last layer, and what has a single input."""
+        """Return the parameters with steps of Adam: first and last layer, and tensors with a single input."""
         if not self.hidden:
             return []
         layers = [name for name, w in params.items() if w.shape[-1] > 1]
         return [name for name in params if name not in layers[1:-1]]
 
     def _orthogonal(self, along: Params) -> Params:
-        """√max(1, h/d) O(·) of every matrix [B, h, d], 0 of what is only rounding beside other layers."""
+        """Return √max(1, h/d) O(·) of every matrix [B, h, d]; 0 for gradients that are only rounding."""
         directions, lengths, real = {}, norms(along), with_direction(along)
         for name, g in along.items():
             G = as_matrix(g / lengths[name].where(real[name], 1.0))
@@ -96,7 +96,7 @@ class Muon(Update, frozen=True, tag="muon"):
         return directions
 
     def _of_vectors(self) -> Verdict | None:
-        """The verdict where every layer is one vector of weights; None if that changes nothing."""
+        """Return the verdict if every layer is a single vector; None if it is that of other layers."""
         if self.by == "newton-schulz" or self.hidden:
             return None
         return Verdict(True, "the direction of a gradient is its only singular vector, of full rank")
@@ -112,7 +112,7 @@ class Muon(Update, frozen=True, tag="muon"):
 
 
 def newton_schulz(X: torch.Tensor) -> torch.Tensor:
-    """The matrices X [B, h, d] of norm 1 with singular values made about 1 by five steps."""
+    """Return the matrices X [B, h, d] of norm 1, with singular values moved to about 1 by five steps."""
     wide = X if X.shape[1] <= X.shape[2] else X.mT
     a, b, c = QUINTIC
     for _ in range(ITERATIONS):
@@ -122,7 +122,7 @@ def newton_schulz(X: torch.Tensor) -> torch.Tensor:
 
 
 def orthogonal_factor(X: torch.Tensor) -> torch.Tensor:
-    """UVᵀ of X = U diag(σ) Vᵀ [B, h, d], NaN of those that are not finite."""
+    """Return UVᵀ of X = U diag(σ) Vᵀ [B, h, d]; NaN for matrices that are not finite."""
     finite = X.isfinite().all((1, 2))[:, None, None]
     U, _, V = torch.linalg.svd(X.where(finite, 0.0), full_matrices=False)
     factor: torch.Tensor = U @ V

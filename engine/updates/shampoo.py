@@ -64,7 +64,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
         return identity.repeat(*blocks.shape[:2], 1, 1)
 
     def _cut(self, G: torch.Tensor) -> torch.Tensor:
-        """Matrices [B, h, d] as blocks of columns [B, d/block, h, block], the last one filled up with 0."""
+        """Return matrices [B, h, d] as blocks of columns [B, d/block, h, block], the last padded with 0."""
         size = self._columns(G.shape[2])
         padded = torch.nn.functional.pad(G, (0, -G.shape[2] % size))
         return padded.reshape(*G.shape[:2], -1, size).transpose(1, 2)
@@ -110,7 +110,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
 
 
 def _of_length(directions: Params, steps: Params) -> Params:
-    """The same directions in the lengths of other steps, 0 where a direction is 0."""
+    """Return the directions, scaled to the lengths of other steps; 0 where a direction is 0."""
     rescaled, lengths, step_lengths = {}, norms(directions), norms(steps)
     for name, v in directions.items():
         moves = lengths[name] > 0
@@ -119,9 +119,9 @@ def _of_length(directions: Params, steps: Params) -> Params:
 
 
 def eigh(matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Eigenvalues [..., d], the smallest first, and eigenvectors [..., d, d], of symmetric [..., d, d].
+    """Return eigenvalues [..., d], smallest first, and eigenvectors [..., d, d] of symmetric [..., d, d].
 
-    NaN for those that are not finite, of which LAPACK would make an error for all.
+    NaN for matrices that are not finite, for which LAPACK would raise an error for the whole batch.
     """
     finite = matrices.isfinite().all(-1).all(-1)
     sizes, axes = torch.linalg.eigh(matrices.where(finite[..., None, None], 0.0))
@@ -129,6 +129,6 @@ def eigh(matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def power(matrices: torch.Tensor, exponent: float, least: float) -> torch.Tensor:
-    """S^p of symmetric S of which no eigenvalue is below `least`, but for rounding."""
+    """Return S^p of symmetric S, whose eigenvalues are at least `least` up to rounding."""
     sizes, axes = eigh(matrices)
     return (axes * (sizes.clamp(min=least) ** exponent)[..., None, :]) @ axes.mT

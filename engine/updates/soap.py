@@ -81,11 +81,11 @@ class SOAP(Update, frozen=True, tag="soap"):
         }
 
     def _adam(self, M: torch.Tensor, V: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
-        """M̂ / √(ε + V̂) after so many steps."""
+        """Return M̂ / √(ε + V̂) after this number of steps."""
         return M / (1 - self.beta1**steps) / torch.sqrt(self.eps + V / (1 - self.beta2**steps))
 
     def _ideal(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
-        """The direction in the basis of what includes G [B, h, d], and the next state."""
+        """Return the direction in the eigenbasis of factors with G [B, h, d] in them, and the next state."""
         factors = self._updated_factors(G, state)
         M = torch.lerp(state["M"], G, 1 - self.beta1)
         (left_values, QL), (right_values, QR) = eigh(factors["L"]), eigh(factors["R"])
@@ -95,7 +95,7 @@ class SOAP(Update, frozen=True, tag="soap"):
         return QL @ inside @ QR.mT, {"M": M, "V": V, **factors}
 
     def _released(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
-        """The direction in the basis of before, and the next state with its basis."""
+        """Return the direction in the basis of the last step, and the next state with its basis."""
         assert self.refresh is not None, "`step` asks"
         steps, QL, QR = state["seen"], state["QL"], state["QR"]  # so many steps, with this one
         first, factors = steps == 0, self._updated_factors(G, state)
@@ -119,7 +119,7 @@ class SOAP(Update, frozen=True, tag="soap"):
 
 
 def _certain(sizes: torch.Tensor) -> torch.Tensor:
-    """Of which eigenvalues [B, d] the eigenvectors are certain."""
+    """Return which eigenvalues [B, d] have accurate eigenvectors."""
     return sizes > UNCERTAIN * sizes.amax(1, keepdim=True)
 
 

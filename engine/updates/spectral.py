@@ -8,16 +8,15 @@ from typing import Annotated
 from msgspec import Meta
 
 from engine.architectures import Architecture
-from engine.core.factors import Pair, no_pair, pair_of
 from engine.core.groups import rotations
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.parts import Positive, Verdict
+from engine.core.parts import Pair, Positive, Verdict, no_pair, pair_of
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, UpdateStructure, descended
 
 Function = Callable[["torch.Tensor", float], "torch.Tensor"]
-"""Of singular values and β."""
+"""A function of singular values and β."""
 
 
 class Spectral(Update, frozen=True, tag="spectral"):
@@ -61,7 +60,7 @@ class Spectral(Update, frozen=True, tag="spectral"):
         return weights, {"dual": dual}
 
     def _mapped(self, w: torch.Tensor, function: Function) -> torch.Tensor:
-        """w [B, d] with its singular values mapped; NaN where it has none."""
+        """Return w [B, d] with its singular values mapped; NaN where it is not finite."""
         d = w.shape[-1]
         matrices = w.view(-1, *pair_of(self.factors, d))
         sound = matrices.isfinite().flatten(1).all(1)[:, None]

@@ -1,1 +1,1 @@
-"""The presets as a person looks through them: by subject, with what their runs look like."""
+"""Presets to browse: by subject, with previews of their runs."""

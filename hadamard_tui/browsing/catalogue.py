@@ -1,4 +1,4 @@
-"""The presets that there are to choose from: the person's own, and those that come with the program."""
+"""Presets to choose from: the person's own, and the shipped ones."""
 
 from __future__ import annotations
 
@@ -15,27 +15,25 @@ from hadamard_tui.state import own_presets
 from hadamard_tui.tours.talk import ESSENTIALS, is_path, talks
 
 YOURS = "Yours"
-"""The heading of the person's own presets."""
+"""Heading of the person's own presets."""
 
 PATHS = "Guided paths"
-"""The heading of the paths."""
+"""Heading of the paths."""
 
 NEW = "new experiment"
-"""The line that starts an experiment from nothing."""
+"""Name of the line that starts an experiment from nothing."""
 
 NEW_TITLE = "Choose a problem and a learner, then run"
 NEW_STORY = "Every part can be exchanged afterwards, in the first row and in the set-up."
 
 Group = tuple[str, Sequence[Entry]]
-"""A heading and what stands below it."""
+"""A heading and its entries."""
 
 
 def groups(opened: str | None = None) -> list[Group]:
-    """The person's own presets, those to begin with, the guided paths, and all other presets by subject.
+    """Return the person's presets, those to begin with, the guided paths, and all others by subject.
 
-    A new experiment is the first of the person's own.
-
-    The file of the preset that is opened is among the person's own.
+    The person's presets start with a new experiment, and include the file of the opened preset.
     """
     opened_files = [opened] if opened is not None and opened.endswith(".toml") else []
     new = Entry(NEW, NEW_TITLE, NEW_STORY, "", YOURS, (), (), frozenset(), "")
@@ -51,7 +49,7 @@ def groups(opened: str | None = None) -> list[Group]:
 
 
 def _paths() -> Iterator[Entry]:
-    """The guided paths, found by the words of their questions."""
+    """Yield the guided paths, which are found by the words of their questions."""
     for name, talk in talks().items():
         if is_path(talk):
             questions = " ".join(stop.predict for stop in talk.stops)
@@ -59,9 +57,9 @@ def _paths() -> Iterator[Entry]:
 
 
 def matching(all_groups: Iterable[Group], typed: str) -> list[Group]:
-    """The presets whose names, titles, stories, claims, learners, parts or sources have the words typed.
+    """Return the presets whose names, texts, claims, learners, parts or sources have the typed words.
 
-    Of architectures the line that says what they are counts, too.
+    For architectures the one-line summary counts, too.
     """
     if not typed.split():
         return list(all_groups)
@@ -73,7 +71,7 @@ def matching(all_groups: Iterable[Group], typed: str) -> list[Group]:
 
 
 def best(matches: Iterable[Group], typed: str) -> Entry | None:
-    """The one that is meant first: whose name has the words typed, or else the first."""
+    """Return the best match: the first preset whose name has the typed words, or else the first."""
     all_entries = [entry for _, entries in matches for entry in entries]
     return next(
         (entry for entry in all_entries if has_words(typed, shown_name(entry), "")),
@@ -82,7 +80,7 @@ def best(matches: Iterable[Group], typed: str) -> Entry | None:
 
 
 def shown_name(entry: Entry) -> str:
-    """The name of a preset, that of its file without the folder."""
+    """Return the name of a preset, or of its file without the folder."""
     return name_of(entry.name)
 
 
@@ -102,7 +100,7 @@ def _has(entry: Entry, heading: str, typed: str) -> bool:
 
 
 def _own(path: str) -> Entry:
-    """A preset of the person's own; one that cannot be read says why."""
+    """Return an entry for a preset of the person; if it cannot be read, the entry states why."""
     try:
         return entry_of(path)
     except BadInput as error:

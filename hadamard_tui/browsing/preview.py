@@ -1,4 +1,4 @@
-"""What is shown of a preset before it is opened: its text and the picture that comes with it."""
+"""Preview of a preset before it is opened: its text and its stored picture."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILE = Path(__file__).with_name("thumbnails.json")
 
 
 def preview(entry: Entry, coloured: bool = True) -> Text:
-    """Title, cost, chart, story, claims and source of a preset; the stops of a path."""
+    """Return title, cost, chart, story, claims and source of a preset, or the stops of a path."""
     if entry.name == NEW:
         return Text.assemble((entry.title, "bold"), f"\n\n{entry.story}")
     if (path := talks().get(entry.name)) is not None:
@@ -54,7 +54,7 @@ def preview(entry: Entry, coloured: bool = True) -> Text:
 
 
 def _stops(path: Talk) -> Text:
-    """The title of a path, and the question of each stop."""
+    """Return the title of a path, and the question of each stop."""
     about = f"{len(path.stops)} stops: predict, run, why, break it"
     text = Text.assemble((path.title, "bold"), "\n", (about, "dim"), "\n")
     for number, stop in enumerate(path.stops, 1):
@@ -63,7 +63,7 @@ def _stops(path: Talk) -> Text:
 
 
 def _facts(entry: Entry, stored: Thumbnail | None) -> str:
-    """How much there is, and how long a run takes."""
+    """Return the numbers of learners and claims, and the time of a run."""
     counted = [(len(entry.learners), "learner"), (len(entry.claims), "claim")]
     facts = [f"{number} {noun}{'s' * (number != 1)}" for number, noun in counted if number]
     if stored is not None:
@@ -72,26 +72,26 @@ def _facts(entry: Entry, stored: Thumbnail | None) -> str:
 
 
 def takes(seconds: float) -> str:
-    """How long a run takes on one processor core, in words."""
+    """Return the time of a run on one processor core, in words."""
     return "less than a second" if seconds < 1 else in_words(seconds)
 
 
 @cache
 def shipped() -> Mapping[str, Thumbnail]:
-    """Those that come with the program, by the names of their presets."""
+    """Return the shipped thumbnails, by preset."""
     return read(FILE)
 
 
 def read(file: Path) -> dict[str, Thumbnail]:
-    """The thumbnails of a file, by the names of their presets; none where there is no file.
+    """Return the thumbnails of a file, by preset; none if there is no file.
 
-    Raises: OSError; msgspec.ValidationError for a file of something else.
+    Raises: OSError; msgspec.ValidationError for a file with other content.
     """
     return msgspec.json.decode(file.read_bytes(), type=dict[str, Thumbnail]) if file.exists() else {}
 
 
 def write(file: Path, thumbnails: Mapping[str, Thumbnail]) -> None:
-    """Write a file with a line per preset, so that a change is seen. Raises: BadInput."""
+    """Write a file with one line per preset, so that differences are readable. Raises: BadInput."""
     encode = msgspec.json.Encoder(order="deterministic").encode
     lines = [
         f"{encode(name).decode()}: {encode(thumbnail).decode()}"

@@ -37,11 +37,11 @@ WIDTH, HEIGHT = 46, 13
 LEGEND_LINES, GAP = 3, 2
 
 FRAME, BARE, OVER = ".", " ", "#"
-"""The letters of what is around a picture, of the ground, and of what is drawn over a heat map."""
+"""Letters for the frame of a picture, the ground, and lines over a heat map."""
 
 STEP_LETTERS = f"{digits}{ascii_letters}+/"
 FADED = 1 << 7
-"""Added to the code point of a letter, makes one of Latin-1 that stands for the faded colour."""
+"""Offset from a letter to the Latin-1 letter that stands for the faded colour."""
 
 BLANK = ord(" ")
 
@@ -67,7 +67,7 @@ class Thumbnail(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 
 def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]:
-    """The lines of a chart, without its title, and their inks; it has the colours of the palette in use."""
+    """Return the lines of a chart without its title, and their inks in the present palette."""
     names = _legend(series)
     rows = HEIGHT - 1 - max((row for row, _, _, _ in names), default=-1)
     surround = frame(replace(axes, title=""), WIDTH, rows)
@@ -89,7 +89,7 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
 
 
 def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
-    """Row, column, text and ink of the curves with letters; an ellipsis where not all of them fit."""
+    """Return row, column, text and ink of the curves with letters, and an ellipsis if not all fit."""
     entries: list[tuple[int, int, str, int]] = []
     row, column = 0, 0
     for curve in series:
@@ -115,12 +115,12 @@ def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tu
 
 
 def _letter(series: Series) -> int:
-    """The letter of the colour of a series."""
+    """Return the letter for the colour of a series."""
     return ord(ascii_letters[palette.current().of_charts.index(series.colour)])
 
 
 def of_heat_map(heat: HeatMap) -> dict[str, tuple[str, ...]]:
-    """The lines of a heat map, without its title, their inks, and those behind them."""
+    """Return the lines of a heat map without its title, their inks, and the inks behind them."""
     cells = compose(replace(heat, title=""), WIDTH, HEIGHT, colour_map(dark_is_more=False)).cells
     letters = np.full(INKS, ord(FRAME), dtype=np.uint32)
     letters[:STEPS] = [ord(letter) for letter in STEP_LETTERS]
@@ -133,7 +133,7 @@ def of_heat_map(heat: HeatMap) -> dict[str, tuple[str, ...]]:
 
 
 def shown(thumbnail: Thumbnail, coloured: bool = True) -> Text:
-    """A thumbnail in the colours of the palette in use; a heat map without colours in tenths of its scale."""
+    """Return a thumbnail in the colours of the present palette; without colours a heat map has digits."""
     heat = bool(thumbnail.grounds)
     style = _of_heat_map if heat else _of_chart
     grounds = thumbnail.grounds or tuple(BARE * len(line) for line in thumbnail.inks)
@@ -175,7 +175,7 @@ def _hex(colour: np.ndarray) -> str:
 
 
 def _in_tenths(character: str, ink: str, ground: str) -> str:
-    """What stands for a character of a heat map where there are no colours."""
+    """Return the digit for a character of a heat map, if there are no colours."""
     step = STEP_LETTERS.find(ink)
     return character if step < 0 else str(step * DIGITS // STEPS)
 

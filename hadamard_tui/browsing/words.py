@@ -1,4 +1,4 @@
-"""Whether a text has the words that a person types to find it."""
+"""Match a text with words that a person types to find it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from functools import lru_cache
 
 THEOREM = "thm"
-"""What every way to write the word becomes."""
+"""Form that all spellings of the word are replaced by."""
 
 
 def has_words(query: str, text: str, source: str) -> bool:
-    """Whether a text or its source has words that begin with each word that is typed, numbers as they are.
+    """Whether a text or its source has a word that begins with each typed word; numbers must be equal.
 
-    Theorems are looked for among sources alone, however these write them.
+    A theorem is searched in sources only, in any spelling.
     """
     typed = _words(query)
     text_words = _words(source) if THEOREM in typed else _words(text) | _words(source)
@@ -23,8 +23,10 @@ def has_words(query: str, text: str, source: str) -> bool:
 
 
 def has_phrase(query: str, source: str) -> bool:
-    """Whether a source has the words that are typed, two at least, one after the other: "thm 3" is in
-    "Thm 3" and in "Thms 2 and 3", and not in "Thm 2; theory.md §3"."""
+    """Whether a source has the typed words, at least two, one after the other.
+
+    "thm 3" is in "Thm 3" and in "Thms 2 and 3", and not in "Thm 2; theory.md §3".
+    """
     typed, source_words = _in_order(query), _in_order(source)
     places = range(len(source_words) - len(typed) + 1)
     return len(typed) > 1 and any(source_words[at : at + len(typed)] == typed for at in places)
@@ -32,8 +34,10 @@ def has_phrase(query: str, source: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def _in_order(text: str) -> tuple[str, ...]:
-    """The words of a text in order, with the word for theorems before the number of each of several; what
-    parts sources is a word of its own."""
+    """Return the words of a text in order, with the word for theorems before each of several numbers.
+
+    A separator of sources is a word of its own.
+    """
     words: list[str] = []
     for word in re.findall(r"\w+|[;.§(]", text.casefold()):
         last = words[-2:]

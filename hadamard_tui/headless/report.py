@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+import engine
+import hadamard_tui
 from engine.core import files
 from engine.core.parts import BadInput
 from engine.spec import presets
@@ -16,7 +22,23 @@ from hadamard_tui.sharing.web_page import IndexEntry, index_page, web_page
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from engine.spec.reading import Raw
+
 INDEX = "index.html"
+
+STORED = "report.json"
+"""File of a folder that says from what each of its pages was made."""
+
+
+class StoredPage(msgspec.Struct, frozen=True):
+    """A page that an earlier report wrote.
+
+    Args:
+        key: digest of the preset's document and of the program's code.
+    """
+
+    key: str
+    entry: IndexEntry
 
 
 @dataclass(frozen=True)
@@ -43,21 +65,58 @@ class Reported:
 def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> Iterator[Reported]:
     """Write a page for each preset into a folder, and update the index after each page.
 
-    Points of axes are taken from earlier runs unless `fresh`. Raises: BadInput if a file cannot be written.
+    Pages of shipped presets that an earlier report wrote, and points of axes, are reused unless `fresh`, so a
+    report that was stopped goes on. Raises: BadInput if a file cannot be written.
     """
     with files.faults(str(folder), "cannot be made"):
         folder.mkdir(parents=True, exist_ok=True)
+    stored = {} if fresh else dict(_stored_pages(folder))
     entries: list[IndexEntry] = []
     for name in names:
         try:
             document = presets.document(name)
-            done = computed(name, document, errors, fresh)
-            page = web_page(done.results, done.outcomes, name, document)
+            page = stored.get(name)
+            if page is None or page.key != _key(document) or not (folder / page.entry.file).exists():
+                page = StoredPage(_key(document), _write_page(folder, name, document, errors, fresh))
         except BadInput as error:
             yield Reported(name, None, str(error))
             continue
-        file = f"{presets.name_of(name)}.html"
-        files.write(folder / file, page)
-        entries.append(IndexEntry.of(done.results, done.outcomes, file))
+        entries.append(page.entry)
         files.write(folder / INDEX, index_page(entries))
-        yield Reported(name, entries[-1])
+        if name in presets.names():  # the data of other presets may change behind the names of their files
+            stored[name] = page
+            files.write(folder / STORED, msgspec.json.encode(stored))
+        yield Reported(name, page.entry)
+
+
+def _write_page(folder: Path, name: str, document: Raw, errors: Console, fresh: bool) -> IndexEntry:
+    """Run a preset, write its page, and return its entry in the index. Raises: BadInput."""
+    done = computed(name, document, errors, fresh)
+    file = f"{presets.name_of(name)}.html"
+    files.write(folder / file, web_page(done.results, done.outcomes, name, document))
+    return IndexEntry.of(done.results, done.outcomes, file)
+
+
+def _stored_pages(folder: Path) -> Mapping[str, StoredPage]:
+    """Return the pages of earlier reports by preset; none if the file that lists them is absent or broken."""
+    try:
+        return msgspec.json.decode((folder / STORED).read_bytes(), type=dict[str, StoredPage])
+    except (OSError, msgspec.MsgspecError):
+        return {}
+
+
+def _key(document: Raw) -> str:
+    """Return the digest of what a page is made from."""
+    written = msgspec.json.encode(document, order="deterministic")
+    return hashlib.sha256(written + _code().encode()).hexdigest()
+
+
+@cache
+def _code() -> str:
+    """Return the digest of the program's own files."""
+    digest = hashlib.sha256()
+    for package in (engine, hadamard_tui):
+        folder = Path(str(package.__file__)).parent
+        for file in sorted(path for kind in ("py", "js", "css") for path in folder.rglob(f"*.{kind}")):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()

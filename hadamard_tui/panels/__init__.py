@@ -1,6 +1,6 @@
-"""The panels below the chart: a file here that has a PANEL is one of them.
+"""Panels below the chart: each file of this package that has a PANEL.
 
-The app imports all of them to name them. What only results need, a panel imports where it shows them.
+The app imports all of them for their names. A panel imports inside its functions what only results need.
 """
 
 from importlib import import_module
@@ -10,7 +10,7 @@ from hadamard_tui.panels.panel import Panel
 
 
 def _found() -> tuple[Panel, ...]:
-    """Every panel, by its place and then by its name; experimental ones leave the others their digits."""
+    """Return all panels by place and name, experimental ones last, so that the others keep their digits."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     panels: list[Panel] = [module.PANEL for module in modules if hasattr(module, "PANEL")]
     return tuple(sorted(panels, key=lambda panel: (panel.experimental, panel.place, panel.name)))
@@ -19,19 +19,19 @@ def _found() -> tuple[Panel, ...]:
 PANELS = _found()
 
 TABLE = "learners"
-"""The tab of the table of learners, which is no panel: it leaves the chart as much room as there is."""
+"""Tab of the table of learners. It is no panel: it leaves the chart as much room as possible."""
 
 DIGITS = 10
-"""So many tabs have a digit as their key."""
+"""Number of tabs that have a digit as their key."""
 
 ABOUT = {
     TABLE: "the table of learners: loss, bound and ratio at the playhead",
     **{panel.name: panel.about for panel in PANELS},
 }
-"""The tabs below the chart: what each shows, by name."""
+"""Content of each tab below the chart, by name."""
 
 WORDS = {TABLE: TABLE, **{panel.name: panel.word or panel.name for panel in PANELS}}
-"""The word on each tab."""
+"""Word on each tab."""
 
 FORMER = {"table": TABLE, "theory": "why", "verdict": "invariance"}
-"""Names that tabs once had."""
+"""Present names of tabs by their former names."""

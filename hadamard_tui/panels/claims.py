@@ -1,4 +1,4 @@
-"""The claims about a set-up, and how they came out."""
+"""The claims about a set-up, and their outcomes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 SIGNS = {True: "✓", False: "✗", None: "–"}
 STYLES = {True: "bold green", False: "bold red", None: "dim"}
-"""The sign before a claim and its style, by outcome."""
+"""Sign and style of a claim, by outcome."""
 
 
 def show(context: PanelContext) -> Text:
-    """The claims of a run, and those of the set-up that do not fit it."""
+    """Return the claims of a run, and the claims of the set-up that do not fit it."""
     predictions = context.predictions
     return Text("\n").join(
         [*claims(context.experiment, predictions.outcomes), *left_out(predictions.left_out)]
@@ -29,13 +29,13 @@ def show(context: PanelContext) -> Text:
 
 
 def tally(context: PanelContext) -> str:
-    """How many claims hold, of how many that were judged."""
+    """Return how many of the judged claims hold."""
     judged = [outcome.holds for outcome in context.predictions.outcomes or () if outcome.holds is not None]
     return f"{sum(judged)}/{len(judged)}" if judged else ""
 
 
 def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]:
-    """One line per claim, with its outcome once the run has shown it."""
+    """Return one line per claim, with its outcome once the run has shown it."""
     if outcomes is None:
         return [Text.assemble(("· not measured yet  ", "dim"), claim.text) for claim in experiment.claims]
     lines = []
@@ -46,7 +46,7 @@ def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]
 
 
 def left_out(omissions: Sequence[LeftOut]) -> list[Text]:
-    """One line per claim of the set-up that does not fit it, and why."""
+    """Return one line per claim that does not fit the set-up, with the reason."""
     return [
         Text(f"– left out: {omission.claim.get('text')}  ({omission.why.what})", style="dim")
         for omission in omissions
@@ -54,7 +54,7 @@ def left_out(omissions: Sequence[LeftOut]) -> list[Text]:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Why there are no claims to show."""
+    """Return why there are no claims to show."""
     return None if experiment.claims else Lack("This set-up has no claims.")
 
 

@@ -1,4 +1,4 @@
-"""What the screen is to show: a run, the selected learner, and the place on the x-axis."""
+"""Content of the screen: a run, the selected learner, and the place on the x-axis."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
-    """What was said of a run in advance, and how it came out.
+    """Predictions about a run, and their outcomes.
 
     Args:
-        experiment: that of all points of the axes, which claims are about; None where it is that of the run.
-        outcomes: the claims judged, once the run is shown to its end.
-        results: those of all points of the axes; None where there is one.
+        experiment: the experiment at all points of the axes, for claims; None for that of the run.
+        outcomes: the judged claims, once the run is shown to its end.
+        results: the results at all points of the axes; None where there is one point.
         left_out: the claims of the set-up that do not fit it.
-        guesses: where learners were guessed to come below a tenth, by name; None for never.
+        guesses: guessed places where learners fall below a tenth, by name; None for never.
     """
 
     experiment: Experiment | None = None
@@ -43,15 +43,15 @@ class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
 
 
 class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """All that a panel may look at.
+    """Everything that a panel may read.
 
     Args:
-        curve: that of the selected learner.
+        curve: the curve of the selected learner.
         shown: how far along the x-axis the run is shown.
-        place: where the playhead stands, at most `shown`.
-        predictions: claims and guesses, and how they came out.
+        place: the place of the playhead, at most `shown`.
+        predictions: claims and guesses, and their outcomes.
         retraining: workers that train the learners again for panels.
-        where: which point of the axes it is, in words; nothing where there are no axes.
+        where: the point of the axes, in words; empty without axes.
         onward: sentences about where to go from this preset.
     """
 
@@ -68,7 +68,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     onward: Sequence[str] = ()
 
     def look(self, measure: str, title: str = "") -> Look:
-        """A measure of all learners that have it, along the run and as far as it is shown."""
+        """Return the look at a measure of all learners that have it, along the run, as far as it is shown."""
         from engine.results.results import of_one
         from engine.spec.experiment import of_run
 
@@ -78,11 +78,11 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def loss(self) -> Look:
-        """The loss of all learners."""
+        """Look at the loss of all learners."""
         return self.look("loss")
 
     def headline(self, look: Look) -> str:
-        """The headline of a picture, once the run is shown to its end; before that what the run is about."""
+        """Headline of the picture once the run is shown to its end; before, the subject of the run."""
         predictions = self.predictions
         if predictions.outcomes is None:
             return self.experiment.title
@@ -92,11 +92,11 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def playhead(self) -> float | None:
-        """Where to mark the place; nothing to mark at the end of what is shown."""
+        """Place to mark; None at the end of what is shown."""
         return self.place if self.place < self.shown else None
 
     def marked(self, x: np.ndarray) -> int | None:
-        """The number of the record, of those at x [S], that the playhead marks; None if it marks none."""
+        """Return the number of the record at x [S] that the playhead marks; None if it marks none."""
         if self.playhead is None:
             return None
         before = int(np.searchsorted(x, self.playhead, side="right"))

@@ -1,4 +1,4 @@
-"""How far every learner is above or below the bound that it is compared with."""
+"""Distance of each learner above or below the bound that it is compared with."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """A lower bound on the loss."""
+    """Return why there is no lower bound on the loss."""
     from engine.theory import on_problem
 
     bounds = [
@@ -38,7 +38,7 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Loss minus the strongest bound, for all learners; 0 is the bound."""
+    """Return the loss minus the strongest bound, for all learners; 0 is the bound."""
     trace, look = context.trace, context.loss
     view = look.view
     series = [

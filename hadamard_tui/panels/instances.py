@@ -1,5 +1,7 @@
-"""The matrix of instances, rows in the order in which they are seen: those that the selected learner has seen
-so far have their colours."""
+"""The matrix of instances, with rows in the order in which they are seen.
+
+Rows that the selected learner has seen have their colours; other rows are grey.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,11 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.context import PanelContext
 
 MOST_FEATURES, MOST_ROWS = 512, 256
-"""More than any screen has room for."""
+"""Most features and rows that are drawn, more than any screen has room for."""
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """A matrix of which some entries can be had."""
+    """Return why the entries of the matrix cannot be drawn."""
     try:
         if can_excerpt(experiment.problem.matrix):
             return None
@@ -36,7 +38,7 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """The entries around the row that is seen at the place, and around the feature that is the target."""
+    """Return the entries around the row that is seen at the place, and around the target feature."""
     problem, seed = context.experiment.problem, context.experiment.run.seed
     n, d = problem.matrix.shape()
     k = int(context.trace.clocks_at(context.place)["k"])

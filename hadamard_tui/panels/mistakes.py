@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Labels of two classes."""
+    """Return why there is no 0/1 error: labels need two classes."""
     if experiment.problem.label_values != "any":
         return None
     return Lack("Labels are not two classes (+1 and −1, or 0 and 1), so there is no 0/1 error.")
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """0/1 error of all learners up to what is shown."""
+    """Return the 0/1 error of all learners, as far as it is shown."""
     from engine.measures.error import Error
 
     series = measured(context, "error")

@@ -1,4 +1,4 @@
-"""The nets of the learners as nodes and edges at the playhead, the selected one first."""
+"""Nets of the learners as nodes and edges at the playhead, the selected one first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Nets | Text:
-    """The nets of all learners that have one, as far as they were trained once more."""
+    """Return the nets of all learners that have one, as far as they are trained again."""
     snapshots = context.retraining.snapshots
     if snapshots is None:
         return nothing("Nets are drawn after the run: the learners train once more for that.")
@@ -42,7 +42,7 @@ def _clock(context: PanelContext) -> str:
 
 
 def _net(context: PanelContext, curve: Curve, snapshots: Snapshots) -> Net | None:
-    """The net of a learner at the playhead; None for what is none, and where it has not come to yet."""
+    """Return the net of a learner at the playhead; None if it is no net, or not trained that far."""
     record = snapshots.at(context.place)
     if record is None or record >= len(snapshots.edges) or not snapshots.edges[record]:
         return None

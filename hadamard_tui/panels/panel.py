@@ -1,4 +1,4 @@
-"""What a panel is: a name, and a function from what is in sight to a chart or to words."""
+"""A panel: a name, and a function from the context to a chart or to words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Remedy(NamedTuple):
-    """A value of the set-up with which a panel has something to show, and what a run does then, in words."""
+    """A value of the set-up that gives a panel something to show, and its effect on a run, in words."""
 
     place: str
     value: Any
@@ -31,26 +31,26 @@ class Remedy(NamedTuple):
 
 
 class Lack(NamedTuple):
-    """Why a panel has nothing to show of an experiment, in a sentence, and what would change that."""
+    """Why a panel has nothing to show of an experiment, in a sentence, and its remedy."""
 
     reason: str
     remedy: Remedy | None = None
 
 
 def recording(experiment: Experiment, words: str, *measures: Measure) -> Remedy:
-    """What has a run record some measures beside those that it records."""
+    """Return the remedy that adds measures to those that a run records."""
     recorded = experiment.run.measures
     missing = [measure for measure in measures if measure not in recorded]
     return Remedy("run.measures", msgspec.to_builtins([*recorded, *missing]), words)
 
 
 def lacks_nothing(experiment: Experiment) -> Lack | None:
-    """What panels say that have something to show of every experiment."""
+    """Return None: the panel applies to every experiment."""
     return None
 
 
 def nothing_to_count(context: PanelContext) -> str:
-    """The tally of panels that count nothing."""
+    """Return an empty tally."""
     return ""
 
 
@@ -91,10 +91,10 @@ def plot(
     highest: float = np.inf,
     smoothed: str = "",
 ) -> Plot:
-    """A chart along the x-axis of the run.
+    """Return a chart along the x-axis of the run.
 
-    Its axes hold `floor` and what is in sight of the series, no more than ± `highest` where they are linear.
-    `smoothed` says how far these were smoothed.
+    Its axes hold `floor` and the visible values, at most ± `highest` if they are linear. `smoothed` states
+    the width of the smoothing.
     """
     series, options = list(series), replace(context.chart_options, x_log=context.loss.resolved.x_log)
     low, high = options.x_limits(context.trace.x)
@@ -109,11 +109,11 @@ def plot(
 
 
 def measured(context: PanelContext, measure: str) -> list[Series]:
-    """A measure of every learner that has it, up to what is shown."""
+    """Return a measure of all learners that have it, as far as it is shown."""
     look = context.look(measure)
     return [segment for curve in look.view.curves if len(curve.x) for segment in Pen(look).draw(curve)]
 
 
 def nothing(text: str) -> Text:
-    """Why a panel has nothing to show."""
+    """Return the words of a panel that has nothing to show."""
     return Text(text, style="italic")

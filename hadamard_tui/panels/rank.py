@@ -1,4 +1,4 @@
-"""The numerical rank of every learner's weight matrix across targets, and the most that theory allows."""
+"""Numerical rank of each learner's weight matrix across targets, and the maximum that theory allows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """The ranks up to what is shown, with the lines of the theory.
+    """Return the ranks as far as they are shown, with theory lines.
 
-    The names give the ranks at the playhead, where there is one.
+    The names have the ranks at the playhead, if there is one.
     """
     look = context.look("rank", "Rank of the weights across targets")
     if not any(len(curve.x) for curve in look.view.curves):

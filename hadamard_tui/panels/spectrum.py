@@ -1,4 +1,4 @@
-"""The singular values of the selected learner's weight matrix across targets, against k."""
+"""Singular values of the selected learner's weight matrix across targets, against k."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MOST_LINES = 256
 
 
 ALIKE = 1e-3
-"""Values that differ by less than this share of them are one line to the eye."""
+"""Relative difference up to which values look like one line."""
 
 
 def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
-    """Several targets, and a run that records the spectrum, or the rank."""
+    """Return why there is no spectrum: it needs several targets, and a run that records spectrum or rank."""
     from engine.measures.rank import Rank
     from engine.measures.spectrum import SingularValues
     from engine.planning.run_plan import is_recorded
@@ -41,16 +41,16 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
 
 
 def no_spectrum(curve: Curve) -> str:
-    """Why a learner has no spectrum where others may have one."""
+    """Return why a learner has no spectrum although others may have one."""
     if curve.length:
         return f"{curve.name} is not linear in the instance, so it has no matrix of weights."
     return f"The singular values of {curve.name} are computed at its first evaluation point."
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Singular values up to what is shown; those that are 0 are not drawn. The greatest carries the name.
+    """Return the singular values as far as they are shown, without those that are 0.
 
-    It gives the values at the playhead, where there is one. Values that are all the same are one line.
+    The largest has the name, with the values at the playhead, if there is one. Equal values are one line.
     """
     from engine.measures.spectrum import SingularValues
     from engine.results.report import picture_of_spectra, spectra
@@ -71,15 +71,17 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 def _all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
-    """Whether at every record all values [S, r] above 0, of which there are `rank`, look the same."""
+    """Whether at each record the positive values of [S, r], `rank` of them, look the same."""
     is_positive = rank > 0
     least = values[is_positive, rank[is_positive] - 1]
     return bool((rank > 1).any() and (least >= (1 - ALIKE) * values[is_positive, 0]).all())
 
 
 def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> Series:
-    """The line of values that are equal; its name counts them at the playhead, or where they are fewest and
-    most."""
+    """Return one line for equal values.
+
+    Its name counts them at the playhead, or gives the least and the largest count.
+    """
     counts = rank[rank > 0] if now is None else rank[[now]]
     count = "" if counts.min() == counts.max() else f"{counts.min()} to "
     at = "" if now is None else f": {values[now, 0]:.4g}"
@@ -90,7 +92,7 @@ def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | No
 
 
 def _lines(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> list[Series]:
-    """A line per value, or of very many for some of them, the greatest last."""
+    """Return a line per value, or for some of very many values, the largest last."""
     values, r = np.where(values > 0, values, np.nan), values.shape[1]
     shown = np.unique(np.linspace(0, r - 1, min(r, MOST_LINES)).astype(int))
     name = f"largest of {r} singular values"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """Story and next stop of a run, and the strongest theorem if all its pictures are about the loss."""
+    """Return story and next stop of a run, and the strongest theorem if all its pictures show the loss."""
     of_loss = all(
         picture.measure == context.loss.view.picture.measure for picture in context.experiment.pictures
     )
@@ -31,7 +31,7 @@ def show(context: PanelContext) -> Text:
 
 
 def story_text(experiment: Experiment) -> Text:
-    """The title, the story and its source."""
+    """Return title, story and source."""
     story = " ".join(experiment.story.split())
     text = Text.assemble((experiment.title or "Your own experiment", "bold"), "\n")
     if story:
@@ -42,12 +42,12 @@ def story_text(experiment: Experiment) -> Text:
 
 
 def expensive(experiment: Experiment) -> list[Text]:
-    """What expensive measures of a set-up cost, for before a run."""
+    """Return the costs of expensive measures of a set-up, before a run."""
     return [Text(f"{words}\n", style="dim") for words in costs(experiment)]
 
 
 def theorem(context: PanelContext) -> Text:
-    """The strongest bound that the selected learner is compared with at the place, in words."""
+    """Return the strongest bound of the selected learner at the place, in words."""
     name, losses = context.curve.learner, context.loss.view
     strongest = strongest_bound(losses, losses.curve(context.curve.name), context.place)
     if strongest is None:

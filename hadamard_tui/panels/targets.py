@@ -1,4 +1,4 @@
-"""The weights of the selected learner across targets at the playhead as a heat map, a row for each target."""
+"""Weights of the selected learner across targets at the playhead as a heat map, a row per target."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Several targets."""
+    """Return why there are not several targets."""
     if experiment.m > 1:
         return None
     return Lack("There is one target, so the weights are one vector and not a matrix.")
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """The weights at the place, of targets and features as far as they are kept."""
+    """Return the weights at the place, of the targets and features that snapshots keep."""
     snapshots, curve = context.retraining.snapshots, context.curve
     if snapshots is None:
         return nothing(

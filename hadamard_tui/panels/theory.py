@@ -1,4 +1,4 @@
-"""What theory says of the selected learner: its verdict, and which lines apply, which do not, and why."""
+"""Theory of the selected learner: its verdict, the lines that apply, those that do not, and why."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """Verdict, the lines that apply, those to beat and the others, and the rates that were tried."""
+    """Return the verdict, the lines that apply, lines to beat and others, and the rates that were tried."""
     from engine.backends import backends
 
     curve = context.curve
@@ -38,14 +38,14 @@ def show(context: PanelContext) -> Text:
 
 
 def _rank(line: TheoryLine, name: str) -> int:
-    """Where a line that holds here stands: what binds the learner, what it beats, what is about others."""
+    """Return the rank of a line that holds here: lines that bind the learner, lines to beat, then others."""
     if line.on_learners[name].holds:
         return 0
     return 1 if line.statement.direction in FROM_BELOW else 2
 
 
 def _line_text(line: TheoryLine, name: str, reason: str) -> Text:
-    """A line, and how it stands to a learner: why, unless that is what was said of the learner already."""
+    """Return a line and how it applies to a learner, with the reason unless it repeats `reason`."""
     stands = standing(line, name)
     words = f"\n  {meaning(line.kind)}\n  "
     why = "" if stands.reason.endswith(reason) else f": {stands.reason}"
@@ -53,7 +53,7 @@ def _line_text(line: TheoryLine, name: str, reason: str) -> Text:
 
 
 def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
-    """The lines that do not hold for the set-up, and why not."""
+    """Return the lines that do not hold for the set-up, with the reasons."""
     verb = "lines do" if len(lines) > 1 else "line does"
     text = Text.assemble((f"{len(lines)} {verb} not apply to this set-up", "bold"), "\n")
     for line in lines:
@@ -62,7 +62,7 @@ def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
 
 
 def _grid_text(curve: Curve) -> Text:
-    """The rates that were tried, and how each did."""
+    """Return the rates that were tried, with the result of each."""
     text = Text.assemble(("Rates tried", "bold"), ", by the mean of the whole curve (oracle-tuned)\n")
     for rate, loss in sorted(curve.grid.items()):
         best = rate == curve.rate

@@ -1,4 +1,4 @@
-"""The verdict on every learner: structure against measurement, which bounds follow, and if they hold."""
+"""Verdict on each learner: structure against measurement, the bounds that follow, and whether they hold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """All learners, the one selected first."""
+    """Return all verdicts, that of the selected learner first."""
     curves = sorted(context.trace.curves, key=lambda curve: curve is not context.curve)
     return Text("\n").join(_learner(context, curve) for curve in curves)
 
@@ -52,7 +52,7 @@ def _learner(context: PanelContext, curve: Curve) -> Text:
 
 
 def _measured(certificates: CertificateWorker | None, learner: str) -> Text:
-    """The certificate, or where it stands."""
+    """Return the certificate, or the state of its measurement."""
     if certificates is None:
         return Text("once the run has finished", "italic")
     if learner in certificates.failed:
@@ -70,7 +70,7 @@ def _measured(certificates: CertificateWorker | None, learner: str) -> Text:
 
 
 def _here(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
-    """How the curve stands to a bound at the place, in standard errors where there are any."""
+    """Return the distance of the curve from a bound at the place, in standard errors if there are any."""
     from engine.pictures.bounds import standing
 
     count = int(np.searchsorted(curve.x, context.place, side="right"))

@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.context import PanelContext
 
 MOST_LINES = 256
-"""More weights than a screen has dots are thinned to so many."""
+"""Most weights that are drawn; more than a screen has dots for are thinned."""
 
 MOST_MARKED = 8
-"""A target has stars at its features where these are no more."""
+"""Most features of a target that are marked with stars."""
 
 MOST_POINTS = 1 << 15
-"""All lines together have no more points than this; a screen has fewer dots."""
+"""Most points of all lines; a screen has fewer dots."""
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """The weights up to what is shown."""
+    """Return the weights, as far as they are shown."""
     curve = context.curve
     if not curve.length:
         return nothing(f"{curve.name} has not begun yet.")
@@ -59,15 +59,10 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 def uncached(curve: Curve) -> str:
-    """Why a curve from the cache has no weights, and how to see them."""
+    """Return why a curve from the cache has no weights, and how to see them."""
     size = curve.uncached_weight_bytes / (1 << 20)
     reason = f"This run is from the cache, which has no weights of {curve.name}: they take {size:.0f} MB."
     return f"{reason} A run with other seeds computes them."
-
-
-def are_there(curve: Curve) -> bool:
-    """Whether a learner has a weight per feature, or may have one: it has not begun yet."""
-    return curve.weights is not None or not curve.length
 
 
 def _learner(context: PanelContext) -> Learner:
@@ -80,13 +75,13 @@ def _is_net(context: PanelContext) -> bool:
 
 
 def _has_course(context: PanelContext) -> bool:
-    """Whether lines may join the weights: a solver has none but along examples, and two points make none."""
+    """Whether lines may join the weights: three points or more, and no solver except along examples."""
     solved_once = _learner(context).solver is not None and context.experiment.protocol.clock != "k"
     return len(context.trace.x) > 2 and not solved_once
 
 
 def _by_feature(context: PanelContext) -> Plot:
-    """The weights at the playhead, those of the target on top."""
+    """Return the weights at the playhead, the target's on top."""
     curve, marked = context.curve, target_features(context.experiment)
     assert curve.weights is not None, "a curve without weights has nothing to draw"
     record = max(0, int(np.searchsorted(curve.weights_x, context.place, side="right")) - 1)
@@ -109,7 +104,7 @@ def _note(context: PanelContext) -> str:
 
 
 def _title(context: PanelContext) -> str:
-    """Whose weights these are: of several targets those of the first."""
+    """Return whose weights these are; of several targets, the first."""
     problem, name = context.experiment.problem, context.curve.name
     count = problem.target.columns(problem.matrix)
     if count == 1:
@@ -120,12 +115,12 @@ def _title(context: PanelContext) -> str:
 
 
 def target_feature(experiment: Experiment) -> int | None:
-    """The number of the entry of the instances that the first target is; None if it is none of them."""
+    """Return the instance entry that equals the first target; None if there is none."""
     return next(iter(features), None) if len(features := target_features(experiment)) == 1 else None
 
 
 def target_features(experiment: Experiment) -> tuple[int, ...]:
-    """The numbers of the entries of the instances that the first target is made of, where these are few."""
+    """Return the instance entries that make up the first target, if they are few."""
     problem = experiment.problem
     if problem.matrix.rotate or problem.matrix.feature_count() != problem.matrix.shape()[1]:
         return ()  # what a target names is none of the features that learners see
@@ -135,21 +130,21 @@ def target_features(experiment: Experiment) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4)
 def features_of(target: Target, matrix: Matrix, seed: int) -> tuple[int, ...]:
-    """The numbers of the features that the first target is made of, in the first replica."""
+    """Return the features that make up the first target, in the first replica."""
     combination = target.combination(matrix, Streams([seed]))
     return () if combination is None else tuple(sorted(combination.places[0, 0].tolist()))
 
 
 def first_feature(target: Target, matrix: Matrix, seed: int) -> int | None:
-    """The number of the feature that the first target is, in the first replica; None if it is none."""
+    """Return the feature that equals the first target, in the first replica; None if there is none."""
     features = features_of(target, matrix, seed)
     return features[0] if len(features) == 1 else None
 
 
 def weight_series(context: PanelContext) -> list[Series]:
-    """Every weight of the selected learner up to what is shown; the target's last, so that it is on top.
+    """Return all weights of the selected learner as far as they are shown, with the target's on top.
 
-    The names give the values at the playhead, where there is one.
+    The names have the values at the playhead, if there is one.
     """
     curve, problem = context.curve, context.experiment.problem
     assert curve.weights is not None, "a curve without weights has nothing to draw"
@@ -182,18 +177,18 @@ def weight_series(context: PanelContext) -> list[Series]:
 
 
 def _named(marked: Sequence[int], target: str) -> str:
-    """The weights that a target is made of, by their numbers."""
+    """Return the numbers of a target's weights, in words."""
     numbers = ", ".join(map(str, marked))
     return f"weight {numbers}, {target}" if len(marked) == 1 else f"weights {numbers} of {target}"
 
 
 def _counted(count: int, other: str) -> str:
-    """So many weights that are not the target's."""
+    """Return the number of weights that are not the target's, in words."""
     return f"{count} {other}weight{'s' * (count != 1)}"
 
 
 def _values(weights: np.ndarray) -> str:
-    """The value of a weight, or the range of those of several."""
+    """Return the value of a weight, or the range of several."""
     if not len(weights):
         return ""
     low, high = weights.min(), weights.max()
@@ -201,20 +196,20 @@ def _values(weights: np.ndarray) -> str:
 
 
 def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
-    """Which of d features are drawn beside those: all, or so many as a screen can resolve."""
+    """Return which of d features are drawn beside the marked ones: all, or those a screen can resolve."""
     unmarked: np.ndarray = np.delete(np.arange(d), marked)
     positions = np.linspace(0, len(unmarked) - 1, min(len(unmarked), MOST_LINES)).astype(int)
     return np.asarray(unmarked[positions])
 
 
 def _limits(series: list[Series]) -> tuple[float, float]:
-    """Limits that hold every weight seen so far and 0, in steps so that they move rarely."""
+    """Return limits that hold all weights so far and 0, in steps so that they move rarely."""
     values = np.concatenate([[0.0], *(curve.y[np.isfinite(curve.y)] for curve in series)])
     return still_limits(values)
 
 
 def weight_limits(values: np.ndarray) -> tuple[float, float]:
-    """Limits that hold some weights and 0, in quarter steps so that they move rarely."""
+    """Return limits that hold these weights and 0, in quarter steps so that they move rarely."""
     values = values[np.isfinite(values)]
     low, high = (min(values.min(), 0.0), max(values.max(), 0.25)) if len(values) else (0.0, 1.0)
     return float(np.floor(low * 4 + 1e-3) / 4), float(np.ceil(high * 4 - 1e-3) / 4)

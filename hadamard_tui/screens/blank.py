@@ -1,4 +1,4 @@
-"""A blank screen, for a speaker who wants to be looked at."""
+"""A blank screen, for a speaker who wants the attention."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hadamard_tui.screens.modal import Modal
 
 
 class Blank(Modal[None]):
-    """Nothing, until any key or click."""
+    """An empty screen until any key or click."""
 
     DEFAULT_CSS = "Blank { background: $background; }"
 

@@ -1,4 +1,4 @@
-"""The list of presets: filtered by what is typed, by subject, with a preview of the one it stands on."""
+"""List of presets by subject, filtered by typed words, with a preview of the highlighted one."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from engine.spec.preset_index import Entry
 
 PREVIEW_FROM, TITLES_FROM = 72, 104
-"""From so many columns on there is room for a preview beside the list, and then for titles in it, too."""
+"""Columns from which the list has a preview beside it, and from which it then has titles, too."""
 
 FEW_COLOURS = ("standard", "windows")
 
 
 class Browser(Framed[str | None]):
-    """Gives the preset that is chosen, its name or the path of its file, or None."""
+    """Page that returns the chosen preset, its name or the path of its file, or None."""
 
     # While the filter has the focus; the list has keys of its own.
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,7 +63,7 @@ class Browser(Framed[str | None]):
     """
 
     def __init__(self, opened: str | None = None, typed: str = "", ascii_only: bool = False) -> None:
-        """A list that stands on the preset that is opened, and has been typed into."""
+        """The list highlights the opened preset, and starts with the typed words."""
         super().__init__()
         self._opened, self._typed, self._ascii_only = opened, typed, ascii_only
         self._groups: Sequence[Group] = ()
@@ -87,7 +87,7 @@ class Browser(Framed[str | None]):
         self._read()
 
     def _say_keys(self) -> None:
-        """Say which keys do what, and which reads on where the preview is cut."""
+        """Show the keys of the page, and the key that reads on if the preview is cut."""
         pane = self.query_one("#preview", VerticalScroll)
         is_cut = pane.display and pane.virtual_size.height > pane.size.height
         read_on = [f"{key('move-page-down')} reads on"] if is_cut else []
@@ -95,21 +95,21 @@ class Browser(Framed[str | None]):
         self.query_one(Vertical).border_subtitle = " · ".join(keys)
 
     def type(self, letters: str) -> None:
-        """Put letters behind what is typed, also before the page is there."""
+        """Add letters to the typed words, also before the page is mounted."""
         self._typed += letters
         for line in self.query(Line):
             line.insert_text_at_cursor(letters)
 
     @work
     async def _read(self) -> None:
-        """Read all presets beside the screen: they are many files."""
+        """Read all presets in a thread: they are many files."""
         self._groups = await asyncio.to_thread(groups, self._opened)
         self._entries = {entry.name: entry for _, entries in self._groups for entry in entries}
         with suppress(NoMatches):  # the page may be going by now
             self._list()
 
     def _list(self) -> None:
-        """Show the presets that have what is typed."""
+        """Show the presets that match the typed words."""
         typed, options = self.query_one(Line).value, self.query_one(OptionList)
         matches = matching(self._groups, typed)
         titled = not PREVIEW_FROM <= self.size.width < TITLES_FROM
@@ -155,11 +155,11 @@ class Browser(Framed[str | None]):
         self.dismiss(event.option_id)
 
     def action_filter(self) -> None:
-        """Go on with what is typed."""
+        """Return to the typed words."""
         self.query_one(Line).focus()
 
     def action_move(self, motion: str) -> None:
-        """Move in the list as a key of lists does, while the filter has the focus."""
+        """Move in the list while the filter has the focus."""
         getattr(self.query_one(OptionList), f"action_{motion}")()
 
     def action_scroll_preview(self, pages: int) -> None:
@@ -169,7 +169,7 @@ class Browser(Framed[str | None]):
 
 
 def _lines(group: Group, titled: bool) -> Iterator[Option]:
-    """A heading, and a line for each preset below it, with its title or without."""
+    """Yield a heading, and a line for each preset below it, with its title or without."""
     heading, entries = group
     yield Option(heading, disabled=True)
     for entry in entries:

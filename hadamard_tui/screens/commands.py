@@ -1,4 +1,4 @@
-"""The command palette: actions, presets and parts, searched by names, words and papers."""
+"""Command palette: actions, presets and parts, searched by names, words and papers."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Found(CommandList, Lines, can_focus=False):
 
 
 class Searching(LoadingIndicator):
-    """The sign of a search, which does not move."""
+    """A sign that a search goes on, without movement."""
 
     def on_mount(self, event: events.Mount) -> None:
         event.prevent_default()  # it would be drawn 16 times a second, hidden or not
 
 
 class Commands(CommandPalette, Modal[None]):
-    """Textual's palette as a page that closes once, so that a command is run once."""
+    """Textual's palette as a page that closes once, so that a command runs once."""
 
     def __init__(self) -> None:
         super().__init__([ActionProvider, PresetProvider, PartProvider])

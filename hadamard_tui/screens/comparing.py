@@ -1,4 +1,4 @@
-"""Comparing runs: kept, listed, pinned, renamed, deleted, and run again with other seeds."""
+"""Comparison of runs: keep, list, pin, rename and delete them, and run again with other seeds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hadamard_tui.running.session import Session
 
 SHOWN_TO_THE_END = ("finished", "stopped", "replaying")
-"""The states of a run that can be pinned."""
+"""States of a run that can be pinned."""
 
 UNPINNED = "{runs}, then {pin} on a run pins it or unpins it."
 
@@ -30,7 +30,7 @@ LONGEST = 24
 
 
 class Comparing(Running):
-    """Keeps runs, and the list of them."""
+    """Keeps runs and their list."""
 
     def run_changed(self, session: Session) -> None:
         super().run_changed(session)
@@ -59,13 +59,13 @@ class Comparing(Running):
             self._list_runs()
 
     def say_what_is_pinned(self) -> None:
-        """Say that pinned runs are drawn with another preset, too, and how they are let go."""
+        """Notify that pinned runs are drawn with another preset, too, and how to unpin them."""
         if names := ", ".join(run.name for run in self.runs.pinned):
             unpinned = UNPINNED.format(runs=key("runs"), pin=key("pin"))
             self.notify(f"Pinned runs are drawn with this preset, too: {names}. {unpinned}", timeout=10)
 
     def action_difference(self) -> None:
-        """Draw the run less the pinned one, or less the last one before it, which is pinned by that."""
+        """Draw the run minus the pinned one, or minus the previous run, which is pinned for that."""
         shown = None if self.session is None else self.session.trace
         if not self.chart_options.difference and not self.runs.others(shown):
             before = self.runs.last_but(shown)
@@ -121,7 +121,7 @@ class Comparing(Running):
 
     @on(RunList.Chosen)
     async def _run_chosen(self, event: RunList.Chosen) -> None:
-        """Put up a run as it was: its set-up and its curves."""
+        """Show a run again: its set-up and its curves."""
         from engine.spec.experiment import drawn
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
@@ -156,7 +156,7 @@ class Comparing(Running):
 
 
 class Renaming(Modal[str | None]):
-    """One field; enter takes the name, escape leaves it as it was."""
+    """Page with one field; enter takes the name, escape keeps the old one."""
 
     DEFAULT_CSS = """
     Renaming { align: center middle; }

@@ -1,4 +1,4 @@
-"""The page that writes files: one name, whose end says what is written."""
+"""Page that writes files: one name, whose suffix chooses the content."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ PRESET = ".toml"
 
 
 class Export(Framed[None]):
-    """Asks for a file's name and has it written; says below the name how that goes and what is wrong with it.
+    """Asks for a file's name and starts writing it; shows progress and errors below the name.
 
-    Once begun the file is written, whether or not the page is still open.
+    A file that was started is written even if the page is closed.
     """
 
     DEFAULT_CSS = """
@@ -94,7 +94,7 @@ class Export(Framed[None]):
             self._refuse(error)
 
     def _save(self, name: str) -> None:
-        """Have a file written on this machine. Raises: BadInput for what the name alone shows to be wrong."""
+        """Start writing a file on this machine. Raises: BadInput for a name that is wrong by itself."""
         with files.faults(name, "cannot be written"):
             path = Path(name).expanduser()
         exporting.check_kind(path, "")
@@ -112,7 +112,7 @@ class Export(Framed[None]):
         self._await(name, self._files.write(name, make, place), saved)
 
     def _download(self, name: str) -> None:
-        """Have a file made for the browser: viewers write nothing on this machine.
+        """Start making a file for the browser: viewers write nothing on this machine.
 
         Raises: BadInput for a bad name.
         """
@@ -133,7 +133,7 @@ class Export(Framed[None]):
         result.add_done_callback(partial(self.app.call_later, self._written, done))
 
     def _progressed(self, name: str, share: float) -> None:
-        """Say how much of a file is made; called in another thread."""
+        """Show how much of a file is made; called in another thread."""
         self.app.call_later(self._doing, name, f"{100 * share:.0f} %")
 
     def _doing(self, name: str, progress: str) -> None:
@@ -143,7 +143,7 @@ class Export(Framed[None]):
             )
 
     def _written(self, then: Callable[[], None] | None, result: Future[str]) -> None:
-        """Close the page and notify of what was done; show on the page what is wrong, unless it is closed."""
+        """Close the page and notify of the result; show an error on the page, unless it is closed."""
         self._writing = False
         opened = self in self.app.screen_stack
         if opened:
@@ -176,12 +176,12 @@ class Export(Framed[None]):
 
 
 def _with_note(sentence: str, path: Path, shown: Shown) -> str:
-    """The sentence on a file, and one on the letters that no font has for its picture."""
+    """Return the sentence on a file, with one on the letters of its picture that no font has."""
     return "\n".join(filter(None, (sentence, exporting.missing_letters(path, shown))))
 
 
 def _kinds() -> Iterator[Static]:
-    """What there is to write by the end of the name; dimmed, and how to have it, what cannot be made here."""
+    """Return the kinds of files by suffix; kinds that cannot be made here are dimmed, with the remedy."""
     table, missing = Table.grid(padding=(0, 2)), {}
     for suffix, kind in KINDS.items():
         style = "dim" if (remedy := kind.remedy) else ""
@@ -194,7 +194,7 @@ def _kinds() -> Iterator[Static]:
 
 
 def here() -> str:
-    """The working folder, in words if it is gone."""
+    """Return the working folder, or words if it is gone."""
     try:
         return escaped(str(Path.cwd()))
     except OSError:

@@ -1,4 +1,4 @@
-"""An exception of the engine, readable and copyable; the app lives on."""
+"""Page with an exception of the engine, readable and copyable; the app lives on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the palette finds beside actions: presets, and parts by their names, words and papers."""
+"""Palette entries beside actions: presets, and parts by their names, words and papers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from engine.spec.preset_index import Entry, index
 from hadamard_tui.browsing.words import has_phrase, has_words
 
 BY_NAME, BY_SOURCE, BY_SUMMARY, BY_WORDS = 1.0, 0.8, 0.7, 0.5
-"""How far up those stand whose names have the words that are typed, those whose sources have them one after
-the other, those that say so in one line, and those whose other texts have them."""
+"""Scores of matches: in the name, as a phrase in the source, in the summary, and in other texts."""
 
 OF_THEORY = 0.1
-"""By so much lines of the theory stand before others with the same source."""
+"""Amount by which theory lines come before others with the same source."""
 
 
 class Finder(Protocol):
-    """The app that does what is chosen."""
+    """An app that acts on the chosen entry."""
 
     async def choose_preset(self, preset: str | None) -> None: ...
 
@@ -31,7 +30,7 @@ class Finder(Protocol):
 
 
 class ActionProvider(SystemCommandsProvider):
-    """Actions by letters of their names, and by the words of what they do."""
+    """Actions by letters of their names, and by the words of their help."""
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -41,7 +40,7 @@ class ActionProvider(SystemCommandsProvider):
 
 
 class PresetProvider(Provider):
-    """Presets by their names; by the words of titles, stories and learners; and by papers."""
+    """Presets by name, by the words of titles, stories and learners, and by papers."""
 
     _entries: tuple[Entry, ...] = ()
 
@@ -57,7 +56,7 @@ class PresetProvider(Provider):
 
 
 class PartProvider(Provider):
-    """Members of all families, to be read about, with the presets that name them."""
+    """Members of all families, to read about, with the presets that name them."""
 
     async def search(self, query: str) -> Hits:
         for family in catalogue.FOLDERS:
@@ -72,7 +71,7 @@ class PartProvider(Provider):
 
 
 def _source(member: type[Part]) -> str:
-    """Where a part comes from, as its documentation says it."""
+    """Return the source of a part, from its documentation."""
     written = docstring(member).partition("Source:")[2]
     return f"{getattr(member, 'source', '')} {written}"
 

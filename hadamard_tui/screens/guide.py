@@ -1,4 +1,4 @@
-"""Leads a laboratory through a tour: puts up each stop, says its words, and keeps the score."""
+"""Leads a laboratory through a tour: shows each stop and its words, and keeps the score."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from hadamard_tui.screens.laboratory import Laboratory
 
 MINUTE = 60.0
-"""Seconds between two times that the banner shows."""
+"""Seconds between two updates of the banner's time."""
 
 
 class Guide:
-    """Shows the banner of a tour and, where it runs alone, goes on when a run has been seen."""
+    """Shows the banner of a tour and, if the tour runs alone, goes on after each run."""
 
     def __init__(self, tour: Tour, laboratory: Laboratory) -> None:
         self.tour, self._laboratory = tour, laboratory
@@ -37,7 +37,7 @@ class Guide:
         self._begun = 0.0
         self._next_look: asyncio.TimerHandle | None = None
         self._shown: Raw | None = None
-        """The set-up of the stop as it was put up, broken or not."""
+        """Set-up of the stop as it was shown, broken or not."""
         self._is_broken = False
 
     async def start(self) -> None:
@@ -49,7 +49,7 @@ class Guide:
         await self.present()
 
     async def leave(self) -> None:
-        """Take the banner away; what is on the screen stays."""
+        """Remove the banner; the rest of the screen stays."""
         self._laboratory.watchers.remove(self._look)
         if self._next_look is not None:
             self._next_look.cancel()
@@ -57,7 +57,7 @@ class Guide:
         await self._banner.remove()
 
     async def move(self, by: int) -> bool:
-        """Go on or back; False where there is nothing further, as a notice says."""
+        """Go on or back. Return False, and notify, at the end."""
         if self.tour.move(by):
             await self.present()
             return True
@@ -72,11 +72,11 @@ class Guide:
 
     @property
     def changed(self) -> bool:
-        """Whether the set-up is another than the stop has."""
+        """Whether the set-up differs from that of the stop."""
         return self._shown is not None and self._laboratory.editable.raw != self._shown
 
     async def present(self) -> None:
-        """Put up the stop, whatever has been changed since it was put up before.
+        """Show the stop, whatever was changed since it was shown before.
 
         It runs at once unless it asks for a prediction.
         """
@@ -85,7 +85,7 @@ class Guide:
         await self._put_up(self.tour.editable, run=not waits)
 
     async def break_stop(self) -> None:
-        """Run the stop with the change that takes its theorem away."""
+        """Run the stop with the change that removes its theorem."""
         if (change := self.tour.stop.breaks) is None:
             self._laboratory.notify("This stop has nothing to break.")
             return
@@ -100,7 +100,7 @@ class Guide:
         await self._laboratory.present(editable, run)
 
     def _words(self, session: Session | None, experiment: Experiment) -> tuple[str, str]:
-        """The step of the stop, if it has steps, and what to say there."""
+        """Return the step of the stop, if it has steps, and the words for it."""
         stop, is_over = self.tour.stop, session is not None and session.over
         if self._is_broken and stop.breaks is not None:
             words = stop.breaks.text if is_over else f"The change: {', '.join(stop.breaks.set)}."
@@ -116,14 +116,14 @@ class Guide:
         return "why" if stop.predict else "", words
 
     def _keep_score(self, session: Session) -> None:
-        """Count the guesses about the stop as it is, the first time that they are made."""
+        """Score the guesses about the unchanged stop, the first time that they are made."""
         look = session.look()
         if session.over and session.guesses and not (self.changed or self._is_broken):
             points = scores(session.guesses, look.view)
             self.tour.scores.setdefault(self.tour.place, [score >= RIGHT for score in points])
 
     def _look(self) -> None:
-        """Say what the laboratory shows, whenever that has moved on, and when the time says something new."""
+        """Update the banner whenever the laboratory has moved on, and when its time changes."""
         session, now = self._laboratory.session, time.monotonic()
         experiment = self._laboratory.editable.experiment if session is None else session.experiment
         look = None if session is None or session.trace is None else session.look()

@@ -1,4 +1,4 @@
-"""The help page: what a newcomer asks, and all keys by what a person wants to do, from the registries."""
+"""Help page: a newcomer's questions, and all keys by purpose, made from the registries."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _answers() -> Text:
 
 
 def _keys() -> Table:
-    """All keys, below what they are for."""
+    """Return all keys, below their purposes."""
     table = Table.grid(padding=(0, 2))
     for group in GROUPS:
         table.add_row("", Text(group, "bold"))

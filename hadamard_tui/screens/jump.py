@@ -1,4 +1,4 @@
-"""Jump mode: a key on every place in sight, and the key goes there."""
+"""Jump mode: a key on each visible place, which goes there."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OWN = dict(
         strict=False,
     )
 )
-"""The places that always have the same letter, by the names of their widgets."""
+"""Keys of places that always have the same letter, by the names of their widgets."""
 OTHERS = LETTERS[len(OWN) :] + LETTERS.upper()
 
 WIDTH = len("[a]")
@@ -45,7 +45,7 @@ class Spot(NamedTuple):
 
 
 def spots(laboratory: Screen[None]) -> dict[str, Spot]:
-    """Where jump mode can go now, by its key: the chart, the panels, and every widget that takes keys."""
+    """Return the places that jump mode can go to, by key: the chart, the panels and focusable widgets."""
     spots_by_key, other_keys = {}, iter(OTHERS)
     for widget in (laboratory.query_one("#loss", ChartView), *laboratory.focus_chain):
         label = next((cells for cells in _ends(laboratory, widget) if _seen(laboratory, widget, cells)), None)
@@ -61,7 +61,7 @@ def spots(laboratory: Screen[None]) -> dict[str, Spot]:
 
 
 def _ends(laboratory: Screen[None], widget: Widget) -> Iterator[Region]:
-    """Where the label of a widget may be: at the end of its first line, or at the start."""
+    """Yield the places for a widget's label: the end of its first line, or the start."""
     try:
         x, y, width, height = laboratory.find_widget(widget).visible_region
     except NoWidget:
@@ -72,7 +72,7 @@ def _ends(laboratory: Screen[None], widget: Widget) -> Iterator[Region]:
 
 
 def _seen(laboratory: Screen[None], widget: Widget, cells: Region) -> bool:
-    """Whether nothing lies over these cells of a widget."""
+    """Whether nothing covers these cells of a widget."""
     try:
         tops = [laboratory.get_widget_at(x, cells.y)[0] for x in range(*cells.column_span)]
     except NoWidget:
@@ -81,7 +81,7 @@ def _seen(laboratory: Screen[None], widget: Widget, cells: Region) -> bool:
 
 
 class Jump(Modal[Place | None]):
-    """Gives the place whose key is pressed or whose label is clicked; None for any other key."""
+    """Screen that returns the place whose key or label is chosen; None for any other key."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"jump--label"}
     DEFAULT_CSS = """
@@ -107,7 +107,7 @@ class Jump(Modal[Place | None]):
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """The laboratory's line, and the labels on it."""
+        """Return the laboratory's line with the labels on it."""
         strip, style = super().render_line(y), self.get_component_rich_style("jump--label")
         for key, (_, cells) in self.spots.items():
             if cells.y == y:

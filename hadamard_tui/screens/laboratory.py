@@ -1,4 +1,4 @@
-"""The one screen: set-up, stage, runs and status; what keys do, and what the engine says."""
+"""The main screen: set-up, stage, runs and status, with their keys and the events of the engine."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from hadamard_tui.screens.jump import Place
 
 STILL = 10
-"""Frames after the last message: widgets are laid out and tell one another what has changed meanwhile."""
+"""Frames after the last message: meanwhile widgets are laid out and exchange messages."""
 
 DRAWING = (
     events.Callback,
@@ -66,28 +66,28 @@ DRAWING = (
     messages.Update,
     messages.UpdateScroll,
 )
-"""Messages by which a frame comes about: they need no other frame."""
+"""Messages that bring about a frame and so need no further one."""
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 PATIENCE = 0.2
-"""Seconds without a frame at most where a run follows a stepped number."""
+"""Most seconds without a frame while a run follows a stepped number."""
 
 DOCKED, HUGE = 140, 180
-"""From so many columns on, the set-up is docked, and story and runs stand beside the stage."""
+"""Columns from which the set-up is docked, and story and runs stand beside the stage."""
 
 TALL = 30
-"""From so many rows on, the table of learners may have more than six rows."""
+"""Rows from which the table of learners may have more than six rows."""
 
 
 ENDED = ("finished", "stopped", "failed")
-"""The states of a run of which nothing more comes."""
+"""Final states of a run."""
 
 FULL = "-full"
-"""The class of the screen while the chart or the open panel is shown alone."""
+"""Class of the screen while the chart or the open panel is shown alone."""
 
 
 class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
-    """Shows what the engine has put into the trace so far, and what sets runs up and compares them."""
+    """Shows the trace of the engine so far, and the widgets that set runs up and compare them."""
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS]
@@ -116,13 +116,13 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         self._next_frame: asyncio.TimerHandle | None = None
         self._frames_due = STILL
         self._is_at_rest = False
-        """Whether no frame is to come until there is a message."""
+        """Whether no frame is drawn until there is a message."""
         self._has_painted = False
         """Whether stored pictures may be read and drawn: the first paint does not wait for them."""
         self._ticked = time.monotonic()
         self._spent = time.thread_time()
         self.watchers: list[Callable[[], None]] = []
-        """Called whenever what is shown has moved on."""
+        """Callbacks after every change of what is shown."""
 
     def compose(self) -> ComposeResult:
         self._fit(self.app.size)
@@ -138,7 +138,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         yield Keys(id="keys")
 
     def _fit(self, size: Size) -> None:
-        """Have the classes of the first size before there are widgets, which would be styled twice else."""
+        """Set the classes of the first size before there are widgets, which would else be styled twice."""
         breakpoints = (size.width, self.HORIZONTAL_BREAKPOINTS), (size.height, self.VERTICAL_BREAKPOINTS)
         for cells, classes in breakpoints:
             self.add_class(max(pair for pair in classes if pair[0] <= cells)[1])
@@ -149,7 +149,8 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             self.query_one(Stage).choose(self._left.panel)
         self.set_class(self._left.setup_hidden, "-setup-hidden")
         self._pick(min(self._left.learner, len(self._editable.learners) - 1))
-        self._forget()
+        if self.session is None:  # else a key on the first page, pressed early, has begun a run already
+            self.show_set_up()
         if self._is_about_to_run:
             self.query_one("#loss", ChartView).hint = WORDS["loading engine"]
         self._frame()
@@ -183,13 +184,13 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         self.refresh_bindings()
 
     def run_changed(self, session: Session) -> None:
-        """Draw the end of a run that follows a stepped number at once: somebody waits for it."""
+        """Draw the end of a run that follows a stepped number at once: a person waits for it."""
         super().run_changed(session)
         if session.at_once and session.ended:
             self.draw_at_once()
 
     def run_begun(self, at_once: bool) -> None:
-        """Take the set-up away where it lies over the chart, whose curves are to be seen.
+        """Hide the set-up if it covers the chart, so that the curves are visible.
 
         A short run that follows a stepped number gets the processor to itself until its end.
         """
@@ -202,18 +203,18 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             self.action_setup()
 
     async def add_item(self, part: str) -> None:
-        """Add an axis, a picture or a claim in the set-up, which comes into sight."""
+        """Add an axis, a picture or a claim in the set-up, and show the set-up."""
         setup = self.query_one(SetupPane)
         if not setup.display:
             self.action_setup()
         await setup.add_item(part)
 
     def action_recipe(self) -> None:
-        """Give the selection bar the keys."""
+        """Focus the selection bar."""
         self.query_one(SelectionBar).enter()
 
     def action_full(self) -> None:
-        """Show the open panel alone, or the chart where the learners are open; or all again."""
+        """Show the open panel alone, or the chart if the learners are open; or show all again."""
         self.toggle_class(FULL)
         self.refresh_bindings()
 
@@ -232,7 +233,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             self.notify(f"These keys step a number of the set-up, and the run follows: {where}.")
 
     async def action_vary(self) -> None:
-        """Sweep the size of the matrix: of a number with the keys its own field sweeps it."""
+        """Sweep the size of the matrix; other numbers are swept by the keys of their own fields."""
         await self._vary("problem.matrix.d", True, "d")
 
     @on(RowVaried)
@@ -241,7 +242,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         await self._vary(event.row.place, event.row.is_whole, event.row.symbol)
 
     async def _vary(self, place: str, is_whole: bool, symbol: str) -> None:
-        """Sweep a number of the set-up and run that, or say why it cannot be."""
+        """Sweep a number of the set-up and run that, or notify why that is impossible."""
         from hadamard_tui.editing.sweeping import swept
 
         try:
@@ -276,7 +277,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             self.app.push_screen(jump, self._jumped)
 
     def _jumped(self, place: Place | None) -> None:
-        """Go to a place, out of the drawers that do not have it."""
+        """Go to a place, and close the drawers that do not contain it."""
         if place is None:
             return
         within = place.ancestors_with_self if isinstance(place, Widget) else ()
@@ -297,7 +298,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         await self.app.action_quit()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leaving is offered only where there is something to leave."""
+        """Offer leaving only if there is something to leave."""
         if action == "leave":
             guessing = self.guesses is not None
             opened = self._drawer_open or self._runs_drawer_open or self.has_class(FULL)
@@ -309,7 +310,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         return self.has_class("-narrow", "-setup-toggled")
 
     def view(self) -> KeptView:
-        """How the person looks at runs now, to look at them alike the next time."""
+        """Present view, to be restored at the next start."""
         return KeptView(
             panel=None if (chosen := self.query_one(Stage).chosen) == TABLE else chosen,
             setup_hidden=self.has_class("-setup-hidden"),
@@ -320,7 +321,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         )
 
     def redraw(self) -> None:
-        """Draw everything anew, as in other colours."""
+        """Draw everything again, as in other colours."""
         self.wake()
         self.query_one(SetupPane).show_list()
         if self._trace is None:
@@ -335,19 +336,19 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             self.wake()
 
     def wake(self) -> None:
-        """Draw for a moment: something may have changed."""
+        """Draw for a moment, because something may have changed."""
         self._frames_due = STILL
         if self._is_at_rest:
             self._draw_in(1 / self._rate.now)
 
     def _end_rest(self) -> None:
-        """Let no time have passed since the last frame."""
+        """Count no time since the last frame."""
         if self._is_at_rest:
             self._is_at_rest = False
             self._ticked, self._spent = time.monotonic(), time.thread_time()
 
     def _frame(self) -> None:
-        """Draw, unless the line to the terminal is still busy, and come back while anything moves."""
+        """Draw, unless output is still blocked, and continue while anything moves."""
         self._next_frame = None
         session = self.session
         is_moving = self._frames_due > 0 or (session is not None and session.is_moving)
@@ -364,12 +365,12 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             self._is_at_rest = True
 
     def draw_at_once(self) -> None:
-        """Have the next frame now: somebody waits for what it shows."""
+        """Draw the next frame now: a person waits for it."""
         self.wake()
         self._draw_in(0.0)
 
     def _draw_in(self, seconds: float) -> None:
-        """Have the next frame then, and not when it was due."""
+        """Draw the next frame after so many seconds instead of at its time."""
         self._end_rest()
         if self._next_frame is not None:
             self._next_frame.cancel()
@@ -419,7 +420,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
             self.query_one(Story).show(context, session.experiment)
 
     def _opened(self, session: Session) -> str:
-        """Which preset was opened since the run on the screen began; nothing where it is of that run."""
+        """Return a sentence if another preset was opened since the run on the screen began; else nothing."""
         editable = self._editable
         if editable.preset is None or editable.preset == session.preset:
             return ""
@@ -432,7 +433,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
 
     @property
     def context(self) -> PanelContext | None:
-        """What there is to see of the run on the screen, once there is any of it."""
+        """Context of the run on the screen, once it has begun."""
         session = self.session
         if session is None or (trace := session.trace) is None:
             return None
@@ -457,7 +458,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         )
 
     def show_set_up(self) -> None:
-        """Say in the empty laboratory what a run would show there."""
+        """Show in the empty laboratory what a run would show."""
         from engine.spec.experiment import drawn
 
         experiment, error = self._editable.experiment, self._editable.error
@@ -473,7 +474,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         return self._editable.experiment.title or "Your own experiment"
 
     def _complete_set_up(self) -> None:
-        """Dim the panels that would have nothing to show, and let stored curves be drawn."""
+        """Dim the panels without content, and let stored curves be drawn."""
         self._has_painted = True
         stage = self.query_one(Stage)
         stage.dim(self._editable.experiment)

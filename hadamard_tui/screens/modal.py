@@ -1,4 +1,4 @@
-"""What every page over the laboratory has in common: it is styled once, closes once, and may be framed."""
+"""Base of every page over the laboratory: it is styled once, closes once, and may be framed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Modal(StyledOnce, SelectiveScreen, ModalScreen[ScreenResultType]):
     _dismissed = False
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close the page, unless it is closed already or lies below another one, which would be closed."""
+        """Close the page unless it is closed, or covered by another page, which would be closed instead."""
         if self._dismissed or not self.is_active:
             return AwaitComplete()
         self._dismissed = True
@@ -53,7 +53,7 @@ class Modal(StyledOnce, SelectiveScreen, ModalScreen[ScreenResultType]):
 
 
 class Framed(Modal[ScreenResultType]):
-    """A page whose only child is framed, as large as what is in it and no larger than the screen."""
+    """A page whose only child has a frame, as large as its content and at most as large as the screen."""
 
     DEFAULT_CSS = """
     Framed { align: center middle; }

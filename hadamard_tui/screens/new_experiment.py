@@ -22,7 +22,7 @@ from hadamard_tui.widgets.lines import Lines
 
 
 class NewExperiment(Framed[dict[str, Any] | None]):
-    """Gives the document of an experiment of one learner on a problem, or None."""
+    """Page that returns the document of an experiment of one learner on a problem, or None."""
 
     DEFAULT_CSS = """
     NewExperiment > Vertical { width: 100; }
@@ -47,7 +47,7 @@ class NewExperiment(Framed[dict[str, Any] | None]):
 
     @work
     async def _read(self) -> None:
-        """Read the presets beside the screen: they are many files."""
+        """Read the presets in a thread: they are many files."""
         problems = await asyncio.to_thread(_lines_of_problems)
         learners = await asyncio.to_thread(_lines_of_learners)
         with suppress(NoMatches):  # the page may be going by now

@@ -1,4 +1,4 @@
-"""What a part is: its documentation, and the presets that show it."""
+"""Page about a part: its documentation, and the presets that name it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hadamard_tui.widgets.lines import Lines, Words
 
 
 class PartPage(Framed[str | None]):
-    """Gives the name of the preset that is chosen, or None."""
+    """Page that returns the name of the chosen preset, or None."""
 
     def __init__(self, family: str, kind: str) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class PartPage(Framed[str | None]):
 
 
 def about(family: str, kind: str) -> Text:
-    """The documentation of a part; of a line of the theory its direction, formula and source first."""
+    """Return the documentation of a part; for a theory line with direction, formula and source first."""
     from engine.theory import statement
 
     member: Any = catalogue.members(family)[kind]

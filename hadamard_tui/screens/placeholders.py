@@ -1,4 +1,4 @@
-"""What an empty chart says while there is nothing to draw, for every state that a run can be in."""
+"""Words of an empty chart, for every state of a run."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ WORDS = {
 
 
 def waiting_words(session: Session) -> str:
-    """What there is to say instead of a chart."""
+    """Return the words in place of a chart."""
     words = WORDS.get(session.state, "")
     return words.format(run=key("run"), pause=key("pause"), step=key("step"))

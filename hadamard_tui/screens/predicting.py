@@ -1,4 +1,4 @@
-"""Predict, then run: for each learner a mark on the empty chart, moved by the keys of the playhead."""
+"""Predict, then run: a mark per learner on the empty chart, moved by the keys of the playhead."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class Predicting(Looking):
-    """Asks what is going to come out before a run, and hands the guesses to it."""
+    """Asks for guesses before a run, and passes them to it."""
 
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
         super().__init__(editable, pace)
         self.guesses: Guesses | None = None
-        """The guess that is made now."""
+        """Guesses that are being made."""
 
         self._set_aside: Session | None = None
         """The run that has ended and was on the screen before the guess, which leaving shows again."""
@@ -69,7 +69,7 @@ class Predicting(Looking):
         super()._forget()
 
     def _show_guess(self) -> None:
-        """Draw the mark that is moved, and those that were put already."""
+        """Draw the mark that is moved, and the marks that are set."""
         from engine.protocols import CLOCKS
 
         guesses = self.guesses
@@ -137,7 +137,7 @@ class Predicting(Looking):
             self._move(len(self.guesses.places) * (1 if to_the_end else -1))
 
     def action_remedy(self) -> None:
-        """Take the guess and go to the next; run once all were made."""
+        """Set the guess and go to the next learner; run after the last."""
         if self.guesses is None:
             super().action_remedy()
             return
@@ -148,7 +148,7 @@ class Predicting(Looking):
             self._show_guess()
 
     def _begin(self, paused: bool = False, at_once: bool = False) -> None:
-        """Run, with the guesses that were made."""
+        """Run with the guesses."""
         guesses, self.guesses, before = self.guesses, None, self.session
         super()._begin(paused, at_once)
         if guesses is not None and self.session is not None and self.session is not before:

@@ -1,6 +1,6 @@
-"""The run on the screen: keys start, pause, step, stop and discard it, and its events are received.
+"""The run on the screen: its keys start, pause, step, stop and discard it, and its events arrive here.
 
-The engine is imported when a run begins: the first paint does not need it.
+The engine is imported when a run begins, because the first paint does not need it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ REST = 0.1
 
 
 class EngineSpoke(Message):
-    """A state change in the engine's thread, carried over to the screen's."""
+    """Message that carries an event from the engine's thread to the screen's."""
 
     def __init__(self, session: Session, event: engine.Event) -> None:
         super().__init__()
@@ -53,11 +53,11 @@ class Running(Screen[None]):
         self._editable, self._pace = editable, pace
         self.session: Session | None = None
         self.runs = Runs()
-        """The runs that are kept beside it."""
+        """Runs that are kept for comparison."""
 
         self._turn = threading.Lock()
         self.ghost: Session | None = None
-        """The run before, while numbers of the set-up are stepped."""
+        """The previous run, while numbers of the set-up are stepped."""
 
         self.chart_options = ChartOptions()
         self._resting: asyncio.TimerHandle | None = None
@@ -65,7 +65,7 @@ class Running(Screen[None]):
 
     @property
     def editable(self) -> EditableExperiment:
-        """The set-up."""
+        """Set-up."""
         return self._editable
 
     @property
@@ -73,7 +73,7 @@ class Running(Screen[None]):
         return None if self.session is None else self.session.trace
 
     def _curve(self, trace: Trace) -> Curve:
-        """The curve of the selected learner; of the nearest one, if the set-up has changed since the run."""
+        """Return the curve of the selected learner, or of the nearest one if the set-up has changed since."""
         names = [curve.learner for curve in trace.curves]
         nearest = sorted(
             enumerate(self._editable.learners), key=lambda learner: abs(learner[0] - self._selected)
@@ -84,14 +84,14 @@ class Running(Screen[None]):
 
     @property
     def _selected(self) -> int:
-        """The number of the selected learner: the panels may have another set-up already."""
+        """Number of the selected learner: the panels may already belong to another set-up."""
         return min(self.query_one(SetupPane).learner, len(self._editable.learners) - 1)
 
     def _pick(self, number: int) -> None:
         self.query_one(SetupPane).pick(number)
 
     def show_set_up(self) -> None:
-        """Say in the empty laboratory what a run would show there."""
+        """Show in the empty laboratory what a run would show."""
         raise NotImplementedError
 
     def redraw(self) -> None:
@@ -99,10 +99,10 @@ class Running(Screen[None]):
         raise NotImplementedError
 
     def run_changed(self, session: Session) -> None:
-        """Called when the engine said that the state of the run on the screen has changed."""
+        """Hook after the engine has changed the state of the run on the screen."""
 
     def run_begun(self, at_once: bool) -> None:
-        """Called when a run was begun, by hand or `at_once` after a stepped number."""
+        """Hook after a run was begun, by hand or `at_once` after a stepped number."""
 
     def action_run(self) -> None:
         self._begin()
@@ -144,7 +144,7 @@ class Running(Screen[None]):
         self._follow_steps()
 
     def _follow_steps(self) -> None:
-        """Run the set-up at once; what is stepped within a moment after that, once that is over."""
+        """Run the set-up at once; steps within the next moment are run together after it."""
         if self._resting is not None:
             self._wanted = True
             return
@@ -159,7 +159,7 @@ class Running(Screen[None]):
             self._follow_steps()
 
     def _begin(self, paused: bool = False, at_once: bool = False) -> None:
-        """Run the set-up; `at_once` the run before stays until there is more to show, and then faint."""
+        """Run the set-up; with `at_once` the previous run stays, faint, until there is more to show."""
         from hadamard_tui.running.session import Session
         from hadamard_tui.state import kept_points
 
@@ -201,7 +201,7 @@ class Running(Screen[None]):
         self.run_begun(at_once)
 
     def refused(self) -> bool:
-        """Whether the set-up cannot run; a notification says why."""
+        """Whether the set-up cannot run; a notification states the reason."""
         if (error := self._editable.error) is not None:
             self.notify(str(error), title="This set-up cannot run", severity="error")
         return error is not None
@@ -240,14 +240,14 @@ class Running(Screen[None]):
         self.run_changed(message.session)
 
     def _forget(self) -> None:
-        """End the run that is shown and show an empty laboratory."""
+        """End the run on the screen and show an empty laboratory."""
         if self.session is not None:
             self.session.end()
         self.session = self.ghost = None
         self.show_set_up()
 
     def end(self, seconds: float) -> bool:
-        """End the engine's work; whether its threads ended within `seconds`."""
+        """Stop the engine, and return whether its threads ended within `seconds`."""
         return self.session is None or self.session.end(seconds)
 
     async def present(self, editable: EditableExperiment, run: bool = True) -> None:
@@ -259,7 +259,7 @@ class Running(Screen[None]):
             self._forget()
 
     async def _take(self, editable: EditableExperiment) -> None:
-        """Put another set-up on the panels, the selected learner staying so if there are as many."""
+        """Show another set-up on the panels; the selected learner stays if there are as many."""
         selected = min(self._selected, len(editable.learners) - 1)
         self._editable = editable
         await self.query_one(SetupPane).show(editable)
@@ -267,7 +267,7 @@ class Running(Screen[None]):
 
 
 def divergence_message(diverged: Diverged, session: Session) -> str:
-    """Who diverged or lost accuracy where, and who goes on."""
+    """Return which learner diverged or lost accuracy, where, and which learners go on."""
     experiment = session.experiment
     who, where = diverged.learner, f"at {experiment.protocol.clock} = {diverged.x:g}"
     if session.point.label:

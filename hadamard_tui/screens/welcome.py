@@ -1,4 +1,4 @@
-"""The first start: one sentence, three presets to begin with, and the guided paths."""
+"""First start: one sentence, three presets to begin with, and the guided paths."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WALK = "Or walk a path: predict, run, read why, break it"
 
 
 class Welcome(Framed[str | None]):
-    """Gives the name of the preset or path that is chosen, or None."""
+    """Page that returns the name of the chosen preset or path, or None."""
 
     DEFAULT_CSS = """
     Welcome > Vertical { max-width: 100%; max-height: 100%; padding: 1 1; }
@@ -69,12 +69,12 @@ class Welcome(Framed[str | None]):
 
 
 def _paths() -> Iterator[Option]:
-    """A line for each guided path."""
+    """Yield a line for each guided path."""
     for name, talk in talks().items():
         if is_path(talk):
             yield Option(f"  {talk.title}", id=name)
 
 
 def preset_option(name: str, title: str) -> Option:
-    """A preset to choose: its name above its title."""
+    """Return an option for a preset: its name above its title."""
     return Option(Text.assemble((name, "bold"), f"\n  {title}"), id=name)

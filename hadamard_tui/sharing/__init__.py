@@ -1,1 +1,1 @@
-"""What leaves the program: command lines, presets, curves and figures."""
+"""Files and text that leave the program: command lines, presets, curves and figures."""

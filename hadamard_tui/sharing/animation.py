@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, Series
 
 FRAMES, PER_SECOND = 40, 10
-"""Pictures while curves grow, and how many a second."""
+"""Number of pictures while curves grow, and pictures per second."""
 
 HELD = 3.0
-"""Seconds for which the last picture stays, with the caption, before it begins anew."""
+"""Seconds of the last picture, with the caption, before the animation starts again."""
 
 GIF_PIXELS = 1.0
-"""Pixels of a GIF for each of its page."""
+"""Pixels of a GIF per pixel of its page."""
 
 ROUNDING = 1e-12
 
 COLUMNS, ROWS = 100, 30
-"""The terminal of a recording."""
+"""Size of the terminal of a recording."""
 
 CLEAR, HOME, HIDE, SHOW = "\x1b[2J", "\x1b[H", "\x1b[?25l", "\x1b[?25h"
 PLAIN, TO_THE_END = "\x1b[0m", "\x1b[K"
@@ -47,7 +47,7 @@ def gif(
     caption: str = "",
     progress: Callable[[float], None] = lambda share: None,
 ) -> bytes:
-    """The chart as a moving picture; its last one stays, and has the caption.
+    """Return the chart as a moving picture; its last picture stays, and has the caption.
 
     Args:
         progress: called with the share of the pictures that are drawn.
@@ -71,9 +71,9 @@ def gif(
 
 
 def growing(series: Sequence[Series], axes: Axes, count: int) -> Iterator[list[Series]]:
-    """The chart in so many steps along its x-axis: curves that have a letter as far as they have come.
+    """Yield the chart in so many steps along its x-axis, with curves that have a letter up to each step.
 
-    Lines and regions of the theory are there from the start, errors and what is faint are left out.
+    Theory lines and regions are complete from the start; errors and faint series are left out.
     """
     low, high = axes.x_limits
     ends = np.geomspace(low, high, count) if axes.x_log else np.linspace(low, high, count)
@@ -128,7 +128,7 @@ def asciicast(
 
 
 def _rows(series: Sequence[Series], sheet: ChartSheet) -> Iterator[str]:
-    """The rows of a chart, with codes for the colours of its curves and of their names."""
+    """Return the rows of a chart, with codes for the colours of its curves and names."""
     surround, picture, names, legend_lines = sheet
     glyphs = np.full((ROWS, COLUMNS), ord(" "), dtype=np.uint32)
     inks = np.full(glyphs.shape, -1)
@@ -156,7 +156,7 @@ def _in_colour(text: str, colour: str) -> str:
 
 
 def _on_ground(row: str) -> str:
-    """A row in the colours of a page, to the end of its line whatever was there before."""
+    """Return a row in the colours of a page, filled to the end of its line."""
     (ink, ground) = (";".join(map(str, triplet(colour))) for colour in (INK, GROUND))
     page = f"\x1b[38;2;{ink};48;2;{ground}m"
     return f"{page}{row.replace(PLAIN, PLAIN + page)}{TO_THE_END}"

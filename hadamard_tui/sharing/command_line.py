@@ -1,4 +1,4 @@
-"""The command line that opens the app on an experiment again."""
+"""Command line that opens the app on an experiment again."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
 BASE = "hadamard-128"
-"""What an experiment that is no preset is described as a change of."""
+"""Preset that an experiment without a preset is described as a change of."""
 
 
 class _Whole(Exception):
-    """A difference that no single value expresses: a value that is gone, or another number of items."""
+    """A difference that no single value expresses: a missing value, or another number of items."""
 
 
 def command_line(document: Raw, preset: str | None, *options: str) -> str:
-    """The command, quoted for a shell: the preset and every value that differs, then `options`.
+    """Return the command, quoted for a shell: the preset, every value that differs, and `options`.
 
-    `document` is the experiment as a preset would say it, in full: expressions are said as such.
+    `document` is the experiment as a preset would write it, in full, with its expressions.
     """
     base = preset if preset is not None and _there(preset) else BASE
     changes = [part for change in overrides(base, document) for part in ("--set", change)]
@@ -38,13 +38,13 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
 
 
 def views(view: KeptView) -> list[str]:
-    """What a view has other than at the first start, but for its theme, for --view."""
+    """Return the differences of a view from the first start, without its theme, for --view."""
     old, new = msgspec.to_builtins(KeptView()), msgspec.to_builtins(view)
     return [change for part in new if part != "theme" for change in _changes(part, old[part], new[part])]
 
 
 def keep(command: str) -> Path:
-    """Write a command to the file of copied commands, which is the returned one. Raises: BadInput."""
+    """Save a copied command in a file, and return the file. Raises: BadInput."""
     from platformdirs import user_state_path
 
     with files.faults("the command line", "cannot be written"):
@@ -63,7 +63,7 @@ def _there(preset: str) -> bool:
 
 
 def overrides(preset: str, document: Raw) -> list[str]:
-    """The changes that make a preset into an experiment, for --set; the fewest that are simple to say."""
+    """Return the changes that make a preset into an experiment, for --set; the fewest that are simple."""
     old, new = presets.document(preset), document
     changes = []
     for part in new:

@@ -50,19 +50,19 @@ if TYPE_CHECKING:
     from hadamard_tui.sharing.svg_page import Sheet
 
 EMPTY: tuple[Any, ...] = (None, "", {})
-"""What need not be said: it is the default wherever it is allowed."""
+"""Values that need not be written, because they are the default wherever they are allowed."""
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """What pictures are drawn of, and the heat map that is shown, if one is."""
+    """Results that pictures are drawn of, and the heat map that is shown, if any."""
 
     results: Results
     heat: HeatMap | None = None
 
     @property
     def views(self) -> list[View]:
-        """Every picture, filled with what there is. Raises: BadInput for one that there is not."""
+        """All pictures of the results. Raises: BadInput for a picture that does not exist."""
         return [view(picture, self.results) for picture in drawn(self.results.sweep.experiment)]
 
 
@@ -85,16 +85,16 @@ class Shown:
     outcomes: Sequence[Outcome] = ()
     caption: str = ""
     multiples: Sequence[Plot] = ()
-    """The chart of each curve, where the screen shows one for each."""
+    """One chart per curve, if the screen shows small multiples."""
 
     unjudged: Mapping[int, str] = field(default_factory=dict)
-    """As the sweep of the run has it."""
+    """Claims that are not judged, as in the sweep of the run."""
 
 
 def finished(
     experiment: Experiment, trace: Trace, document: Raw | None = None, outcomes: Sequence[Outcome] = ()
 ) -> Shown:
-    """A run that came to its end, as the app would show it; `document` has the expressions of its preset."""
+    """Return a finished run as the app would show it; `document` has the expressions of its preset."""
     look = Look(view(of_run(experiment), of_one(experiment, trace)))
     unjudged = {number: outcome.detail for number, outcome in enumerate(outcomes) if outcome.holds is None}
     shown = Shown(
@@ -109,7 +109,7 @@ def finished(
 
 
 def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] = ()) -> Shown:
-    """Runs that came to their end, with the first of their pictures."""
+    """Return finished runs with the first of their pictures."""
     experiment, trace = results.sweep.experiment, next(iter(results.traces.values()))
     shown = Shown(
         document, experiment, trace, document=document, pictures=Pictures(results), outcomes=outcomes
@@ -118,7 +118,7 @@ def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] =
 
 
 def with_picture(shown: Shown, number: int, learner: str | None = None) -> Shown:
-    """The same with one of its pictures as the chart; a picture that there is not is none."""
+    """Return `shown` with one of its pictures as the chart, or no chart if there is no such picture."""
     assert shown.pictures is not None, "an experiment without pictures has none to choose"
     results = shown.pictures.results
     try:
@@ -128,7 +128,7 @@ def with_picture(shown: Shown, number: int, learner: str | None = None) -> Shown
 
 
 def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
-    """The same with what is looked at as the chart; of a heat map that of a learner, or of the first."""
+    """Return `shown` with a look as the chart; of heat maps that of `learner`, or the first."""
     results = None if shown.pictures is None else shown.pictures.results
     shown = replace(shown, caption=headline_of_look(look, shown.experiment, shown.outcomes, results))
     with palette.on_paper():
@@ -145,11 +145,11 @@ def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
 
 
 Progress = Callable[[float], None]
-"""Is called with the share of a file that is made, from 0 to 1."""
+"""Called with the share of a file that is made, from 0 to 1."""
 
 
 class Kind(NamedTuple):
-    """A kind of file: what is in it, how it is made, and the library without which it cannot be."""
+    """A kind of file: its content, how it is made, and the library that it needs."""
 
     about: str
     make: Callable[[Shown, Progress], bytes]
@@ -157,13 +157,13 @@ class Kind(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """The command that installs what the kind cannot be made without; nothing where it can be made."""
+        """Command that installs the missing library; empty if the kind can be made."""
         is_available = self.library is None or find_spec(self.library) is not None
         return "" if is_available else self.installation
 
     @property
     def installation(self) -> str:
-        """The command that installs its library for the interpreter that runs this."""
+        """Command that installs the library for the present interpreter."""
         return f"{shlex.quote(sys.executable)} -m pip install {self.library}"
 
 
@@ -187,34 +187,34 @@ KINDS: dict[str, Kind] = {
     ".json": Kind("all that was computed, as run --json prints it", lambda shown, _: _report(shown)),
     ".toml": Kind("the set-up as a preset", lambda shown, _: as_toml(shown.set_up).encode()),
 }
-"""By suffix."""
+"""Kinds by suffix."""
 
 DRAWN = ".pdf", ".png", ".gif"
-"""The kinds whose letters the program draws."""
+"""Kinds whose letters the program draws."""
 
 LONGEST_NAME = 200
 """Bytes of the name of a download; file systems take 255, and browsers number what is there already."""
 
 
 def check(path: Path, option: str) -> None:
-    """See before a run that a file can be written. Raises: BadInput."""
+    """Check before a run that a file can be written. Raises: BadInput."""
     check_kind(path, option)
     files.check(path, option)
 
 
 def export(path: Path, shown: Shown, option: str, progress: Progress = lambda share: None) -> None:
-    """Write a file of the kind that its suffix says. Raises: BadInput."""
+    """Write a file of the kind that its suffix names. Raises: BadInput."""
     files.write(path, content(path, shown, option, progress), option)
 
 
 def content(path: Path, shown: Shown, option: str, progress: Progress = lambda share: None) -> bytes:
-    """What is to be in a file that can be written, by its suffix. Raises: BadInput."""
+    """Return the content of a file, by its suffix. Raises: BadInput."""
     check(path, option)
     return _made(path, shown, f"{option} {path}".strip(), progress)
 
 
 def missing_letters(path: Path, shown: Shown) -> str:
-    """Say which letters of a picture no font has; nothing for files that leave the font to their readers."""
+    """Return which letters of a picture no font has; empty for files whose readers choose the font."""
     if path.suffix.lower() not in DRAWN:
         return ""
     sentence = boxes(_page(shown).text)
@@ -222,7 +222,7 @@ def missing_letters(path: Path, shown: Shown) -> str:
 
 
 def check_download(name: str) -> None:
-    """See that a file for a browser can have this name. Raises: BadInput."""
+    """Check that a file for a browser can have this name. Raises: BadInput."""
     if (
         not name.isprintable()
         or any(mark in name for mark in '/\\:*?"<>|')
@@ -233,13 +233,13 @@ def check_download(name: str) -> None:
 
 
 def download(name: str, shown: Shown, progress: Progress = lambda share: None) -> BytesIO:
-    """A file for a browser to save under this name, where its user wants it. Raises: BadInput."""
+    """Return a file for a browser to save under this name. Raises: BadInput."""
     check_download(name)
     return BytesIO(_made(Path(name), shown, name, progress))
 
 
 def check_kind(path: Path, option: str) -> None:
-    """See that a name says what is in its file, and that such files can be made here. Raises: BadInput."""
+    """Check that a name has a known suffix, and that such files can be made here. Raises: BadInput."""
     where, kind = f"{option} {path}".strip(), KINDS.get(path.suffix.lower())
     if kind is None:
         raise BadInput(where, f"the end of its name says what it is; take {', '.join(KINDS)}")
@@ -248,7 +248,7 @@ def check_kind(path: Path, option: str) -> None:
 
 
 def _made(path: Path, shown: Shown, where: str, progress: Progress) -> bytes:
-    """What is to be in a file. Raises: BadInput, also for a library that is there and cannot be loaded."""
+    """Return the content of a file. Raises: BadInput, also for an installed library that cannot be loaded."""
     kind = KINDS[path.suffix.lower()]
     try:
         return kind.make(shown, progress)
@@ -296,7 +296,7 @@ def _page(shown: Shown) -> Sheet:
 
 
 def _growing(shown: Shown) -> tuple[Sequence[Series], Axes, str]:
-    """What of a chart grows. Raises: BadInput for a heat map, which does not."""
+    """Return the growing parts of a chart. Raises: BadInput for a heat map, which does not grow."""
     if _heat(shown) is not None:
         raise BadInput("", "a heat map has no curves that grow; take .svg, or a picture of curves")
     return shown.series, _axes(shown), shown.caption
@@ -313,11 +313,9 @@ def _axes(shown: Shown) -> Axes:
 
 
 def as_toml(described: Experiment | Raw) -> str:
-    """An experiment as TOML that `run` takes, its defaults said, too, lest another version has others.
+    """Return an experiment as TOML for `run`, with its defaults, because another version may have others.
 
-    A document keeps its expressions.
-
-    Data files have absolute paths, so that the preset may lie anywhere.
+    A document keeps its expressions. Data files have absolute paths, so that the preset may be anywhere.
     """
     return tomli_w.dumps(_said(as_document(described)))
 

@@ -1,4 +1,4 @@
-"""Files that the app writes: made and written in a thread of their own, so that the screen never waits."""
+"""Files of the app, made and written in a thread, so that the screen never waits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class FileWriter:
-    """Makes files and puts them in their places, one after the other: figures cannot be made side by side."""
+    """Makes files and puts them in place, one after the other: figures cannot be made in parallel."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "files")
@@ -29,10 +29,10 @@ class FileWriter:
     def write(
         self, name: str, make: Callable[[], Content], place: Callable[[Content], Result]
     ) -> Future[Result]:
-        """What `place` returns for what `make` has made, both called in the thread.
+        """Return the result of `place` for the result of `make`, both called in the thread.
 
         Args:
-            name: what `end` calls the file, should it not have been made by then.
+            name: name of the file for `end`, if it has not been made by then.
         """
         result = self._thread.submit(self._work, make, place)
         self._under_way[result] = name
@@ -54,9 +54,11 @@ class FileWriter:
             return place(content)
 
     def end(self, seconds: float) -> list[str]:
-        """Wait at most so long for the files under way, then write nothing more; a line on each not written.
+        """Wait at most `seconds` for pending files, then write nothing more.
 
-        A file that is being put in its place is waited for until it is there: none is left half-written.
+        A file that is being put in place is waited for: no file is left half-written.
+
+        Returns: a line about each file that was not written.
         """
         unwritten = dict(self._under_way)
         wait(unwritten, seconds)
@@ -68,7 +70,7 @@ class FileWriter:
 
 
 def _why_not(result: Future[Any]) -> str:
-    """Why there is no file, in words; nothing if there is one."""
+    """Return why there is no file, in words; empty if there is one."""
     if not result.done() or result.cancelled():
         return "the program ended before it was made"
     match result.exception():
@@ -83,7 +85,7 @@ def _why_not(result: Future[Any]) -> str:
 
 
 def place_file(path: Path, content: bytes) -> str:
-    """Write a file; what was done, in words. Raises: BadInput."""
+    """Write a file, and return what was done, in words. Raises: BadInput."""
     with files.faults(str(path), "cannot be written"):
         wrote = f"{'Replaced' if path.exists() else 'Wrote'} {escaped(str(path.absolute()))}"
     files.write(path, content, "")

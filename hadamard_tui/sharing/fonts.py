@@ -20,15 +20,15 @@ PLACEHOLDERS = "lastresort", "adobeblank"
 
 
 REGULAR, BOLD = (Path(__file__).parent / "dejavu" / f"DejaVuSans{weight}.ttf" for weight in ("", "-Bold"))
-"""The fonts of the program."""
+"""Fonts of the program."""
 
 
 class Fonts(NamedTuple):
-    """What a text needs besides the fonts of the program.
+    """Fonts that a text needs besides those of the program.
 
     Args:
         families: installed families, in the order in which they are searched for a letter.
-        files: where these are.
+        files: their files.
         missing: letters that no installed font has, in the order of the text.
     """
 
@@ -45,7 +45,7 @@ def fonts_for(text: str) -> Fonts:
 
 
 def boxes(text: str) -> str:
-    """Say which letters of `text` a picture draws as boxes; nothing if every letter has a font."""
+    """Return which letters of `text` a picture draws as boxes; empty if every letter has a font."""
     missing = fonts_for(text).missing
     if not missing:
         return ""
@@ -73,7 +73,7 @@ def _fonts_for(letters: str) -> Fonts:
 
 @cache
 def shipped_letters() -> frozenset[str]:
-    """The letters that the fonts of the program have."""
+    """Return the letters of the program's fonts."""
     from fontTools.ttLib import TTFont
 
     with TTFont(REGULAR, lazy=True) as font:
@@ -81,7 +81,7 @@ def shipped_letters() -> frozenset[str]:
 
 
 def _offers(letters: Set[str]) -> dict[str, Set[str]]:
-    """The letters that each installed family has, families without serifs first."""
+    """Return the letters of each installed family, families without serifs first."""
     from matplotlib.font_manager import fontManager
 
     _add_new_fonts()
@@ -105,7 +105,7 @@ def _add_new_fonts() -> None:
 
 
 def _letters_of(family: str) -> Set[str]:
-    """The letters of the font that matplotlib takes for a family; none if it cannot be read."""
+    """Return the letters of the font that matplotlib takes for a family; none if it cannot be read."""
     from matplotlib.font_manager import get_font
 
     try:
@@ -115,7 +115,7 @@ def _letters_of(family: str) -> Set[str]:
 
 
 def _file_of(family: str) -> str:
-    """The font that matplotlib takes for a family. Raises: ValueError if it has none."""
+    """Return the font that matplotlib takes for a family. Raises: ValueError if it has none."""
     from matplotlib.font_manager import FontProperties, findfont
 
     properties = FontProperties(family=[family])

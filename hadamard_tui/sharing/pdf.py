@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hadamard_tui.sharing.svg_page import Sheet
 
 POINTS = 0.75
-"""Points of a page of PDF for each pixel of SVG."""
+"""Points of PDF per pixel of SVG."""
 
 INCH = 72
 
@@ -86,7 +86,7 @@ class _Painter:
             self.paint(part, matrix, passed_on, area)
 
     def _cut(self, area: Bbox | None, name: str, matrix: np.ndarray) -> Bbox | None:
-        """What of an area is in the rectangle of this name."""
+        """Return the part of an area inside the clip rectangle with this name."""
         from matplotlib.transforms import Bbox
 
         if not name:
@@ -160,7 +160,7 @@ def _colour(colour: str, opacity: str | None) -> Any:
 
 
 def _transform(words: str) -> np.ndarray:
-    """The matrix [3, 3] of the moves and turns of an element."""
+    """Return the matrix [3, 3] of an element's translations and rotations."""
     matrix = np.eye(3)
     for kind, numbers in TRANSFORMS.findall(words):
         values = [float(number) for number in numbers.replace(",", " ").split()]
@@ -175,7 +175,7 @@ def _transform(words: str) -> np.ndarray:
 
 
 def _path(tag: str, attributes: dict[str, str]) -> Any:
-    """The outline of a shape as a path of matplotlib; None for what is no shape."""
+    """Return the outline of a shape as a path of matplotlib; None for other elements."""
     from matplotlib.path import Path
 
     if tag == "path":
@@ -189,7 +189,7 @@ def _path(tag: str, attributes: dict[str, str]) -> Any:
 
 
 def _outline(words: str) -> Any:
-    """A path from the commands of SVG that the program writes."""
+    """Return a path from the SVG commands that the program writes."""
     from matplotlib.path import Path
 
     places: list[tuple[float, float]] = []

@@ -1,4 +1,4 @@
-"""A page of SVG in pixels, drawn by resvg with the fonts of the program."""
+"""A page of SVG as pixels, drawn by resvg with the program's fonts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from hadamard_tui.sharing.svg_page import Sheet
 
 FINE = 2.0
-"""Pixels of a PNG for each of its page."""
+"""Pixels of a PNG per pixel of its page."""
 
 
 def png(page: Sheet, pixels: float = FINE) -> bytes:
-    """The page with so many pixels for each of its own."""
+    """Return the page as PNG, with so many pixels for each of its own."""
     from resvg_py import svg_to_bytes
 
     fonts = [str(REGULAR), str(BOLD), *fonts_for(page.text).files]

@@ -1,4 +1,4 @@
-"""The chart as SVG, from the series and axes that the screen shows, on white; no library draws it."""
+"""The chart as SVG, from the series and axes on the screen, on white, without a drawing library."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, Series
 
 POINT = 3
-"""Pixels of the radius of points that no line joins."""
+"""Radius in pixels of points that no line joins."""
 
 BAND, REGION = 0.18, 0.06
-"""How opaque the error of a curve is, and a region of the theory."""
+"""Opacity of the error of a curve, and of a region of the theory."""
 
 THIN, CURVE, LINE = 1.0, 2.0, 2.6
-"""Pixels of the width of what is faint, of a curve with a letter, and of a line of the theory."""
+"""Line widths in pixels: of faint series, of curves with a letter, and of theory lines."""
 
 HALO = {"stroke": GROUND, "stroke_width": "3", "stroke_linejoin": "round", "paint_order": "stroke"}
-"""Around letters, so that they are seen on lines."""
+"""Halo around letters, so that they are readable on lines."""
 
 ZERO = "M0,-9V-1M-3,-4L0,-1L3,-4"
-"""An arrow to the foot, above 0."""
+"""Path of an arrow to the foot of the chart, for 0."""
 
 
 class Turn(NamedTuple):
@@ -62,7 +62,7 @@ class Turn(NamedTuple):
 
 
 def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float = 0.0) -> bytes:
-    """The chart as a file: every curve with its letters, a legend, and the caption below.
+    """Return the chart as a file: curves with their letters, a legend, and the caption below.
 
     Args:
         within: so many pixels curves may be off, so that the file is smaller.
@@ -73,7 +73,7 @@ def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float =
 def chart(
     series: Sequence[Series], axes: Axes, caption: str = "", within: float = 0.0, growing: bool = False
 ) -> Page:
-    """The chart with its legend and its caption; the other arguments are those of `draw`."""
+    """Return the chart with legend and caption; the other arguments are those of `draw`."""
     page, picture = draw(series, axes, within, growing)
     page.legend(list(entries(series, picture, axes)))
     page.caption(caption)
@@ -88,11 +88,11 @@ class Drawing(NamedTuple):
 
 
 def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: bool = False) -> Drawing:
-    """The chart with the ticks, letters and names of a screen that is as large.
+    """Draw the chart with the ticks, letters and names of a screen of the same size.
 
     Args:
         within: so many pixels curves may be off.
-        growing: whether the curves are to grow, before lines of the theory that are there from the start.
+        growing: whether the curves are to grow, in front of complete theory lines.
     """
     page = Page(axes)
     picture = paint(series, axes, page.columns, page.rows)
@@ -125,7 +125,7 @@ def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: boo
 
 
 def _pixels(page: Page, axes: Axes, curve: Series) -> tuple[np.ndarray, np.ndarray]:
-    """Where the points of a curve are; NaN where they cannot be drawn, as 0 on a logarithmic axis."""
+    """Return the places of a curve's points; NaN where they cannot be drawn, as 0 on a logarithmic axis."""
     return _across(page, axes, curve), page.down(axes, drawable(curve.y, axes))
 
 
@@ -142,7 +142,7 @@ def _band(
     band: tuple[np.ndarray, np.ndarray],
     within: float,
 ) -> None:
-    """The region between the borders of a band; on a logarithmic axis what is below 0 is below the axis."""
+    """Draw the region between the borders of a band; on a log axis values ≤ 0 are below the axis."""
     across = _across(page, axes, curve)
     low, high = (page.down(axes, border) for border in band)
     is_drawn = ~(np.isnan(across) | np.isnan(low) | np.isnan(high))
@@ -182,7 +182,7 @@ def _line_by_turns(
     points: tuple[np.ndarray, np.ndarray],
     within: float,
 ) -> None:
-    """A series in its dashes of the line of another one, and by itself where that is not."""
+    """Draw a series in its own dashes of another one's line, and by itself where that line is absent."""
     (across, down), (x, y) = lead, points
     if not (np.isfinite(y).any() and np.isfinite(down).any()):
         return
@@ -194,20 +194,20 @@ def _line_by_turns(
 
 
 def _within(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Which values are between the least and the greatest of others."""
+    """Return which values are between the least and the greatest of `limits`, give or take a pixel."""
     inside: np.ndarray = (values >= limits.min() - 1) & (values <= limits.max() + 1)
     return inside
 
 
 def _zeros(into: Element, page: Page, axes: Axes, curve: Series) -> None:
-    """Arrows to the foot of a logarithmic axis where a curve whose points stand apart is 0 up to rounding."""
+    """Draw arrows to the foot of a log axis where a curve with separate points is 0 up to rounding."""
     for x in page.across(axes, zeros_of(curve, axes, page.columns)).tolist():
         how = {"stroke": curve.colour, "stroke_width": 1.5, "fill": "none"}
         put(into, "path", d=ZERO, transform=f"translate({x:.2f} {page.bottom:.2f})", **how)
 
 
 def _letters(page: Page, picture: Raster, series: Sequence[Series], axes: Axes) -> None:
-    """The letters of curves, each on its curve where a screen has it."""
+    """Draw the letters of curves, each on its curve where a screen has it."""
     curves = {at: _pixels(page, axes, series[at]) for at in {mark.at for mark in picture.marks}}
     for at, row, column in picture.marks:
         cell = page.left + (column + 0.5) * CELL_WIDTH, page.top + (row + 0.5) * CELL_HEIGHT
@@ -217,7 +217,7 @@ def _letters(page: Page, picture: Raster, series: Sequence[Series], axes: Axes) 
 
 
 def nearest(across: np.ndarray, down: np.ndarray, x: float, y: float) -> tuple[float, float]:
-    """The place on a line through points, with gaps at NaN, that is nearest to x, y."""
+    """Return the nearest place to x, y on a line through points, with gaps at NaN."""
     start = np.stack([across, down], 1)
     start = np.concatenate([start, start[-1:]])
     step = np.diff(start, axis=0)
@@ -231,14 +231,14 @@ def nearest(across: np.ndarray, down: np.ndarray, x: float, y: float) -> tuple[f
 
 
 def _names(page: Page, picture: Raster, series: Sequence[Series]) -> None:
-    """The names of lines of the theory beside them."""
+    """Draw the names of theory lines beside them."""
     for at, row, column, name in picture.names:
         x, y = page.left + CELL_WIDTH * column, page.top + CELL_HEIGHT * (row + 0.75)
         write(page.over, x, y, name, SMALL, fill=series[at].colour, **HALO)
 
 
 def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[Entry]:
-    """The legend of the screen with whole names, and its remark at the end."""
+    """Yield the legend of the screen with full names, and its remark at the end."""
     for entry in legend_entries(series, picture.groups, left_out=picture.left_out, y_log=axes.y_log):
         for number, part in enumerate(entry.parts):
             curve = series[part.at]
@@ -255,12 +255,12 @@ def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[E
 
 
 def _sample(curve: Series, into: Element, x: float, y: float) -> None:
-    """A piece of the line."""
+    """Draw a piece of the line."""
     _line(into, curve, np.array([x, x + SAMPLE]), np.array([y, y]))
 
 
 def outline(across: np.ndarray, down: np.ndarray, within: float) -> tuple[np.ndarray, np.ndarray]:
-    """Those of some points through which a line passes all others `within` so many pixels; all within 0.
+    """Return the points of a line that passes all others `within` so many pixels; all points within 0.
 
     The ends of every stretch without NaN are among them, and a NaN between two stretches.
     Source: Ramer 1972; Douglas, Peucker 1973.
@@ -286,7 +286,7 @@ def outline(across: np.ndarray, down: np.ndarray, within: float) -> tuple[np.nda
 
 
 def _distances(across: np.ndarray, down: np.ndarray) -> np.ndarray:
-    """How far points are from the straight piece between the first and the last of them."""
+    """Return the distances of points from the straight segment between the first and the last of them."""
     x, y = across - across[0], down - down[0]
     square = x[-1] ** 2 + y[-1] ** 2
     along = np.clip((x * x[-1] + y * y[-1]) / square, 0, 1) if square else np.zeros_like(x)

@@ -1,4 +1,4 @@
-"""The heat map as SVG: cells, their scale, lines and marked points, on white; no library draws it."""
+"""The heat map as SVG: cells, scale, lines and marked points, on white, without a drawing library."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.ticks import Tick
 
 FROM_AREA, BAR = 18.0, 16.0
-"""Pixels between the area and the bar of colours, and how wide that is."""
+"""Pixels between the area and the colour bar, and width of the bar."""
 
 MISSING = "missing"
-"""The id of the pattern of what has no value."""
+"""Id of the pattern for missing values."""
 
 
 def heat_map_svg(heat: HeatMap) -> bytes:
-    """The heat map as a file."""
+    """Return the heat map as a file."""
     return heat_map_page(heat).written()
 
 
 def heat_map_page(heat: HeatMap, caption: str = "") -> Page:
-    """The heat map in the colours of the light screen: the more the darker.
+    """Return the heat map in the colours of the light screen, where dark means much.
 
-    What is missing is dotted. Of more cells than there are pixels those are drawn that pixels are in.
+    Missing values are dotted. If there are more cells than pixels, each pixel shows the cell at its centre.
     """
     scale = value_scale(heat.z, heat.z_log)
     marked = bar_ticks(scale, int(AREA_HEIGHT / CELL_HEIGHT))
@@ -74,7 +74,7 @@ def heat_map_page(heat: HeatMap, caption: str = "") -> Page:
 
 
 def _cells(page: Page, heat: HeatMap, scale: ValueScale) -> None:
-    """All cells of a colour as one path, cells side by side as one box."""
+    """Draw all cells of a colour as one path, and neighbouring cells as one box."""
     wide, high = page.right - page.left, AREA_HEIGHT
     columns, starts, ends = _along(heat.x, heat.axes.x_limits, heat.x_log, wide)
     rows, lower, upper = _along(heat.y, heat.axes.y_limits, heat.y_log, high)
@@ -97,7 +97,7 @@ def _cells(page: Page, heat: HeatMap, scale: ValueScale) -> None:
 def _along(
     values: np.ndarray, limits: Limits, log: bool, size: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Which cells are drawn along an axis, and the pixels at which they begin and end."""
+    """Return which cells are drawn along an axis, and the pixels where they begin and end."""
     if len(values) <= size:
         edges = Scale(limits, log, 2).place(borders(values, log)) * size
         return np.arange(len(values)), edges[:-1], edges[1:]
@@ -107,7 +107,7 @@ def _along(
 
 
 def _stretches(steps: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """The first and the last place of every stretch of equal steps, and the step."""
+    """Yield the first and the last place of each stretch of equal steps, and the step."""
     starts = np.concatenate([[0], np.flatnonzero(np.diff(steps)) + 1])
     ends = np.concatenate([starts[1:], [len(steps)]]) - 1
     yield from zip(starts.tolist(), ends.tolist(), steps[starts].tolist(), strict=True)
@@ -119,7 +119,7 @@ def _pattern(page: Page) -> None:
 
 
 def _contour(into: Element, contour: Contour, across: np.ndarray, down: np.ndarray) -> None:
-    """A line in black, seamed with white, so that it is seen on every colour."""
+    """Draw a line in black with white edges, so that it is visible on every colour."""
     path = path_of(across, down)
     put(into, "path", d=path, fill="none", stroke=GROUND, stroke_width=4)
     put(into, "path", d=path, fill="none", stroke=INK, stroke_width=1.8, **dashes(contour.style))
@@ -132,7 +132,7 @@ def _point(mark: str, into: Element, x: float, y: float) -> None:
 def _bar(
     into: Element, page: Page, scale: ValueScale, label: str, marked: Sequence[Tick], widest: float
 ) -> None:
-    """The colours from least to most, with their numbers and what these are of."""
+    """Draw the colour bar with its numbers and their label."""
     bar_x, height = page.right + FROM_AREA, AREA_HEIGHT / STEPS
     bar = put(into, "g", shape_rendering="crispEdges")
     for step, colour in enumerate(colour_map(dark_is_more=True).colours.tolist()):
@@ -150,7 +150,7 @@ def _bar(
 
 
 def _entries(heat: HeatMap) -> list[Entry]:
-    """What the dots mean where there are any, and the lines and points that have names."""
+    """Return the legend: the meaning of the dots, if any, and the lines and points that have names."""
     missing = [Entry(heat.missing, _sample_of_missing)] if np.isnan(heat.z).any() else []
     lines = [Entry(contour.name, partial(_sample, contour)) for contour in heat.contours if contour.name]
     points = [Entry(point.name, before=point.mark, colour=INK) for point in heat.points if point.name]

@@ -41,10 +41,10 @@ FAR = 1e5
 """Pixels; whatever is farther away than this has no finer place: not all that reads SVG can count higher."""
 
 COLUMNS = 2
-"""Charts beside one another where there are several."""
+"""Charts side by side, if there are several."""
 
 SAMPLE = 34.0
-"""Pixels that the sample of a line has in the legend."""
+"""Pixels of the sample of a line in the legend."""
 
 DASHES: dict[LineStyle, tuple[float, ...]] = {
     "dashed": (7, 4),
@@ -61,7 +61,7 @@ TURN = 14.0, 0.0
 
 
 def dashes(style: LineStyle, turn: int = 0, turns: int = 1) -> dict[str, object]:
-    """The attributes of a line in a style: of all its dashes, or from `turn` on of every one of `turns`."""
+    """Return the attributes of a line style: with all its dashes, or from `turn` on each of `turns`."""
     lengths = DASHES.get(style, TURN if turns > 1 else ())
     if not lengths:
         return {}
@@ -91,7 +91,7 @@ class Entry(NamedTuple):
 
     @property
     def width(self) -> float:
-        """Pixels that it takes."""
+        """Width in pixels."""
         return self._name_begins + length(self.text, WORDS)
 
     @property
@@ -103,7 +103,7 @@ class Entry(NamedTuple):
         return self._sample_begins + (SAMPLE + GAP if self.sample else 0.0)
 
     def draw(self, into: Element, x: float, foot: float) -> None:
-        """Draw it with its left end at x, `foot` being the line on which its letters stand."""
+        """Draw the entry with its left end at x and the base line of its letters at `foot`."""
         if self.before:
             write(into, x, foot, self.before, WORDS, weight="bold", fill=self.colour)
         if self.sample:
@@ -125,12 +125,12 @@ class Sheet:
 
     @property
     def height(self) -> float:
-        """Pixels from top to bottom of what there is so far."""
+        """Pixels from the top to the end of the present content."""
         return round(self._end + EDGE)
 
     @property
     def text(self) -> str:
-        """All that is written on the sheet."""
+        """All text on the sheet."""
         return "".join(self.root.itertext())
 
     def caption(self, words: str, into: Element | None = None) -> None:
@@ -144,7 +144,7 @@ class Sheet:
             write(self.root if into is None else into, EDGE, self._end - 0.4 * WORDS, line, WORDS)
 
     def written(self) -> bytes:
-        """The file; the same sheet gives the same file."""
+        """Return the file; the same sheet gives the same file."""
         width, height = f"{self.width:g}", f"{self.height:g}"
         self.root.attrib |= {"width": width, "height": height, "viewBox": f"0 0 {width} {height}"}
         content: bytes = tostring(self.root, encoding="utf-8", xml_declaration=True)
@@ -213,11 +213,11 @@ class Page(Sheet):
         self.letters = put(self.root, "g", clip_path="url(#grown)", **{"class": "letters"})
 
     def across(self, axes: Axes, values: np.ndarray) -> np.ndarray:
-        """Pixels from the left for values on the x-axis; NaN stays NaN."""
+        """Return pixels from the left for values on the x-axis; NaN stays NaN."""
         return self.left + pixels(axes.x_limits, axes.x_log, self.right - self.left, values)
 
     def down(self, axes: Axes, values: np.ndarray) -> np.ndarray:
-        """Pixels from the top for values on the y-axis; NaN stays NaN."""
+        """Return pixels from the top for values on the y-axis; NaN stays NaN."""
         return self.bottom - pixels(axes.y_limits, axes.y_log, AREA_HEIGHT, values)
 
     def define(self, tag: str, **attributes: object) -> Element:
@@ -240,11 +240,11 @@ class Page(Sheet):
             self._end = foot + 0.4 * WORDS
 
     def caption(self, words: str, into: Element | None = None) -> None:
-        """Put a paragraph below, which is seen once all has grown."""
+        """Put a paragraph below, which appears once the chart has grown completely."""
         super().caption(words, self._last)
 
     def grow(self, share: float) -> None:
-        """Show what grows as far as this share of the x-axis, and the caption at its end."""
+        """Show the growing parts up to this share of the x-axis, and the caption at its end."""
         x = self.left + share * (self.right - self.left) if share < 1 else WIDTH
         self._reached.set("width", f"{x:.2f}")
         self._rest.set("x", f"{x:.2f}")
@@ -252,14 +252,14 @@ class Page(Sheet):
         self._last.set("opacity", "1" if share >= 1 else "0")
 
     def _cut(self, name: str, x: float, width: float, top: float = 0) -> Element:
-        """The rectangle to which groups can be cut by this name; without a top it is taller than the area."""
+        """Add the clip rectangle for groups with this name; without a top it is taller than the area."""
         height = AREA_HEIGHT if top else self.bottom + EDGE
         place = {"x": f"{x:.2f}", "y": f"{top:.2f}"}
         size = {"width": f"{width:.2f}", "height": f"{height:.2f}"}
         return put(self.define("clipPath", id=name), "rect", **place, **size)
 
     def _ticks(self, axes: Axes, up: Sequence[Tick]) -> None:
-        """Grid and numbers."""
+        """Draw grid and numbers."""
         rows, columns = (put(self.root, "g", fill=MUTED, **{"class": name}) for name in ("up", "along"))
         for (_, label), y in zip(up, self.down(axes, values_of(up)), strict=True):
             put(rows, "path", d=f"M{self.left:.2f},{y:.2f}H{self.right:.2f}", stroke=GRID)
@@ -272,7 +272,7 @@ class Page(Sheet):
 
 
 def name_apart(root: Element, name: str) -> None:
-    """Have what is referred to on a page named by a name of this page."""
+    """Add a name to all ids of a page and their references, so that pages in one document do not clash."""
     for element in root.iter():
         for key, value in element.attrib.items():
             if key == "id":
@@ -289,7 +289,7 @@ def put(into: Element, tag: str, **attributes: object) -> Element:
 def write(
     into: Element, x: float, y: float, text: str, size: float, anchor: str = "start", **attributes: object
 ) -> Element:
-    """Put a line of text on the page, y being the line on which its letters stand."""
+    """Put a line of text on the page, y being the base line of its letters."""
     attributes = {f"font_{name}" if name == "weight" else name: value for name, value in attributes.items()}
     if anchor != "start":
         attributes["text_anchor"] = anchor
@@ -299,19 +299,19 @@ def write(
 
 
 def write_upwards(into: Element, x: float, y: float, text: str) -> None:
-    """Put a label on the page that is read from below, its middle at these pixels."""
+    """Put a label on the page that is read from below, with its middle at these pixels."""
     turned = put(into, "g", transform=f"translate({x:.2f} {y:.2f}) rotate(-90)")
     write(turned, 0, 0, text, WORDS, anchor="middle")
 
 
 def length(text: str, size: float) -> float:
-    """About so many pixels a text takes."""
+    """Return the approximate width of a text in pixels."""
     narrow = sum(letter in NARROW_LETTERS for letter in text)
     return size * (NARROW * narrow + WIDE * (cell_len(text) - narrow))
 
 
 def lines(text: str, size: float, room: float) -> list[str]:
-    """A text in lines of so many pixels, one at least; a word that is too long ends in an ellipsis."""
+    """Break a text into lines of so many pixels, at least one; a word that is too long is cut."""
     wrapped = [""]
     for word in text.split():
         longer = f"{wrapped[-1]} {word}".strip()
@@ -320,7 +320,7 @@ def lines(text: str, size: float, room: float) -> list[str]:
 
 
 def fitted(text: str, size: float, room: float) -> str:
-    """A text within so many pixels, its end replaced by an ellipsis where it is too long."""
+    """Return a text within so many pixels, ending in an ellipsis if it is cut."""
     cells = cell_len(text)
     while cells > 1 and length(elided(text, cells), size) > room:
         cells -= 1
@@ -328,18 +328,20 @@ def fitted(text: str, size: float, room: float) -> str:
 
 
 def pixels(limits: Limits, log: bool, size: float, values: np.ndarray) -> np.ndarray:
-    """How many of `size` pixels from the lower limit values are."""
+    """Return how many of `size` pixels values are from the lower limit."""
     return (Scale(limits, log, 2).place(values) * size).clip(-FAR, FAR)
 
 
 def values_of(ticks: Sequence[Tick]) -> np.ndarray:
-    """Where ticks are."""
+    """Return the places of ticks."""
     return np.array([value for value, _ in ticks])
 
 
 def path_of(across: np.ndarray, down: np.ndarray) -> str:
-    """The path through points, to a hundredth of a pixel; NaN lifts the pen. What is said are the steps from
-    point to point, which are shorter than their places."""
+    """Return the path through points, to a hundredth of a pixel; NaN lifts the pen.
+
+    The path gives the steps from point to point, which are shorter than the places.
+    """
     is_drawn = ~(np.isnan(across) | np.isnan(down))
     starts = (is_drawn & ~np.concatenate([[False], is_drawn[:-1]]))[is_drawn]
     places = np.rint(100 * np.stack([across[is_drawn], down[is_drawn]])).astype(int)

@@ -1,4 +1,4 @@
-"""Curves and bounds as one long table: a row per point, for CSV and Parquet."""
+"""Curves and bounds as one long table, with a row per point, for CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Numbers = Floats | None
 
 
 class Part(NamedTuple):
-    """The rows of one curve or line: what their cells of text say, and the numbers [S] of the others."""
+    """Rows of one curve or line: their text cells, and the numbers [S] of the other cells."""
 
     texts: tuple[str, ...]
     numbers: tuple[Numbers, ...]
-    """None for a column that is empty here; the first never is."""
+    """None for a column that is empty here; the first column never is."""
 
 
 class Table(NamedTuple):
@@ -35,16 +35,16 @@ class Table(NamedTuple):
 
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-"""Where a cell begins with one of these, spreadsheets take it for a formula."""
+"""First characters of a cell that spreadsheets take for a formula."""
 
 BLOCK = 4096
-"""Rows that are written at once: the screen may wait for so many, since threads share the interpreter."""
+"""Rows per write: the screen may wait for so many, because threads share the interpreter."""
 
 
 def of_run(losses: View, errors: View, caption: str = "") -> Table:
-    """Every curve of a run, then every bound that is drawn, from the views of its loss and of its 0/1 error.
+    """Return the curves of a run and the drawn bounds, from the views of its loss and of its 0/1 error.
 
-    A row says: `learner` or the direction of a bound, whose it is, and where; the last two may be none.
+    A row has `learner` or the direction of a bound, its owner, and its place; the last two may be missing.
     """
     error = {curve.name: curve.y for curve in errors.curves if len(curve.y)}
     curves = [
@@ -57,10 +57,10 @@ def of_run(losses: View, errors: View, caption: str = "") -> Table:
 
 
 def of_views(views: Sequence[View], captions: Sequence[str]) -> Table:
-    """Every curve, line of the theory and heat map of some views, which have a caption each.
+    """Return all curves, theory lines and heat maps of some views, which have a caption each.
 
-    A row says: which picture, `learner`, `reference` or the direction of a line, whose it is, and where; y is
-    that of a heat map, and empty elsewhere.
+    A row has the picture, `learner`, `reference` or the direction of a line, its owner, and its place. y is
+    the row of a heat map, and empty elsewhere.
     """
     parts: list[Part] = []
     labels: dict[str, str] = {}
@@ -103,16 +103,16 @@ def as_csv(table: Table) -> bytes:
 
 
 def _there(numbers: tuple[Numbers, ...]) -> Floats:
-    """The numbers of the first column, which no part lacks."""
+    """Return the numbers of the first column, which every part has."""
     first = numbers[0]
     assert first is not None, "the first column is where a row is"
     return first
 
 
 def as_text(values: Floats) -> list[str]:
-    """Numbers [S > 0] as `repr` has them: the shortest digits that are read back as the same number.
+    """Return numbers [S > 0] as `repr` has them: the shortest digits that read back as the same number.
 
-    JSON writes them alike four times as fast, but for the largest and smallest, which have exponents.
+    JSON writes the same text four times as fast, except for the largest and smallest, which have exponents.
     """
     texts = msgspec.json.encode(values.tolist()).decode()[1:-1].split(",")
     size = np.abs(values)
@@ -122,7 +122,7 @@ def as_text(values: Floats) -> list[str]:
 
 
 def _cells(cells: Sequence[str]) -> str:
-    """Cells of text as CSV, quoted where they must be."""
+    """Return text cells as CSV, quoted where necessary."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(cells)
     return line.getvalue()
@@ -133,7 +133,7 @@ def _no_formula(name: str) -> str:
 
 
 def as_parquet(table: Table) -> bytes:
-    """The table as Parquet. The labels of the axes and the captions are in its metadata.
+    """Return the table as Parquet, with the labels of the axes and the captions in its metadata.
 
     Raises: BadInput if it cannot be made, ImportError if the library cannot be loaded.
     """

@@ -44,28 +44,28 @@ if TYPE_CHECKING:
 WEB = Path(__file__).parent / "web"
 
 LARGEST = 1_000_000
-"""Bytes of a page at most."""
+"""Most bytes of a page."""
 
 WITHIN = 0.3
 """Pixels that curves may be off."""
 
 DIGITS = 5
-"""Those of a value that the page reads out."""
+"""Digits of a value that the page reads out."""
 
 MOST_CELLS = 20_000
-"""Cells of a heat map whose values are read out."""
+"""Most cells of a heat map whose values are read out."""
 
 STEPS = 1000
-"""Places of a scrubber."""
+"""Places of a slider."""
 
 SIGNS = {True: "✓", False: "✗", None: "–"}
 
 
 def web_page(results: Results, outcomes: Sequence[Outcome], preset: str, document: Raw) -> bytes:
-    """The page of a run that has come to its end.
+    """Return the page of a finished run.
 
     Args:
-        outcomes: those of its claims.
+        outcomes: the outcomes of its claims.
         preset: the preset that was run, of which `document` may be a change.
 
     Raises: BadInput for more than LARGEST bytes.
@@ -167,7 +167,7 @@ class IndexEntry(NamedTuple):
 
     @classmethod
     def of(cls, results: Results, outcomes: Sequence[Outcome], file: str) -> IndexEntry:
-        """The entry of a run that has come to its end."""
+        """Return the entry of a finished run."""
         experiment = results.sweep.experiment
         first = view((drawn(experiment) or [of_run(experiment)])[0], results)
         holding = sum(outcome.holds is True for outcome in outcomes)
@@ -176,7 +176,7 @@ class IndexEntry(NamedTuple):
 
 
 def index_page(entries: Sequence[IndexEntry]) -> bytes:
-    """The index of some pages, by subject."""
+    """Return the index of some pages, by subject."""
     body = ["<h1>Experiments</h1>"]
     for subject in SUBJECTS:
         items = [
@@ -202,7 +202,7 @@ def _document(title: str, rules: str, body: Sequence[str]) -> bytes:
 def _figures(
     view: View, number: int, results: Results, outcomes: Sequence[Outcome], name: str
 ) -> Iterator[str]:
-    """The chart of a picture, or its heat maps, each with what it shows."""
+    """Yield the chart of a picture, or its heat maps, each with its headline."""
     experiment = results.sweep.experiment
     of_picture = about(view.picture, experiment, outcomes)
     caption = headline(view, experiment, of_picture, results) if number else ""
@@ -250,9 +250,9 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, name: str, c
 
 
 def _values(curve: Series, axes: Axes, page: Page) -> dict[str, Any] | None:
-    """The values of a curve that are read out, one for every pixel at most; None for what has none.
+    """Return the values of a curve that are read out, at most one per pixel; None without values.
 
-    `own` says whether it is the curve of a learner, at whose places the page reads out.
+    `own` states whether it is a learner's curve, at whose places the page reads out.
     """
     is_drawn = (
         np.isfinite(curve.x)
@@ -297,7 +297,7 @@ def _heat_figure(heat: HeatMap, name: str, caption: str) -> str:
 
 
 def _figure(page: Page, axes: Axes, name: str, caption: str, below: str, data: dict[str, Any]) -> str:
-    """A page of SVG with a caption, what stands below it, and what the script reads."""
+    """Return a page of SVG with a caption, the HTML below it, and the data that the script reads."""
     page.written()  # which gives the page its size
     page.root.set("class", "chart")
     name_apart(page.root, name)
@@ -320,7 +320,7 @@ def _story(story: str, source: str) -> Iterator[str]:
 
 
 def _theorems(results: Results) -> Iterator[str]:
-    """The lines of the theory that hold for the first point and bind a learner there."""
+    """Yield the theory lines that hold for the first point and bind a learner there."""
     trace = next(iter(results.traces.values()))
     items = []
     for line in trace.theorems:
@@ -339,7 +339,7 @@ def _theorems(results: Results) -> Iterator[str]:
 
 
 def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """The claims, each with what was measured."""
+    """Yield the claims, each with its measured outcome."""
     if outcomes:
         items = (
             f"<li><b>{SIGNS[outcome.holds]}</b> {escape(outcome.claim.text)}"

@@ -1,7 +1,7 @@
-"""Calls after a while, each of which comes.
+"""Calls after a delay, which always come.
 
-A timer of Textual never fires if its time is over before it begins to wait, as on a machine that is busy with
-others, and if that time is negative it takes the processor for good.
+A timer of Textual never fires if its time is over before it begins to wait, as on a busy machine; with a
+negative time it uses the processor without end.
 """
 
 from __future__ import annotations
@@ -13,5 +13,5 @@ from textual.message_pump import MessagePump
 
 
 def after(seconds: float, pump: MessagePump, call: Callable[[], object]) -> asyncio.TimerHandle:
-    """Have a widget or an app make a call in its turn, after so many seconds; `cancel()` takes it back."""
+    """Call a function of a widget or an app after so many seconds; `cancel()` prevents the call."""
     return asyncio.get_running_loop().call_later(seconds, lambda: pump.call_later(call))

@@ -1,4 +1,4 @@
-"""Text and whole screens in ASCII, for terminals, pipes and fonts that have nothing else."""
+"""Text and screens in ASCII, for terminals, pipes and fonts without other characters."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _WORDS = {
 }  # fmt: skip
 
 EITHER, SAME = "±", "≡"
-"""Take the place of a space that follows them, as one ASCII character cannot say them."""
+"""Signs that also replace the space behind them, because their ASCII forms are longer."""
 
 WHATEVER = "(…)"
-"""Stands for anything in parentheses; everywhere else an ellipsis is where a text is cut."""
+"""An ellipsis in parentheses, for anything; other ellipses mark where a text is cut."""
 
 
 @lru_cache(maxsize=4096)
 def to_ascii(text: str) -> str:
-    """Text of the same width in ASCII alone."""
+    """Return text of the same width in ASCII."""
     if text.isascii():
         return text
     for sign, in_ascii in ((f"{EITHER} ", "+-"), (f"{SAME} ", "=="), (WHATEVER, "( )")):
@@ -70,7 +70,7 @@ def _letter(letter: str) -> str:
 
 
 class AsciiFilter(LineFilter):
-    """Replaces whatever is not ASCII in the lines of the screen."""
+    """Replaces characters that are not ASCII in the lines of the screen."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         texts = [segment.text for segment in segments]

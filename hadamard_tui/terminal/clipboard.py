@@ -1,4 +1,4 @@
-"""The clipboard through the terminal: an escape sequence (OSC 52) where the terminal copies what it holds."""
+"""Clipboard through the terminal: an escape sequence (OSC 52), if the terminal supports it."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ WITHOUT = ("", "dumb", "linux")
 """Terminals without a clipboard, by TERM. The sequence is noise on some of them."""
 
 BETWEEN = ("screen", "tmux")
-"""How TERM begins inside programs that stand between the terminal and this one."""
+"""Start of TERM inside programs between the terminal and this one."""
 
 PATIENCE = 1.0
-"""Seconds that tmux is waited for."""
+"""Seconds to wait for tmux."""
 
 _setting: Clipboard = "auto"
 
 
 def use(setting: Clipboard) -> None:
-    """Copy from now on: always, never, or where the terminal is known to bear it."""
+    """Choose when to copy: always, never, or if the terminal is known to support it."""
     global _setting
     _setting = setting
 
 
 def copies() -> bool:
-    """Whether the terminal is given what is copied."""
+    """Whether copied text is sent to the terminal."""
     return bool(sequence(""))
 
 
 def sequence(text: str) -> str:
-    """What is written to the terminal for it to copy a text; nothing where it would not."""
+    """Return the sequence that makes the terminal copy a text; empty if it would not."""
     plain = f"\x1b]52;c;{b64encode(text.encode()).decode()}\a"
     if _setting != "auto":
         return plain if _setting == "yes" else ""
@@ -46,7 +46,7 @@ def sequence(text: str) -> str:
 
 
 def _through_tmux(plain: str) -> str:
-    """The sequence as tmux takes it itself, or hands it on; nothing where it does neither."""
+    """Return the sequence that tmux handles or passes on; empty if it does neither."""
     if _tmux("-s", "set-clipboard") == "on":
         return plain
     if _tmux("-pA", "allow-passthrough") in ("on", "all"):
@@ -55,7 +55,7 @@ def _through_tmux(plain: str) -> str:
 
 
 def _tmux(scope: str, option: str) -> str:
-    """The value of an option of tmux; nothing where it cannot say."""
+    """Return the value of an option of tmux; empty if tmux does not answer."""
     command = ["tmux", "show-options", scope, "-v", option]
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stdout.strip()

@@ -1,4 +1,4 @@
-"""How many frames per second the screen has made of late."""
+"""Frames per second that the screen has drawn lately."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ PERIOD = 1.0
 """Seconds over which frames are counted."""
 
 TOLERANCE = 0.1
-"""The rate that is shown changes only by more than this share, so that a screen at rest stays at rest."""
+"""Relative change below which the shown rate stays, so that a screen at rest stays at rest."""
 
 
 class Frames:
@@ -17,7 +17,7 @@ class Frames:
         self._count, self._seconds = 0, 0.0
 
     def count(self, seconds: float) -> None:
-        """A frame was made, `seconds` after the one before."""
+        """Count a frame, `seconds` after the one before."""
         self._count += 1
         self._seconds += seconds
         if self._seconds >= PERIOD:

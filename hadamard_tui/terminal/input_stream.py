@@ -1,4 +1,4 @@
-"""Input that a thread waits for without looking again and again."""
+"""Input that a thread waits for without polling."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 CHUNK = 4096
-"""Bytes that are read at once."""
+"""Bytes per read."""
 
 
 class ExitEvent(threading.Event):

@@ -21,9 +21,9 @@ class Keys:
     def __init__(self) -> None:
         self._parser = TerminalParser()
         self._recent = ""
-        """The latest letters, in which a bracket ends."""
+        """Latest letters, which may end in a bracket of a paste."""
         self._pasted: list[str] | None = None
-        """The letters of the paste that is coming in."""
+        """Letters of the paste that is being received."""
 
     @property
     def patience(self) -> float | None:

@@ -1,4 +1,4 @@
-"""What requests the program to end from outside: signals, and a terminal that is gone."""
+"""Requests from outside to end the program: signals, and a terminal that is gone."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from types import FrameType
 from typing import NoReturn
 
 FATAL = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU")
-"""What would end a program that does not listen, and can be listened to."""
+"""Signals that end a program without a handler, and that can have one."""
 
 GRACE = 2.0
-"""Seconds that the app has to end by itself; it is ended then."""
+"""Seconds after which the app is ended if it has not ended by itself."""
 
 
 def exit_code(number: int) -> int:
-    """The exit code after a signal, as shells have it."""
+    """Return the exit code after a signal, as in shells."""
     return 128 + number
 
 
@@ -55,12 +55,12 @@ def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -
 
 @contextmanager
 def undone(undo: Callable[[], None]) -> Iterator[None]:
-    """While this lasts, `undo` is called before a signal ends or stops the program, which it does after that.
+    """Call `undo` before a signal ends or stops the program inside the block.
 
-    Signals that are ignored, as after nohup, or that somebody listens to already, as to Ctrl-C, stay so.
+    Signals that are ignored, as after nohup, or that already have a handler, such as Ctrl-C, keep it.
 
     Args:
-        undo: may wait for no lock, for it is called in the middle of whatever the program was doing.
+        undo: may wait for no lock, because it interrupts the program at any point.
     """
 
     def handle(number: int, _frame: FrameType | None) -> None:
@@ -81,5 +81,5 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
 
 
 def hang_up() -> None:
-    """Signal this process that its terminal is gone: the kernel signals only those that belong to it."""
+    """Signal this process that its terminal is gone; the kernel signals only processes that belong to it."""
     os.kill(os.getpid(), signal.SIGHUP)

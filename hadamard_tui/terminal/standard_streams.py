@@ -1,4 +1,4 @@
-"""The standard streams, which may be closed, full, read by nobody any more, or lack the letters of charts."""
+"""Standard streams, which may be closed, full, without a reader, or unable to encode charts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.core.parts import BadInput
 
 
 class ReaderGone(Exception):
-    """Whoever read standard output, such as head, has seen enough: no error, but nothing more to print."""
+    """The reader of standard output, such as head, is gone: no error, but nothing more to print."""
 
 
 DRAWN = "drawn in ASCII"
@@ -26,9 +26,9 @@ LETTERS = "⣿─│…"
 
 
 def prepare() -> None:
-    """Have every stream lead somewhere, and draw in ASCII what its encoding lacks.
+    """Open closed streams to nowhere, and draw in ASCII what a stream cannot encode.
 
-    Where one is closed, as by `>&-`, the next file that is opened would become that stream.
+    Otherwise the next file that is opened would take the place of a stream closed by `>&-`.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -81,7 +81,7 @@ def printing() -> Iterator[None]:
 
 
 def discard() -> None:
-    """Let standard output lead nowhere: what is in its buffer would fail once more when the program ends."""
+    """Send standard output nowhere: its buffer would fail once more when the program ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -92,10 +92,10 @@ def echo(text: str | bytes, nl: bool = True) -> None:
 
 
 class Delivery:
-    """What a command found, on its way to standard output and to files: no fault of one loses the others.
+    """Results of a command on their way to standard output and to files; errors do not lose other results.
 
-    As a context manager it raises at its end what else than bad input came first; or else BadInput that names
-    all that was not printed or saved; or else ReaderGone.
+    As a context manager it raises at its end the first error other than bad input; or else BadInput that
+    names everything that was not printed or saved; or else ReaderGone.
     """
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class Delivery:
         self._gone: list[ReaderGone] = []
 
     def attempt(self, act: Callable[[], object]) -> None:
-        """Print or save something; what it raises waits for the end."""
+        """Print or save something; an error waits for the end."""
         try:
             act()
         except ReaderGone as error:

@@ -8,27 +8,27 @@ from dataclasses import dataclass, field
 from textual.notifications import Notification
 
 LEAST = 0.05
-"""Seconds that a message is in sight at least, once it is being put up."""
+"""Least seconds that a message is visible."""
 
 
 @dataclass
 class SteadyNotification(Notification):
-    """A message whose time is that of a steady clock, and whose end may pass while it is being put up.
+    """A message whose time follows a steady clock, and may be over before it is shown.
 
-    Textual looks first whether its time is over, then makes a timer of what is left; one of less than nothing
-    takes the processor for good.
+    Textual checks whether its time is over, and then makes a timer of the rest; a negative rest uses the
+    processor without end.
     """
 
     raised_at: float = field(default_factory=time.monotonic)
 
     @property
     def time_left(self) -> float:
-        """Seconds until it goes."""
+        """Seconds until the message disappears."""
         return max(self._left, LEAST)
 
     @property
     def has_expired(self) -> bool:
-        """Whether its time is over."""
+        """Whether the message's time is over."""
         return self._left <= 0
 
     @property

@@ -1,4 +1,4 @@
-"""The line to the terminal: how busy it is, how many frames per second it can take, and when it ends."""
+"""Output to the terminal: how busy it is, how many frames per second it bears, and its end."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from hadamard_tui.terminal.signals import hang_up
 from hadamard_tui.terminal.textual_internals import driver_of, replace_output
 
 SHARE = 0.5
-"""Frames may keep the line busy for this share of the time; the rest is for the answers to keys."""
+"""Share of the time that frames may keep the line busy; the rest is for answers to keys."""
 
 SHARE_BESIDE_ENGINE = 0.08
-"""Drawing may take this share of the time while the engine is at work, which needs the interpreter, too."""
+"""Share of the time for drawing while the engine works, which needs the interpreter, too."""
 
 SLOWEST = 1.0
-"""Frames per second that even the slowest line is sent."""
+"""Frames per second on the slowest line."""
 
 FORGETTING = 0.8
-"""How much of the longest write is still believed one frame later, so that the rate recovers."""
+"""Share of the longest write that still counts one frame later, so that the rate recovers."""
 
 PATIENCE = 0.5
-"""Seconds that a write under way is waited for before the terminal is put back over it."""
+"""Seconds to wait for a write before the terminal is restored over it."""
 
 GIVEN_BACK = (
     "\x18"  # ends an escape sequence that was cut
@@ -44,13 +44,13 @@ GIVEN_BACK = (
 
 
 class TimedFile:
-    """A file that knows how long its writes have blocked, the one under way included.
+    """A file that measures how long its writes have blocked, including the present one.
 
-    What is written to a terminal that is gone is dropped: nobody reads it, and nobody must wait for it.
+    Output to a terminal that is gone is dropped: nobody reads it, and nobody must wait for it.
     """
 
     def __init__(self, file: IO[str], lost: Callable[[], None]) -> None:
-        """`lost` is called once, when the terminal is found to be gone."""
+        """`lost` is called once, when the terminal turns out to be gone."""
         self._file, self._lost = file, lost
         self._blocked = 0.0
         self._since: float | None = None
@@ -68,7 +68,7 @@ class TimedFile:
         return self._since is not None
 
     def close(self) -> None:
-        """Drop whatever is still to be written."""
+        """Drop all remaining output."""
         self._closed = True
 
     def write(self, text: str) -> int:
@@ -99,7 +99,7 @@ class TimedFile:
 
 
 class TimedDriver(LinuxDriver):
-    """Textual's driver for terminals, with a line whose delays are known, and an end that is."""
+    """Textual's driver for terminals, with timed output and a known end."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
@@ -111,7 +111,7 @@ class TimedDriver(LinuxDriver):
         signal.signal(signal.SIGCONT, self._continued)
 
     def run_input_thread(self) -> None:
-        """Post what is pressed and clicked, until the driver or the terminal ends. An error ends the app."""
+        """Post keys and clicks until the driver or the terminal ends. An error ends the app."""
         try:
             self._post_input()
         except Exception as error:
@@ -120,20 +120,24 @@ class TimedDriver(LinuxDriver):
     def _post_input(self) -> None:
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         keys = Keys()
+        is_first = True
         for data in chunks(self.fileno, self.exit_event, lambda: keys.patience):
-            for message in keys.messages(decode(data)):
+            # Until the app takes the terminal, the terminal makes a new line of the enter key.
+            text = decode(data.replace(b"\n", b"\r") if is_first else data)
+            is_first = False
+            for message in keys.messages(text):
                 self.process_message(message)
         if not self.exit_event.is_set():
             hang_up()
 
     def stop_application_mode(self) -> None:
-        """Give the terminal back. What is typed from here on is for the shell; it does not stop the end."""
+        """Restore the terminal. Later input is for the shell, and does not stop the end."""
         signal.signal(signal.SIGTSTP, signal.SIG_IGN)
         signal.signal(signal.SIGCONT, signal.SIG_DFL)
         super().stop_application_mode()
 
     def suspend_application_mode(self) -> None:
-        """Give the terminal back until the app goes on."""
+        """Restore the terminal until the app resumes."""
         stop = signal.getsignal(signal.SIGTSTP)
         super().suspend_application_mode()
         signal.signal(signal.SIGTSTP, stop)
@@ -141,12 +145,12 @@ class TimedDriver(LinuxDriver):
         self._is_suspended = True
 
     def resume_application_mode(self) -> None:
-        """Take the terminal anew."""
+        """Take over the terminal again."""
         super().resume_application_mode()
         self._is_suspended = False
 
     def _continued(self, *_: object) -> None:
-        """Take the terminal anew, once the app has nothing else in hand."""
+        """Take over the terminal again, once the app has nothing else to do."""
         self._loop_of_app.call_soon_threadsafe(self._go_on)
 
     def _go_on(self) -> None:
@@ -155,9 +159,9 @@ class TimedDriver(LinuxDriver):
         self.resume_application_mode()
 
     def give_back(self) -> None:
-        """Put the terminal back as it was, at once, in the middle of whatever is being written to it.
+        """Restore the terminal at once, in the middle of any write.
 
-        This waits for no lock, and for a terminal that takes nothing no longer than PATIENCE.
+        This waits for no lock, and at most PATIENCE for a terminal that accepts no output.
         """
         self.line.close()
         end = time.monotonic() + PATIENCE
@@ -179,7 +183,7 @@ class TimedDriver(LinuxDriver):
 
 
 def line_of(app: App[Any]) -> TimedFile | None:
-    """The line to the terminal, where its delays are known."""
+    """Return the timed output of an app; None if its driver has none."""
     return getattr(driver_of(app), "line", None)
 
 
@@ -188,7 +192,7 @@ def _raise(error: Exception) -> None:
 
 
 class FrameRate:
-    """How many frames per second to draw: as many as wanted, and no more than line and engine bear."""
+    """Frames per second to draw: as many as wanted, but no more than the line and the engine bear."""
 
     def __init__(self, highest_rate: float) -> None:
         self.highest = self.now = highest_rate
@@ -197,10 +201,10 @@ class FrameRate:
         self._seen = 0.0
 
     def adapt(self, line: TimedFile | None, drawing: float = 0.0) -> bool:
-        """Learn from the last frame; whether the line is free for another.
+        """Adapt to the last frame, and return whether the line is free for another.
 
         Args:
-            drawing: how many seconds of processor time it took, if the engine is at work beside it.
+            drawing: seconds of processor time of the frame, if the engine works beside it.
         """
         blocked = 0.0 if line is None else line.blocked
         took, self._seen = blocked - self._seen, blocked
@@ -214,5 +218,5 @@ class FrameRate:
 
 
 def most_frames(fps: float, fps_over_ssh: float) -> float:
-    """The rate that is wanted on this line."""
+    """Return the rate that is wanted on this line."""
     return fps_over_ssh if os.environ.get("SSH_CONNECTION") else fps

@@ -1,1 +1,1 @@
-"""Guided tours through presets: their stops, and the talks that name these."""
+"""Guided tours through presets: their stops, and the talks that list them."""

@@ -1,4 +1,4 @@
-"""Where to go from a preset: the next stop of its paths, what would break it, and who else learns."""
+"""Where to go from a preset: the next stop of its paths, its break, and other learners."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @cache
 def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
-    """Return the sentences that end the story of a preset; none where it is no stop of a path or talk.
+    """Return the sentences at the end of a preset's story; none if it is no stop of a path or talk.
 
     `break_key` breaks the preset in the app; without one its command line is named.
     """
@@ -24,7 +24,7 @@ def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
 
 
 def command(preset: str, change: Break) -> str:
-    """The command line that runs a preset with its break."""
+    """Return the command line that runs a preset with its break."""
     settings = (f"--set {shlex.quote(setting)}" for setting in change.set)
     return f"{NAME} run {preset} {' '.join(settings)}"
 

@@ -55,7 +55,7 @@ class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A talk file. `place` is where it stands in lists."""
+    """A talk file. `place` is its position in lists."""
 
     title: str
     stops: Annotated[tuple[Place, ...], Meta(min_length=1, max_length=200)]
@@ -64,14 +64,14 @@ class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 @cache
 def shipped() -> Mapping[str, Path]:
-    """The files of the paths and talks that come with the program by name, paths first."""
+    """Return the files of the shipped paths and talks by name, paths first."""
     paths = [file for folder in FOLDERS for file in sorted((presets.folder() / folder).glob("*.toml"))]
     return {file.stem: file for file in paths}
 
 
 @cache
 def talks() -> Mapping[str, Talk]:
-    """What these files say, without a look at their presets, in the order of lists. Raises: BadInput."""
+    """Return the shipped talks, in the order of lists, without reading their presets. Raises: BadInput."""
     read = {name: _talk(name, _document(name, file)) for name, file in shipped().items()}
     return dict(sorted(read.items(), key=lambda item: item[1].place))
 
@@ -82,7 +82,7 @@ def is_path(talk: Talk) -> bool:
 
 
 def break_at(preset: str) -> Break | None:
-    """The first break that a shipped talk has for a preset as it stands."""
+    """Return the first break that a shipped talk has for an unchanged preset."""
     stops = [
         stop for talk in talks().values() for stop in talk.stops if stop.preset == preset and not stop.set
     ]
@@ -90,9 +90,9 @@ def break_at(preset: str) -> Break | None:
 
 
 def stops_of(name: str) -> list[Stop] | None:
-    """The stops of a talk, given by its name or the path of a file; None for what is a preset.
+    """Return the stops of a talk, by its name or the path of a file; None for a preset.
 
-    Raises: BadInput for a talk that cannot be given, with the stop that is wrong.
+    Raises: BadInput for an invalid talk, with the stop that is wrong.
     """
     path = shipped().get(name, Path(name))
     if path.suffix != ".toml":
@@ -107,9 +107,9 @@ def stops_of(name: str) -> list[Stop] | None:
 
 
 def stops_to(names: Sequence[str]) -> list[Stop]:
-    """The stops of several paths, talks and presets; without names those that everybody should have seen.
+    """Return the stops of several paths, talks and presets; without names, those of ESSENTIALS.
 
-    Raises: BadInput for a name of none of them.
+    Raises: BadInput for a name that is none of these.
     """
     stops: list[Stop] = []
     for name in names or [ESSENTIALS]:
@@ -121,12 +121,12 @@ def stops_to(names: Sequence[str]) -> list[Stop]:
 
 
 def title_of(names: Sequence[str]) -> str:
-    """The titles of the paths and talks among `names`, and the names of all others."""
+    """Return the titles of the paths and talks among `names`, and the names of all others."""
     return ", ".join(talks()[name].title if name in talks() else name for name in names or [ESSENTIALS])
 
 
 def _check_preset(name: str) -> None:
-    """See that what is no talk is a preset. Raises: BadInput, with talks and presets that may be meant."""
+    """Check that a preset exists. Raises: BadInput, with the talks and presets that may be meant."""
     if not name.endswith(".toml") and Path(name).name == name and name not in presets.names():
         raise presets.unknown(name, "talk or preset", [*shipped(), *presets.names()])
     presets.load(name)
@@ -148,7 +148,7 @@ def _talk(name: str, raw: dict[str, Any]) -> Talk:
 
 
 def _stop(name: str, number: int, place: Place, path: Path) -> Stop:
-    """A stop whose preset, panel and break exist. Raises: BadInput."""
+    """Return a stop whose preset, panel and break exist. Raises: BadInput."""
     where = f"{name}: stops[{number}]"
     preset = str(path.parent / place.preset) if place.preset.endswith(".toml") else place.preset
     panel = FORMER.get(place.panel or "", place.panel)

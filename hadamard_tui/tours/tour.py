@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hadamard_tui.editing.editable_experiment import EditableExperiment
 
 REST = 6.0
-"""Seconds that a finished run stays on the screen when the tour runs alone."""
+"""Seconds that a finished run stays on the screen in a tour that runs alone."""
 
 
 class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -31,7 +31,7 @@ class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def text(self) -> str:
-        """What a run with the change shows."""
+        """Result of a run with the change, in words."""
         return str(self.claim.get("text", ""))
 
 
@@ -55,7 +55,7 @@ class Stop(NamedTuple):
 
 
 def broken(stop: Stop, change: Break) -> Raw:
-    """The document of a stop with its break, whose claim is the only one. Raises: BadInput."""
+    """Return the document of a stop with its break, whose claim is the only one. Raises: BadInput."""
     from engine.spec import documents
 
     document = presets.document(stop.preset, (*stop.changes, *change.set, "claims=[]"))
@@ -65,35 +65,35 @@ def broken(stop: Stop, change: Break) -> Raw:
 
 
 class Tour:
-    """Where a tour stands. Seeds are those of the presets, so that it is the same each time."""
+    """The position of a tour. Its seeds are those of the presets, so that each tour is the same."""
 
     def __init__(self, stops: Sequence[Stop], alone: bool = False) -> None:
-        """`alone`: the tour goes on by itself, from the end to the start again."""
+        """`alone`: the tour goes on by itself, and starts again at its end."""
         self.stops, self.alone = tuple(stops), alone
         self.place = 0
         self.scores: dict[int, Sequence[bool]] = {}
-        """Which guesses of each stop were right."""
+        """Whether the guesses of each stop were right."""
 
     @property
     def stop(self) -> Stop:
-        """Where the tour stands."""
+        """Present stop."""
         return self.stops[self.place]
 
     @property
     def editable(self) -> EditableExperiment:
-        """The set-up of this stop."""
+        """Set-up of this stop."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         return EditableExperiment.of(self.stop.preset, self.stop.changes)
 
     @property
     def score(self) -> tuple[int, int]:
-        """How many guesses were right, and how many were made."""
+        """Number of right guesses, and of all guesses."""
         guesses = [is_right for stop in self.scores.values() for is_right in stop]
         return sum(guesses), len(guesses)
 
     def move(self, by: int) -> bool:
-        """Go on or back; False where there is nothing further, which only a tour alone does not mind."""
+        """Go on or back. Return False at the end; a tour alone starts again there."""
         place = self.place + by
         if self.alone:
             place %= len(self.stops)

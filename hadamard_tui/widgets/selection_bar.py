@@ -1,4 +1,4 @@
-"""The first row: which preset, matrix family, learner, architecture and protocol, and how far the run is."""
+"""First row: preset, matrix family, learner, architecture, protocol, and the progress of the run."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from hadamard_tui.editing.editable_experiment import EditableExperiment
 
 ADD = "+"
-"""The value of the line that adds a learner."""
+"""Value of the line that adds a learner."""
 
 LABELLED = 100
-"""From so many columns on, the choices have labels."""
+"""Columns from which the choices have labels."""
 
 LEAST_PROGRESS, LEAST_WORDS = 18, 4
-"""Cells that the progress and each choice keep."""
+"""Least cells of the progress and of each choice."""
 
 ARROW, GAP = " ▾", 1
 
 
 class PartWord(Choice):
-    """A choice of the bar: label, what is chosen, and an arrow; `place` is that of the part it changes."""
+    """A choice of the bar: label, chosen value, and an arrow; `place` is the place of the part."""
 
     DEFAULT_CSS = """
     PartWord { width: auto; background: transparent; margin: 0 1 0 0; }
@@ -52,7 +52,7 @@ class PartWord(Choice):
         self.words, self.place, self.family = "", "", ""
 
     def show(self, words: str, value: str, place: str = "", family: str = "") -> None:
-        """Say what is chosen; its members of `family` are listed when the list is opened."""
+        """Show the chosen value; the members of `family` are listed when the list is opened."""
         self.words, self.place, self.family = words, place, family
         with self.prevent(Choice.Changed):
             self.offer(((words, value),), value)
@@ -65,7 +65,7 @@ class PartWord(Choice):
         await super().action_show_list()
 
     async def on_key(self, event: events.Key) -> None:
-        """Leave letters to the app: enter opens the list, in which they search."""
+        """Leave letters to the app: enter opens the list, and letters search there."""
 
     def render(self) -> Content:
         return _shown(self)
@@ -102,20 +102,20 @@ def _labelled(choice: PartWord | PresetWord) -> str:
 
 
 class SelectionBar(Horizontal):
-    """The recipe of the experiment, each part of which is exchanged by a key or a click."""
+    """Recipe of the experiment, of which each part is exchanged by a key or a click."""
 
     DEFAULT_CSS = "SelectionBar { height: 1; padding: 0 1; background: $boost; } Progress { width: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [*motions(move_left="next(-1)", move_right="next(1)")]
 
     class Chosen(Message):
-        """Another kind of part was chosen for a place of the set-up."""
+        """Message: another kind of part was chosen for a place of the set-up."""
 
         def __init__(self, place: str, kind: str) -> None:
             super().__init__()
             self.place, self.kind = place, kind
 
     class LearnerChosen(Message):
-        """Another learner was chosen, by its number; None for a new one."""
+        """Message: another learner was chosen, by its number; None for a new one."""
 
         def __init__(self, number: int | None) -> None:
             super().__init__()
@@ -136,7 +136,7 @@ class SelectionBar(Horizontal):
         return [child for child in self.children if isinstance(child, PartWord | PresetWord)]
 
     def show(self, editable: EditableExperiment, learner: int) -> None:
-        """Say what a set-up is made of, with this learner selected."""
+        """Show the parts of a set-up, with this learner selected."""
         raw, chosen = editable.raw, editable.learners[learner]
         is_solved = chosen.get("solver") is not None
         role = "solver" if is_solved else "architecture"
@@ -168,7 +168,7 @@ class SelectionBar(Horizontal):
         self._fit()
 
     def _fit(self) -> None:
-        """Give every choice its cells: first labels go, then the longest words are cut."""
+        """Give each choice its cells: labels go first, then the longest words are cut."""
         width = self.content_size.width
         if not width:
             return
@@ -186,7 +186,7 @@ class SelectionBar(Horizontal):
             choice.refresh()
 
     def enter(self) -> None:
-        """Give the first choice the keys."""
+        """Focus the first choice."""
         self._choices[0].focus()
 
     def action_next(self, places: int) -> None:
@@ -209,12 +209,12 @@ class SelectionBar(Horizontal):
 
 
 def _kind(part: Any) -> str:
-    """The kind of a part, which says it alone or with its fields."""
+    """Return the kind of a part, which is a string or one of its fields."""
     return str(part["kind"]) if isinstance(part, dict) else str(part)
 
 
 def _with_size(matrix: Any, axes: Sequence[Mapping[str, Any]]) -> str:
-    """The kind of a matrix, and its d where it has one, or the values that an axis gives it."""
+    """Return the kind of a matrix and its d, if it has one, or the values that an axis gives to d."""
     size = matrix.get("d") if isinstance(matrix, dict) else None
     for axis in axes:
         if axis.get("set") == "problem.matrix.d" and axis.get("values"):

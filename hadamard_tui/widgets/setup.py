@@ -1,4 +1,4 @@
-"""The set-up: panels for all that a preset says but its words, edited in place."""
+"""Set-up: panels for all of a preset except its texts, edited in place."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class LearnerForm(Vertical):
 
 
 class SetupPane(VerticalScroll, can_focus=False):
-    """Edits the experiment. Notifies the screen when it changed, and never starts anything by itself."""
+    """Edits the experiment. It notifies the screen of changes, and never starts anything by itself."""
 
     DEFAULT_CSS = """
     SetupPane .section { margin: 1 0 0 0; text-style: bold; color: $primary; }
@@ -100,10 +100,10 @@ class SetupPane(VerticalScroll, can_focus=False):
     """
 
     class Changed(Message):
-        """The set-up is another one now, or another learner is selected."""
+        """Message: the set-up has changed, or another learner is selected."""
 
     class Stepped(Message):
-        """A number is one step further, and the run is to follow at once."""
+        """Message: a number is one step further, and a run is to follow at once."""
 
     class Picked(Message):
         """Requests the fields of the selected learner. Only messages change panels, one after the other."""
@@ -185,7 +185,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         return OWN if self.editable.preset is None or self.editable.changed else self.editable.preset
 
     def _presets(self) -> list[tuple[str, str]]:
-        """All presets to choose from, and the set-up itself where it is none of them."""
+        """Return all presets to choose from, and the set-up itself if it is none of them."""
         preset, shipped = self.editable.preset, presets.names()
         shown_name = (
             f"({presets.name_of(preset) if preset else 'your own'}, changed)"
@@ -227,7 +227,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             self.complain(self.editable.error)
 
     async def _renew(self) -> None:
-        """Make the panels anew, if they are those of another set-up."""
+        """Make the panels again if they belong to another set-up."""
         place = self.scroll_y
         async with self._making:
             if self._stale and self.filled:
@@ -243,7 +243,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             pass
 
     def enter(self) -> None:
-        """Go to the first field, or as soon as there is one."""
+        """Focus the first field, as soon as there is one."""
         self._entered = True
         if fields := self.query("Choice, Input"):  # none while other panels are put up
             self.screen.set_focus(fields.first())
@@ -271,7 +271,7 @@ class SetupPane(VerticalScroll, can_focus=False):
                 await old.remove()
 
     def complain(self, error: BadInput | None) -> None:
-        """Show a problem by the field that it is about, and nothing by the others."""
+        """Show a problem beside its field, and no problem beside the others."""
         self._complaint = error
         self._show_complaint()
 
@@ -291,7 +291,7 @@ class SetupPane(VerticalScroll, can_focus=False):
                 elsewhere.update(complaint)
 
     def _named_complaint(self, error: BadInput) -> str:
-        """A problem whose field is not shown, with the learner's name where it is about one."""
+        """Return a problem whose field is not visible, with the learner's name if it is about one."""
         refused = [number for number in range(len(self.editable.learners)) if self.editable.refused(number)]
         named = f"{self.editable.learners[refused[0]]['name']}: " if refused else ""
         return f"{named}{error}"
@@ -302,7 +302,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         return self._stale or self not in around or not self._leaving.isdisjoint(around)
 
     def _rows(self, kind: type[AnyRow]) -> Iterator[AnyRow]:
-        """The rows of this kind that are not going to be replaced."""
+        """Return the rows of this kind that are not about to be replaced."""
         if not self._stale:
             for panel in self.children:
                 if panel not in self._leaving:
@@ -388,17 +388,17 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._history.pause()
 
     def change(self, place: str, value: Any) -> None:
-        """Put a value at a place as if it had been chosen in its field."""
+        """Set a value at a place as if it had been chosen in its field."""
         self.editable.put(place, value)
         self._follow(typed=False)
         self._changed()
 
     async def undo(self) -> None:
-        """Take the last change back, and say which it was."""
+        """Undo the last change, and notify which it was."""
         await self._restore(self._history.undo(), "Undone", "There is nothing to undo.")
 
     async def redo(self) -> None:
-        """Make a change again that was taken back."""
+        """Redo an undone change."""
         await self._restore(self._history.redo(), "Done again", "There is nothing to redo.")
 
     async def _restore(self, step: Step | None, done: str, nothing: str) -> None:
@@ -483,7 +483,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             await self.choose(str(event.value))
 
     async def choose(self, preset: str) -> None:
-        """Put up a preset, given by its name or the path of a file."""
+        """Show a preset, by its name or the path of a file."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         try:
@@ -550,7 +550,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(Button.Pressed, "#switch")
     async def switch(self) -> None:
-        """Leave the selected learner out of the run, or put it back."""
+        """Switch the selected learner off or on."""
         if self.editable.switch_learner(self.learner):
             self._changed()
         else:

@@ -1,4 +1,4 @@
-"""Beside the stage: what am I seeing, and the list of runs."""
+"""Beside the stage: the story, and the list of runs."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ KEYS = (
     "enter puts it up · {pin} pins or unpins · {difference} difference · {rename} renames · {delete} deletes"
 )
 PINNED, ON_SCREEN = "●", "▸"
-"""What stands before a run that is drawn with the one on the screen, and before that one."""
+"""Signs before runs that are drawn with the run on the screen, and before that run."""
 
 
 class Story(Words):
-    """What am I seeing?"""
+    """The story of what is on the screen."""
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -51,7 +51,7 @@ class Story(Words):
     def show(
         self, context: PanelContext | None, experiment: Experiment, left_out: Sequence[LeftOut] = ()
     ) -> None:
-        """The story of a run, or before there is one of the set-up, of which these claims are left out."""
+        """Show the story of a run, or before a run that of the set-up, which leaves out these claims."""
         before = *story.expensive(experiment), *claims.left_out(left_out)
         words = Text("\n").join([story_text(experiment), *before])
         text = words if context is None else Text("\n").join([story.show(context), claims.show(context)])
@@ -69,10 +69,10 @@ class RunOption(Option):
 
 
 class RunList(Vertical):
-    """The runs that have ended and the one on the screen, each with what differs from the one before."""
+    """Finished runs and the run on the screen, each with its difference from the one before."""
 
     class Chosen(Message):
-        """A run is wanted back."""
+        """Message: a run is wanted back."""
 
         def __init__(self, run: Kept) -> None:
             super().__init__()
@@ -97,14 +97,16 @@ class RunList(Vertical):
 
     @property
     def selected(self) -> Kept | None:
-        """The run that the list stands on; the last one while it has stood on none."""
+        """Highlighted run; the last one if there is no highlight."""
         place = self.query_one(OptionList).highlighted
         runs = self._runs.kept
         return runs[-1 if place is None else min(place, len(runs) - 1)] if runs else None
 
     def show(self, now: Raw | None, shown: Trace | None = None) -> None:
-        """Write what has changed, as soon as the list is in sight; `now` is the document of the run on the
-        screen if that is not kept, and `shown` its trace."""
+        """Show the runs once the list is visible.
+
+        `now` is the document of the run on the screen if it is not kept, and `shown` its trace.
+        """
         self._last = now, shown
         if not all(widget.display for widget in self.ancestors_with_self):
             return
@@ -134,7 +136,7 @@ class RunList(Vertical):
         self.query_one("#runs-now", Static).update(text)
 
     def enter(self) -> None:
-        """Give the list the keys."""
+        """Focus the list."""
         self.query_one(OptionList).focus()
 
     @on(OptionList.OptionSelected)

@@ -1,4 +1,4 @@
-"""The stage: the chosen picture, and below it the open tab: the table of learners or one of the panels."""
+"""The stage: the chosen picture, and below it the open tab, which is the table of learners or a panel."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from hadamard_tui.running.stored import Stored, StoredPicture
 
 HEAT, MULTIPLES = "heat", "multiples"
-"""The names of the widgets of pictures that are heat maps, and of those with a chart for each learner."""
+"""Names of the widgets for heat maps, and for one chart per learner."""
 
 LIVE, LAW = "the run", "law, stored"
 """The picture of losses as they come, and the stored one of a sweep, where its title has no room."""
@@ -54,21 +54,21 @@ CHART_ROWS = 14
 """Rows of a chart with nine inside its frame: two of the frame, one of ticks and two of the legend."""
 
 LEAST_TABLE, MOST_TABLE = 3, 10
-"""Rows of the table of learners: its head and two learners, or nine."""
+"""Rows of the table of learners: its head with two learners, or with nine."""
 
 TOUR = "-tour"
-"""The class of the screen on a tour."""
+"""Class of the screen on a tour."""
 
 
 def _draw(chart: ChartView, shown: Plot) -> None:
-    """Have a chart show this, with a note of what the person has had done to the curves."""
+    """Show a chart, with a note about changes that the person made to the curves."""
     smoothed = f"{shown.smoothed} ({key('smooth')})" if shown.smoothed else ""
     note = " · ".join(filter(None, (shown.note, smoothed)))
     chart.show(shown.series, shown.axes, note, shown.playhead)
 
 
 class PanelWords(Words):
-    """The words of a panel; where they are cut, with the key that reads on."""
+    """Words of a panel; if they are cut, with the key that reads on."""
 
     def compose(self) -> ComposeResult:
         yield Static(markup=False)
@@ -93,7 +93,7 @@ class PanelWords(Words):
 
 
 class PanelView(ContentSwitcher):
-    """Shows what a panel makes of what is in sight: a chart, a heat map or words."""
+    """Shows the content of a panel: a chart, a heat map, nets or words."""
 
     def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
         super().__init__(id=id, initial="panel-chart")
@@ -101,7 +101,7 @@ class PanelView(ContentSwitcher):
         self._words: Text | None = None
         self._panel: Panel | None = None
         self._at: tuple[Panel, str, Experiment] | None = None
-        """Of what the words are: another panel, learner or set-up begins at their top."""
+        """Subject of the words: another panel, learner or set-up starts at the top."""
 
     def compose(self) -> ComposeResult:
         yield ChartView(id="panel-chart")
@@ -110,7 +110,7 @@ class PanelView(ContentSwitcher):
         yield PanelWords(id="panel-words")
 
     def show(self, panel: Panel, context: PanelContext) -> None:
-        """Draw what has changed; of several points it says which one it is of."""
+        """Draw changes; with several points of axes, the title states the point."""
         lack = panel.lacks(context.experiment)
         shown = panel.show(context) if lack is None else nothing(_reason_and_remedy(lack))
         if isinstance(shown, Plot):
@@ -144,7 +144,7 @@ class PanelView(ContentSwitcher):
         self.query_one(Static).update(words)
 
     def announce(self, about: str) -> None:
-        """Say what is to be here, or why nothing; in the chart, so that the layout mostly stays."""
+        """Show in the chart what the panel will contain, or why it is empty; the layout mostly stays."""
         self.current = "panel-chart"
         chart = self.query_one(ChartView)
         chart.hint = about
@@ -157,18 +157,18 @@ class PanelView(ContentSwitcher):
 
 
 class Stage(Vertical):
-    """Draws what is in sight, and only what has changed of it."""
+    """Draws what is visible, and only the changes."""
 
     def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
         super().__init__(id=id)
         self._drawn: object = None
         self._ascii_only = ascii_only
         self._of: Experiment | None = None
-        """The experiment whose panels are dimmed where they do not apply."""
+        """Experiment whose inapplicable panels are dimmed."""
         self._pictures: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
-        """Titles of the pictures of the experiment, and short ones."""
+        """Titles of the pictures of the experiment, and short titles."""
         self._law: StoredPicture | None = None
-        """The stored picture of a sweep, which stands behind those of the experiment."""
+        """Stored picture of a sweep, behind the pictures of the experiment."""
 
     def compose(self) -> ComposeResult:
         yield PictureRow(id="pictures")
@@ -194,13 +194,13 @@ class Stage(Vertical):
         self.redraw()
 
     def _fit_table(self) -> None:
-        """Let the table have so many rows that the chart keeps its own."""
+        """Limit the rows of the table so that the chart keeps its own."""
         rows = self.size.height - CHART_ROWS - self.query_one(PictureRow).display - 1  # the tabs
         self.query_one(Scoreboard).styles.max_height = max(LEAST_TABLE, min(MOST_TABLE, rows))
 
     @property
     def chosen(self) -> str:
-        """The name of the panel that is chosen."""
+        """Name of the chosen panel."""
         return self.query_one(Tabs).chosen
 
     def choose(self, name: str) -> None:
@@ -210,18 +210,18 @@ class Stage(Vertical):
         self._drawn = None
 
     def next(self, places: int = 1) -> None:
-        """Show the panel that follows, or so many places on."""
+        """Show the next panel, or the one so many places on."""
         names = list(ABOUT)
         self.choose(names[(names.index(self.chosen) + places) % len(names)])
 
     @property
     def panel(self) -> Panel | None:
-        """The panel in sight, if there is one."""
+        """Visible panel, if there is one."""
         return next((panel for panel in PANELS if panel.name == self.chosen), None)
 
     @property
     def picture(self) -> int:
-        """Which picture is shown: 0 the run as it goes on, then those of the experiment.
+        """Number of the picture: 0 for the run as it goes on, then those of the experiment.
 
         It is the first one while the stored picture of a sweep is shown.
         """
@@ -242,19 +242,19 @@ class Stage(Vertical):
         return min(1, len(self._pictures[0]))
 
     def choose_picture(self, number: int) -> None:
-        """Show this picture from now on."""
+        """Show this picture."""
         row = self.query_one(PictureRow)
         if number < len(row.names):
             row.chosen = number
             self._drawn = None
 
     def next_picture(self) -> None:
-        """Show the picture that follows."""
+        """Show the next picture."""
         row = self.query_one(PictureRow)
         self.choose_picture((row.chosen + 1) % max(len(row.names), 1))
 
     def offer_pictures(self, pictures: Sequence[Picture]) -> None:
-        """Let these be chosen; the first is what the experiment is about."""
+        """Offer these pictures; the first is the experiment's main picture."""
         names = [picture.title or picture.measure.label for picture in pictures]
         cut = shortened(names)
         short = [picture.name or name for picture, name in zip(pictures, cut, strict=True)]
@@ -263,7 +263,7 @@ class Stage(Vertical):
             self._name_pictures(self._first)
 
     def offer_law(self, law: StoredPicture | None) -> None:
-        """Let the stored picture of a sweep be chosen, too, or no more."""
+        """Offer the stored picture of a sweep, too, or no longer."""
         if law is not self._law:
             chosen = self.picture
             self._law = law
@@ -278,7 +278,7 @@ class Stage(Vertical):
         self._fit_table()
 
     def _show_picture(self, look: Look, learner: str, refused: str) -> None:
-        """Draw a picture, a heat map of one learner, or say why there is no such picture."""
+        """Draw a picture or a heat map of one learner, or show why there is no such picture."""
         switcher, chart = self.query_one("#picture", ContentSwitcher), self.query_one("#loss", ChartView)
         if self._law is not None and self.has_law_chosen:
             switcher.current = "loss"
@@ -309,9 +309,9 @@ class Stage(Vertical):
             _draw(chart, plot(look))
 
     def show(self, context: PanelContext, look: Look, refused: str = "", instead: str = "") -> None:
-        """Draw a run, and what is looked at of a picture of it; or why there is no such picture.
+        """Draw a run and the look at one of its pictures, or show why there is no such picture.
 
-        `instead` is said in the place of the caption.
+        `instead` replaces the caption.
         """
         certificates, snapshots = context.retraining.certificates, context.retraining.snapshots
         caption, grid = self.screen.query_one(Caption), self.query_one(MultiplesView)
@@ -337,9 +337,9 @@ class Stage(Vertical):
             self.query_one(PanelView).show(self.panel, context)
 
     def show_stored(self, stored: Stored | None, title: str) -> None:
-        """Draw what is stored of the set-up before there is a run of it: its curves, faint, or a law.
+        """Draw what is stored of the set-up before it runs: faint curves, or a law.
 
-        `title` is that of the set-up.
+        `title` is the title of the set-up.
         """
         is_law = self.has_law_chosen
         picture = None if stored is None else stored.law if is_law else stored.first
@@ -352,24 +352,24 @@ class Stage(Vertical):
             self.screen.query_one(Caption).say(picture.headline if is_law else self._title(title))
 
     def _caption(self, context: PanelContext, look: Look, refused: str) -> str:
-        """What a picture shows, or what the run is about, unless that stands on the screen already."""
+        """Return what a picture shows, or the subject of the run, unless that is on the screen already."""
         if not refused and context.predictions.outcomes is not None:
             return context.headline(look)
         return self._title(context.experiment.title if refused else context.headline(look))
 
     def _title(self, title: str) -> str:
-        """A title, unless it stands on the screen already."""
+        """Return a title, unless it is on the screen already."""
         stands = self.panel is story.PANEL or any(
             banner.has_title(title) for banner in self.screen.query(Banner)
         )
         return "" if stands else title
 
     def is_of_picture(self, chart: ChartView) -> bool:
-        """Whether a chart is that of the picture, or of a part of it, and not of a panel."""
+        """Whether a chart belongs to the picture or a part of it, and not to a panel."""
         return self.query_one("#picture") in chart.ancestors
 
     def redraw(self) -> None:
-        """Draw everything anew at the next frame."""
+        """Draw everything again at the next frame."""
         self._drawn = None
 
     def clear(
@@ -382,7 +382,7 @@ class Stage(Vertical):
     ) -> None:
         """Show what a run would show, or why there cannot be one.
 
-        `learners` are their numbers by name, for letters, `kind_places` their kinds, for colours.
+        `learners` are numbers by name, for letters, and `kind_places` their kinds, for colours.
         """
         self._drawn = None
         self.offer_pictures(pictures)
@@ -398,7 +398,7 @@ class Stage(Vertical):
         self.announce()
 
     def announce(self) -> None:
-        """Say in the panel what it is going to show, or why that is nothing; show a story before a run."""
+        """Show in the panel what it will contain, or why it stays empty; before a run show a story."""
         if self.panel is story.PANEL and self._of is not None:
             self.query_one(PanelView).show_words(story.story_text(self._of))
         elif self.panel is not None:
@@ -416,23 +416,23 @@ class Stage(Vertical):
 
 
 def _word(name: str, context: PanelContext) -> str:
-    """What stands on a tab, with what its panel counts of a run."""
+    """Return the word on a tab, with the tally of its panel."""
     tally = next((panel.tally(context) for panel in PANELS if panel.name == name), "")
     return f"{WORDS[name]} {tally}".strip()
 
 
 def _computes(action: str) -> str:
-    """Which key computes a stored picture."""
+    """Return the key that computes a stored picture, in words."""
     return f"{key(action)} computes it"
 
 
 def _titled(title: str, context: PanelContext) -> str:
-    """A title, and of several points which one it is of."""
+    """Return a title and, if there are several points, the point."""
     return ", ".join(filter(None, (title, context.where)))
 
 
 def _reason_and_remedy(lack: Lack) -> str:
-    """Why a panel does not apply, and which key makes it."""
+    """Return why a panel does not apply, and the key that changes that."""
     if lack.remedy is None:
         return lack.reason
     return f"{lack.reason} {key('remedy').capitalize()} {lack.remedy.words} and runs again."

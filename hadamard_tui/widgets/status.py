@@ -1,4 +1,4 @@
-"""The line of the set-up's error, which takes no room where there is none."""
+"""Line with the set-up's error, which takes no room without one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Status(Static):
-    """Says which value of the set-up cannot run, and why: its field may be out of sight."""
+    """Shows which value of the set-up cannot run, and why: its field may be out of sight."""
 
     DEFAULT_CSS = """
     Status {
@@ -27,7 +27,7 @@ class Status(Static):
         self._message = ""
 
     def show(self, editable: EditableExperiment) -> None:
-        """Say what is wrong with a set-up, if that has changed."""
+        """Show what is wrong with a set-up, if that has changed."""
         error = editable.error
         message = "" if error is None else f"▲ fix {in_words(editable, error.where)}: {error.what}"
         if message != self._message:

@@ -1,4 +1,4 @@
-"""The line below the table of learners: what its brackets and ratios are, and why it stands where it does."""
+"""Line below the table of learners: its brackets, its ratios, and its place on the x-axis."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.look import Look
 
 LEAST = 22
-"""From so many rows of the stage on there is room for it."""
+"""Rows of the stage from which the line has room."""
 
 LONGEST = 14
-"""Cells of what is measured, which is called a value where its name is longer."""
+"""Cells up to which the measure is named; a longer name becomes "value"."""
 
 
 class TableNote(Static):
-    """One line of words, which is there where a picture has lines of the theory, so that nothing moves."""
+    """One line of words, present if a picture has theory lines, so that nothing moves."""
 
     DEFAULT_CSS = """
     TableNote { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
@@ -37,7 +37,7 @@ class TableNote(Static):
         self._fits, self._compares, self._width = False, True, 0
 
     def fit(self, width: int, height: int) -> None:
-        """Be there where the stage has room."""
+        """Appear if the stage has room."""
         self._fits, self._width = height >= LEAST, max(width - 2, 1)
         self._stand()
 
@@ -45,7 +45,7 @@ class TableNote(Static):
         """Explain the table of a look.
 
         Args:
-            value, line: what the columns of values and of lines are headed; no line where none is compared.
+            value, line: heads of the columns of values and of lines; an empty line if none is compared.
         """
         self._compares = bool(line)
         self._stand()
@@ -62,7 +62,7 @@ class TableNote(Static):
 
 
 def fitting(look: Look, value: str, line: str, width: int) -> str:
-    """The signs in a table explained, in long or short, as many of them as fit into a width."""
+    """Return explanations of the table's signs, long or short, as many as fit into a width."""
     long_text = BETWEEN.join(signs(look, value, line, brief=False))
     if cell_len(long_text) <= width:
         return long_text
@@ -73,7 +73,7 @@ def fitting(look: Look, value: str, line: str, width: int) -> str:
 
 
 def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
-    """What the signs in a table mean, and why its numbers are not those of the end."""
+    """Yield the meanings of the table's signs, and why its numbers are not those of the end."""
     rows = values(look)
     if not line:
         return

@@ -1,4 +1,4 @@
-"""The row of tabs: a word for each panel, the open one marked, those that do not apply dimmed."""
+"""Row of tabs: a word per panel, the open one marked, inapplicable ones dimmed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GAP = 2
 
 
 class Tab(NamedTuple):
-    """A tab in sight: its number among all, its word, and the column where this begins."""
+    """A visible tab: its number among all, its word, and the column where the word begins."""
 
     number: int
     word: str
@@ -25,21 +25,21 @@ class Tab(NamedTuple):
 
 
 class Tabs(Widget):
-    """One line of words. Where not all fit, it says how many more there are, and by which key they come."""
+    """One line of words. If not all fit, it states how many more there are, and the key that shows them."""
 
     DEFAULT_CSS = "Tabs { height: 1; background: $boost; color: $text-muted; link-style: none; }"
 
     names: reactive[tuple[str, ...]] = reactive(())
     chosen: reactive[str] = reactive("")
     words: reactive[Mapping[str, str]] = reactive[Mapping[str, str]](dict)
-    """What stands on each tab, by name."""
+    """Words on the tabs, by name."""
 
     dimmed: reactive[frozenset[str]] = reactive(frozenset())
-    """The names of the panels that do not apply."""
+    """Names of the panels that do not apply."""
 
     @property
     def in_sight(self) -> list[Tab]:
-        """The tabs that fit, the open one always among them."""
+        """Tabs that fit, the open one always among them."""
         words = [self.words.get(name, name) for name in self.names]
         hidden = {number for number, name in enumerate(self.names) if name in self.dimmed}
         chosen = self.names.index(self.chosen) if self.chosen in self.names else 0
@@ -69,14 +69,14 @@ class Tabs(Widget):
 
 
 def more_words(count: int) -> str:
-    """What stands behind the tabs in sight where there are more."""
+    """Return the words behind the visible tabs if there are more."""
     return f"  {key('view')} {count} more"
 
 
 def fitting(lengths: Sequence[int], chosen: int, width: int, dimmed: Collection[int] = ()) -> list[int]:
-    """The numbers of the tabs that fit into a width, in order.
+    """Return the numbers of the tabs that fit into a width, in order.
 
-    Those that do not apply go first, from the right; then a window is shown that reaches to the open one.
+    Inapplicable tabs go first, from the right; then a window is shown that reaches to the open one.
     """
     shown = list(range(len(lengths)))
 

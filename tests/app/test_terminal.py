@@ -96,3 +96,11 @@ def test_below_another_page_nothing_is_sent_when_nothing_changes(terminal: Termi
                 terminal.take(seconds_left)
         assert len(terminal.written) < 80 * 24, "less than one picture; the status may have changed"
         terminal.press(b"\x1b")
+
+
+def test_enter_that_is_pressed_while_the_program_starts_chooses_on_the_first_page() -> None:
+    started = Terminal(columns=100, lines=30)
+    started.press(b"\r")
+    started.shows("only after 116")
+    started.press(b"q")
+    assert started.end() == 0

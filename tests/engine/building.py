@@ -16,7 +16,7 @@ from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.learners.learner import Learner
 from engine.measures import Measure
-from engine.planning.memory import needed_bytes
+from engine.planning.memory_estimate import needed_bytes
 from engine.planning.run_plan import LearnerPlan, plan_run, recorded_measures
 from engine.problems.data import Data, draw
 from engine.results.report import Spectrum

@@ -18,8 +18,8 @@ from engine.backends import backends
 from engine.core import catalogue, device
 from engine.core.parts import BadInput
 from engine.learners.learner import StepNoise
-from engine.planning import memory
-from engine.planning import memory as planned_memory
+from engine.planning import memory_estimate
+from engine.planning import memory_estimate as planned_memory
 from engine.planning.run_plan import plan_run
 from engine.problems.data import draw
 from engine.problems.matrices.gaussian import Gaussian
@@ -37,7 +37,7 @@ from engine.updates.gd import GD
 @pytest.fixture(autouse=True)
 def nothing_is_granted(monkeypatch):
     """Small experiments stand here for large ones: the system is asked whatever they need."""
-    monkeypatch.setattr(memory, "GRANTED", -1)
+    monkeypatch.setattr(memory_estimate, "GRANTED", -1)
 
 
 def test_a_device_that_is_not_there_is_refused_with_those_that_are(monkeypatch):
@@ -67,7 +67,7 @@ def test_too_much_memory_is_refused_before_anything_is_drawn(monkeypatch):
 
     monkeypatch.setattr(drawn_data, "draw", never)
     monkeypatch.setattr(Gaussian, "rows", never)
-    monkeypatch.setattr(memory, "available", lambda device: 3 << 30)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: 3 << 30)
     with pytest.raises(BadInput) as caught:
         run(experiment("gaussian", d=65536, replicas=10))
     error = caught.value
@@ -89,7 +89,7 @@ def test_a_net_that_is_too_large_is_refused_at_its_place_before_its_start_is_dra
 
     net = {"update": "adagrad-full", "architecture": {"kind": "dense", "widths": [1 << 20, 1 << 20]}}
     monkeypatch.setattr(catalogue.members("architectures")["dense"], "start", never)
-    monkeypatch.setattr(memory, "available", lambda device: 3 << 30)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: 3 << 30)
     with pytest.raises(BadInput) as caught:
         run(experiment(d=16, learners={"GD": gd(0.01), "net": net}))
     assert caught.value.where == "learners[1].architecture"
@@ -108,12 +108,12 @@ def test_a_net_that_is_too_large_is_refused_at_its_place_before_its_start_is_dra
 )
 def test_the_d_that_a_refusal_offers_fits_and_no_larger_one_near_it(matrix, d, next_one, monkeypatch):
     free = 1 << 30
-    monkeypatch.setattr(memory, "available", lambda device: free)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: free)
     with pytest.raises(BadInput) as caught:
         run(experiment(matrix, d=d, path="dense"))
     offered = int(re.search(r"problem\.matrix\.d = (\d+)$", caught.value.what)[1])
-    assert memory.fits(experiment(matrix, d=offered, path="dense"), free)
-    assert not memory.fits(experiment(matrix, d=offered + (next_one or offered), path="dense"), free)
+    assert memory_estimate.fits(experiment(matrix, d=offered, path="dense"), free)
+    assert not memory_estimate.fits(experiment(matrix, d=offered + (next_one or offered), path="dense"), free)
 
 
 OFFERS = {
@@ -129,38 +129,38 @@ OFFERS = {
 
 @pytest.mark.parametrize(("name", "settings"), OFFERS.items(), ids=OFFERS)
 def test_every_setting_that_a_refusal_offers_is_taken(name, settings, monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda device: 8 << 30)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: 8 << 30)
     settings = [*settings, "claims=[]"]
     with pytest.raises(BadInput) as caught:
-        memory.check(plan_run(presets.load(name, settings)), "cpu")
+        memory_estimate.check(plan_run(presets.load(name, settings)), "cpu")
     offered = re.findall(r"(run\.\w+|problem\.[\w.]+) = (\w+)", caught.value.what)
     assert offered
     for place, value in offered:
         value = value if value.isdigit() else f"'{value}'"
-        memory.check(plan_run(presets.load(name, [*settings, f"{place}={value}"])), "cpu")
+        memory_estimate.check(plan_run(presets.load(name, [*settings, f"{place}={value}"])), "cpu")
     assert ("run.path", "auto") in offered or "dense" not in settings[0]
 
 
 def test_what_fits_exactly_is_run_and_a_byte_less_is_not(monkeypatch):
     described = experiment(d=8, learners={"GD": gd(0.01), "LLS": LLS})
     need = needed(described)
-    monkeypatch.setattr(memory, "available", lambda device: need)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: need)
     assert run(described).curves[0].complete
-    monkeypatch.setattr(memory, "available", lambda device: need - 1)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: need - 1)
     with pytest.raises(BadInput):
         run(described)
 
 
 def test_the_system_is_asked_for_memory_only_by_runs_that_need_more_than_is_granted(monkeypatch):
     asked = []
-    monkeypatch.setattr(memory, "available", lambda device: asked.append(device) or (1 << 40))
+    monkeypatch.setattr(memory_estimate, "available", lambda device: asked.append(device) or (1 << 40))
     described = experiment(d=8)
     for granted, expected in (
         (needed(described), []),
         (needed(described) - 1, ["cpu"]),
     ):
-        monkeypatch.setattr(memory, "GRANTED", granted)
-        memory.check(plan_run(described), "cpu")
+        monkeypatch.setattr(memory_estimate, "GRANTED", granted)
+        memory_estimate.check(plan_run(described), "cpu")
         assert asked == expected
 
 
@@ -169,7 +169,7 @@ def test_available_is_what_the_system_says(monkeypatch):
         available = 12345
 
     monkeypatch.setattr(psutil, "virtual_memory", Said)
-    assert memory.available("cpu") == 12345
+    assert memory_estimate.available("cpu") == 12345
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_every_rate_needs_as_much_as_a_learner_of_its_own(lr):
 
 def test_many_rates_are_refused_at_their_place_with_their_number(monkeypatch):
     best = experiment(d=64, replicas=3, learners={"GD": {"update": {"kind": "gd", "lr": "best"}}})
-    monkeypatch.setattr(memory, "available", lambda device: needed(best) - 1)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: needed(best) - 1)
     with pytest.raises(BadInput) as caught:
         run(best)
     assert caught.value.where == "learners[0].update.lr"
@@ -255,7 +255,7 @@ def test_what_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypa
     words = {"d": 64, **words}
     described = experiment(**words)
     limit = needed(described) * 3 // 5
-    monkeypatch.setattr(memory, "available", lambda device: limit)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: limit)
     with pytest.raises(BadInput) as caught:
         run(described)
     offered = dict(re.findall(r"([\w.]+) = (\d+)", caught.value.what))
@@ -363,7 +363,7 @@ def test_a_structured_run_needs_no_matrix_and_a_solver_does():
 @pytest.mark.parametrize(("limit", "size"), [("LONG", 16 * 8), ("WIDE", 3 * 16 * 8)])
 def test_free_memory_returns_before_every_round_of_large_learners_alone(limit, size, monkeypatch):
     returned = []
-    monkeypatch.setattr(memory, "give_back", lambda: returned.append(True))
+    monkeypatch.setattr(memory_estimate, "give_back", lambda: returned.append(True))
     described = experiment(d=16, replicas=3, learners={"GD": gd(0.01), "spindly": gd(0.01, kind="spindly")})
     monkeypatch.setattr(planned_memory, limit, size + 1)
     run(described, lambda: 6)
@@ -374,7 +374,7 @@ def test_free_memory_returns_before_every_round_of_large_learners_alone(limit, s
 
 
 def test_free_memory_can_be_returned_wherever_this_runs():
-    memory.give_back()
+    memory_estimate.give_back()
 
 
 def test_few_weights_wait_for_the_end_of_a_round_whatever_is_asked(monkeypatch):

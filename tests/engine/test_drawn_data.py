@@ -8,8 +8,8 @@ from engine.core import streams
 from engine.core.parts import BadInput
 from engine.core.stopping import Stopped, stopped_by
 from engine.core.streams import Streams
-from engine.planning import memory
-from engine.planning.memory import drawn_bytes
+from engine.planning import memory_estimate
+from engine.planning.memory_estimate import drawn_bytes
 from engine.planning.run_plan import plan_run
 from engine.runtime import drawn_data
 from engine.runtime.drawn_data import DrawnData
@@ -82,10 +82,10 @@ def test_data_that_are_held_leave_room_for_a_run_that_needs_it(drawn, monkeypatc
     source, (small, large, *_) = DrawnData(), sweep_of(document()).points
     run(small.experiment, data=source)
     free = needed(large.experiment)
-    monkeypatch.setattr(memory, "GRANTED", -1)
-    monkeypatch.setattr(memory, "available", lambda device: free - (1 if source._held else 0))
+    monkeypatch.setattr(memory_estimate, "GRANTED", -1)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: free - (1 if source._held else 0))
     run(large.experiment, data=source)
-    monkeypatch.setattr(memory, "available", lambda device: free - 1)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: free - 1)
     with pytest.raises(BadInput):
         run(large.experiment, data=source)
 

@@ -11,7 +11,7 @@ from discovery import PARTS
 from generated import generate, mutate
 
 from engine.core.parts import BadInput
-from engine.planning import memory
+from engine.planning import memory_estimate
 from engine.planning.run_plan import plan_run
 from engine.results import report
 from engine.results.outcomes import judge
@@ -42,7 +42,7 @@ def outcome(raw):
     began = time.process_time()
     try:
         experiment = reading.parse(raw)
-        memory.check(plan_run(experiment), "cpu")
+        memory_estimate.check(plan_run(experiment), "cpu")
     except BadInput as error:
         return str(error).splitlines()
     finally:

@@ -16,7 +16,7 @@ from engine.core import catalogue
 from engine.core.parts import LARGEST, BadInput
 from engine.core.streams import Streams
 from engine.learners.learner import Learner
-from engine.planning import memory
+from engine.planning import memory_estimate
 from engine.planning.run_plan import plan_run
 from engine.problems.problem import Problem
 from engine.protocols import nearest, places
@@ -145,7 +145,7 @@ def extremes():
 def judged(words):
     """Read, check and estimate an experiment, or refuse it."""
     with contextlib.suppress(BadInput):
-        memory.check(plan_run(reading.parse(words)), "cpu")
+        memory_estimate.check(plan_run(reading.parse(words)), "cpu")
 
 
 def test_any_experiment_is_read_checked_and_estimated_at_once():

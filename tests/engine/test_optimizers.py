@@ -10,7 +10,7 @@ from building import beginning, data_of, experiment
 from engine.core import catalogue
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, TRIVIAL, UNCHANGED
 from engine.core.streams import Streams
-from engine.planning.memory import matrix_numbers
+from engine.planning.memory_estimate import matrix_numbers
 from engine.problems.instances import element
 from engine.results.judgement import judgement
 from engine.runtime.run import run

@@ -11,7 +11,7 @@ import torch
 from building import LLS, experiment, gd, raw
 
 from engine.core.parts import BadInput
-from engine.planning import memory
+from engine.planning import memory_estimate
 from engine.runtime import drawn_data, worker
 from engine.runtime.run import Diverged, Finished, Loaded, run
 from engine.runtime.sweep import Begun, PointDone
@@ -275,7 +275,7 @@ def test_memory_that_is_free_after_a_run_goes_back_to_the_system(monkeypatch, en
 
     given_back = []
     monkeypatch.setattr(worker, "run_sweep", as_told)
-    monkeypatch.setattr(memory, "give_back", lambda: given_back.append(True))
+    monkeypatch.setattr(memory_estimate, "give_back", lambda: given_back.append(True))
     watched = Watched(small())
     watched.worker.start()
     watched.end("finished" if ending is None else "failed")
@@ -306,8 +306,8 @@ def test_torch_is_loaded_after_a_run_that_needed_none_of_it_and_later_runs_do_no
 
 
 def test_memory_that_is_not_there_refuses_the_run(monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda device: 10)
-    monkeypatch.setattr(memory, "GRANTED", 10)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: 10)
+    monkeypatch.setattr(memory_estimate, "GRANTED", 10)
     watched = Watched(small())
     watched.worker.start()
     refused = watched.until(Refused)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from chromium import Page, blank_page
+from rich.console import Console
 
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
@@ -15,6 +16,7 @@ from engine.runtime.sweep import run_sweep
 from engine.spec import documents, presets
 from engine.spec.reading import Raw
 from hadamard_tui.cli import main
+from hadamard_tui.headless import report
 from hadamard_tui.looks import palette
 from hadamard_tui.sharing import web_page
 from hadamard_tui.sharing.web_page import IndexEntry, index_page
@@ -128,6 +130,35 @@ def test_a_result_is_shared_and_reported(tmp_path: Path, monkeypatch: pytest.Mon
     assert "at k = " not in Path("r.html").read_text().split("<script>")[0]
     assert main(["report", "pages", "r.json", "nothing.toml"]) == 1
     assert {file.name for file in Path("pages").iterdir()} == {"index.html", "r.html"}
+
+
+def test_a_second_report_reuses_the_pages_of_shipped_presets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[str] = []
+
+    def write(folder: Path, name: str, *_: object) -> IndexEntry:
+        runs.append(name)
+        (folder / f"{name}.html").write_text(name)
+        return IndexEntry(f"{name}.html", name, "It falls.", "Nets", 1, 1)
+
+    monkeypatch.setattr(report, "_write_page", write)
+
+    def reported(*names: str, fresh: bool = False) -> list[str]:
+        runs.clear()
+        done = list(report.report(tmp_path, names, Console(quiet=True), fresh))
+        assert all(page.holds for page in done)
+        return list(runs)
+
+    assert reported("rank-64", "hadamard-128") == ["rank-64", "hadamard-128"]
+    assert reported("rank-64", "hadamard-128") == []
+    assert reported("rank-64", fresh=True) == ["rank-64"]
+    (tmp_path / "hadamard-128.html").unlink()
+    assert reported("rank-64", "hadamard-128") == ["hadamard-128"]
+    monkeypatch.setattr(report, "_code", lambda: "other code")
+    assert reported("rank-64") == ["rank-64"]
+    (tmp_path / report.STORED).write_text("broken")
+    assert reported("rank-64") == ["rank-64"]
 
 
 PATH = """

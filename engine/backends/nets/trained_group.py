@@ -40,40 +40,40 @@ class TrainedGroup(ModelGroup):
         rows, last = first.mT.contiguous(), last[:, 0].clone()
         self.hypothesis.place(dict(zip(params, (rows.mT, last[:, None]), strict=True)))
         steps = [2 * axes.length / self._seen.clamp(min=1).to(last.dtype), *self.hypothesis.rates.values()]
-        each = [torch.as_tensor(step, dtype=last.dtype).flatten().expand(len(last)) for step in steps]
+        by_net = [torch.as_tensor(step, dtype=last.dtype).flatten().expand(len(last)) for step in steps]
         sides = slope(net.activation, torch.tensor((1.0, -1.0), dtype=last.dtype)).tolist()
         self._nets = NetBatch(
             rows.numpy(),
             last.numpy(),
             self._labels.repeat_interleave(len(last) // len(self._labels), 0).contiguous().numpy(),
             self._seen[:, 0].long().numpy(),
-            torch.stack(each, 1).numpy(),
+            torch.stack(by_net, 1).numpy(),
             self._active.clone().numpy(),
             np.array((axes.length, *sides, 0.0), rows.numpy().dtype),
         )
         self._slopes = np.empty_like(self._nets.last)
 
-    def steps(self, most: int, tolerance: float, drawn: Drawn | None = None) -> int:
+    def steps(self, limit: int, tolerance: float, drawn: Drawn | None = None) -> int:
         assert drawn is None, "the backend serves no mini-batches"
         active = self._nets.active
         self._nets.numbers[-1] = tolerance
-        at_once = max(1, min(most, MOVES // (int(active.sum()) * self._nets.first[0].size)))
-        made = np.zeros(len(active), np.int64)
+        at_once = max(1, min(limit, MOVES // (int(active.sum()) * self._nets.first[0].size)))
+        counts = np.zeros(len(active), np.int64)
         threads = min(torch.get_num_threads(), len(active))
         ends = [len(active) * part // threads for part in range(threads + 1)]
         if threads == 1:
-            train(self._nets, at_once, self._slopes[0], made, *ends)
+            train(self._nets, at_once, self._slopes[0], counts, *ends)
         else:
             with ThreadPoolExecutor(threads) as pool:
                 parts = [
-                    pool.submit(train, self._nets, at_once, self._slopes[first], made, first, end)
+                    pool.submit(train, self._nets, at_once, self._slopes[first], counts, first, end)
                     for first, end in pairwise(ends)
                 ]
             for part in parts:
                 part.result()
         code_of(str(self._nets.last.dtype)).note(*kept_at(train))
         self.training = bool(active.any())
-        return int(made.max())
+        return int(counts.max())
 
 
 class NetBatch(NamedTuple):
@@ -96,25 +96,25 @@ class NetBatch(NamedTuple):
 
 
 @njit(nogil=True, error_model="numpy", fastmath={"reassoc", "nsz", "arcp", "contract"})  # type: ignore[untyped-decorator]
-def train(nets: NetBatch, most: int, slopes: Array, made: Array, begin: int, end: int) -> None:
-    """Up to `most` steps of the active nets from number `begin` to `end`, along the mean square loss.
+def train(nets: NetBatch, limit: int, slopes: Array, counts: Array, begin: int, end: int) -> None:
+    """Up to `limit` steps of the active nets from number `begin` to `end`, along the mean square loss.
 
     A net rests after the step before which its loss was at most the tolerance. One pass over its
     pre-activations does for a step: those of an instance make its prediction, and move along it, in the
-    cache. `slopes` is [h] to work in, `made` [B] where steps are counted. Whole numbers would make the
+    cache. `slopes` is [h] to work in, `counts` [B] where steps are counted. Whole numbers would make the
     compiler take everything to float64.
     """
     units = nets.last.shape[1]
     length, above, below, tolerance = nets.numbers
     zero = length - length
     for b in range(begin, end):
-        made[b] = 0
+        counts[b] = 0
         if not nets.active[b]:
             continue
         a, labels = nets.last[b], nets.labels[b]
         share, w_rate, a_rate = nets.steps[b]
         k = nets.seen[b]
-        for _ in range(most):
+        for _ in range(limit):
             total = zero
             for i in range(units):
                 slopes[i] = zero
@@ -133,7 +133,7 @@ def train(nets: NetBatch, most: int, slopes: Array, made: Array, begin: int, end
                     w[i] -= step * (slope * a[i])
             for i in range(units):
                 a[i] -= a_rate * slopes[i]
-            made[b] += 1
+            counts[b] += 1
             if total / k <= tolerance:
                 nets.active[b] = False
                 break

@@ -120,10 +120,10 @@ class CompiledPass:
         After those marked the first weights are kept, and predictions of all rows are counted.
         """
         losses, weights, right = self._learn([False, *keep], [False, *count])
-        kept, counted = iter(weights), iter(right)
+        first_weights, counted = iter(weights), iter(right)
         for loss, is_kept, is_counted in zip(self._data.over_targets(losses), keep, count, strict=True):
             self.to_come.append(
-                Reached(loss, next(kept) if is_kept else None, next(counted) if is_counted else None)
+                Reached(loss, next(first_weights) if is_kept else None, next(counted) if is_counted else None)
             )
 
     def _learn(

@@ -1,4 +1,4 @@
-"""Matrix families: where the instances come from."""
+"""Matrix families: the sources of instances."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ RowSigns = Annotated[bool, Meta(title="row signs", description="flip (x, y) toge
 
 
 class Arrangement(NamedTuple):
-    """Rows of Sylvester's matrix: which come, with which signs, for R replicas."""
+    """Rows of Sylvester's matrix by number, with signs, for R replicas."""
 
     order: NDArray[np.int64]
     """The number of every row, [R, n]."""
 
     signs: NDArray[np.int8]
-    """What every row is multiplied by, [R, n]."""
+    """Sign of every row, [R, n]."""
 
     shifted: bool = False
     """Whether the instances are ½(s h + 1)."""
 
     def repeated(self, times: int) -> Arrangement:
-        """Every row so often with sign + and so often with −, one after the other."""
+        """Return the arrangement with 2 · `times` copies of every row in a row, with signs +, −, +, …"""
         order = self.order.repeat(2 * times, axis=1)
         signs = self.signs.repeat(2 * times, axis=1)
         signs[:, 1::2] *= -1
@@ -47,7 +47,7 @@ class Arrangement(NamedTuple):
 
 
 class RowNumbers(NamedTuple):
-    """What numbers every row, before repetition, in the order in which rows are seen, for R replicas."""
+    """Numbers of every row before repetition, in the order in which rows are seen, for R replicas."""
 
     in_file: NDArray[np.int64] | None = None
     """The number of each row in its file, [R, n], where `rows_are_given`."""
@@ -68,7 +68,7 @@ class RowNumbers(NamedTuple):
 
 
 class MatrixStructure(NamedTuple):
-    """What a matrix declares of its instances. With the defaults no theorem binds a learner.
+    """Properties that a matrix declares of its instances. With the defaults no theorem binds a learner.
 
     `Matrix.structure` fills in the fields that follow from the fields and methods of every family, down to
     `features_made`. A family adds the others.
@@ -81,7 +81,7 @@ class MatrixStructure(NamedTuple):
     """Whether learners see the rows times a random rotation, as `rotate` says."""
 
     is_turned: bool = False
-    """Whether learners see all rows times one Haar-random rotation of every replica, drawn by itself."""
+    """Whether learners see all rows times an independent Haar-random rotation per replica."""
 
     features_are_linear: bool = False
     """Whether the features that targets name are entries of the instances, up to their rotation."""
@@ -90,25 +90,25 @@ class MatrixStructure(NamedTuple):
     """Whether the features that targets name change sign with the row."""
 
     features_are_seen: bool = False
-    """Whether a learner sees the very features that targets name."""
+    """Whether learners see the features that targets name, unchanged."""
 
     features_made: int = 0
-    """How many features are computed at once to label rows by some of them; 0 where rows have them."""
+    """Number of features that are computed to label rows by some of them; 0 if rows contain them."""
 
     row_values: Values = "any"
-    """What every entry of `rows` is."""
+    """Range of the entries of `rows`."""
 
     named_values: Values | None = None
-    """What every feature is that `named` computes of rows; None where features have the values of rows."""
+    """Range of the features that `named` computes; None if it is that of `rows`."""
 
     named_sizes: Mapping[str, int] = MappingProxyType({})
-    """Sizes beside d and n that expressions outside the matrix may name."""
+    """Sizes besides d and n that expressions outside the matrix may name."""
 
     constant_column: int | None = None
     """The feature that is 1 on every row before row signs, if the family has one."""
 
     class_count: int | None = None
-    """K: how many classes the rows fall into; None if the family knows of none."""
+    """Number K of classes of the rows; None for families without classes."""
 
     is_hadamard: bool = False
     """Whether the instances are the d rows of a Hadamard matrix, up to order and rotation.
@@ -153,10 +153,10 @@ class MatrixStructure(NamedTuple):
     """Whether the rows come in a uniformly random order."""
 
     random_signs: bool = False
-    """Whether a fair coin of its own flips every row, and with it the features that targets name."""
+    """Whether an independent fair coin flips every row, together with the features that targets name."""
 
     private_entries: int = 0
-    """How many entries of each instance are 0 in every other instance."""
+    """Number of entries of each instance that are 0 in all other instances."""
 
     points_are_fixed: bool = False
     """Whether instances have one entry each and are the same in every replica."""
@@ -175,7 +175,7 @@ class MatrixStructure(NamedTuple):
 
     @property
     def entry_values(self) -> Values:
-        """What every entry of an instance is."""
+        """Range of the entries of an instance."""
         return "any" if self.rotated else self._repeated_values
 
     @property
@@ -185,12 +185,12 @@ class MatrixStructure(NamedTuple):
 
     @property
     def feature_values(self) -> Values:
-        """What every feature is that a target can name."""
+        """Range of the features that targets can name."""
         return self._repeated_values if self.named_values is None else self.named_values
 
     @property
     def _repeated_values(self) -> Values:
-        """What every entry of a repeated row is: the negative of a bit is none."""
+        """Return the range of entries of repeated rows; the negative of a bit is not a bit."""
         return "any" if self.row_values == "bits" and self.repeated else self.row_values
 
     @property
@@ -205,12 +205,12 @@ class MatrixStructure(NamedTuple):
 
     @property
     def has_no_direction(self) -> bool:
-        """Whether instances are independent vectors of one law, which no rotation changes."""
+        """Whether instances are independent with a rotation-invariant distribution."""
         return self.isotropic or self.on_sphere
 
     @property
     def in_clusters(self) -> bool:
-        """Whether every row that is seen has a cluster: the negative of a row has none."""
+        """Whether every row that is seen has a cluster; negatives of rows have none."""
         return self.class_count is not None and not self.repeated
 
 
@@ -233,7 +233,7 @@ class Matrix(Part, frozen=True, kw_only=True):
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "second_moment"))
 
     def structure(self) -> MatrixStructure:
-        """What it declares of its instances. A family replaces fields of `super().structure()`.
+        """Return the properties of its instances. A family replaces fields of `super().structure()`.
 
         Raises: BadInput for an unusable file.
         """
@@ -260,43 +260,43 @@ class Matrix(Part, frozen=True, kw_only=True):
         return None
 
     def size(self) -> tuple[int, int]:
-        """Rows, before repetition, and the entries of each. Raises BadInput for an unusable file."""
+        """Return the numbers of rows before repetition and of entries. Raises BadInput for a bad file."""
         raise NotImplementedError
 
     def shape(self) -> tuple[int, int]:
-        """(n, d): the number of instances and of their entries. Raises BadInput for an unusable file."""
+        """Return (n, d), the number of instances and of entries. Raises BadInput for an unusable file."""
         n, d = self.size()
         return n * 2 * (self.repeat or 0) or n, d
 
     def feature_count(self) -> int:
-        """D: the number of features that a target can name."""
+        """Return the number D of features that a target can name."""
         return self.size()[1]
 
     def rows(self, streams: Streams) -> Rows:
-        """The rows, before repetition and rotation, in the order in which they are seen: [R, n, d]."""
+        """Return the rows before repetition and rotation, in the order in which they are seen: [R, n, d]."""
         raise NotImplementedError
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
-        """The classes of the same rows, and whatever else numbers them."""
+        """Return the classes, clusters and other numbers of the same rows."""
         return RowNumbers()
 
     def arrangement(self, streams: Streams) -> Arrangement:
-        """The same rows as rows of Sylvester's matrix, where they are such."""
+        """Return the same rows by their numbers in Sylvester's matrix, if it `is_sylvester`."""
         raise NotImplementedError
 
     def named(self, rows: Rows) -> Rows:
-        """The features of rows that a target can name, [R, n, D]. By default the rows themselves."""
+        """Return the features of rows that a target can name, [R, n, D]; by default the rows."""
         return rows
 
     def columns_of(self, rows: Rows) -> Callable[[NDArray[np.int64]], Rows]:
-        """What has the features [R, m, n] on these rows for their numbers [R, m]."""
+        """Return a function from numbers [R, m] to the features [R, m, n] on these rows."""
         features = self.named(rows)
         return lambda places: np.stack(
             [of_replica.T[numbers] for of_replica, numbers in zip(features, places, strict=True)]
         )
 
     def instances(self, rows: Rows, streams: Streams) -> Rows:
-        """What a learner sees of the rows: themselves, or rotated; [R, n, d]."""
+        """Return the instances of the rows, [R, n, d]: the rows, rotated if `rotate` is set."""
         if not self.rotate:
             return rows
         gaussian = streams("rotate").normal(rows.shape[-1], rows.shape[-1])
@@ -307,17 +307,17 @@ class Matrix(Part, frozen=True, kw_only=True):
         return rows @ np.stack(rotations).swapaxes(1, 2)
 
     def data_report(self) -> DataReport | None:
-        """How the rows were read from a file; None if they come from no file."""
+        """Return the report on the file of the rows; None if they come from no file."""
         return None
 
 
 def drawn_rows(matrix: Matrix, streams: Streams) -> Rows:
-    """The rows of a matrix with their repetitions, before rotation: [R, n, d]."""
+    """Return the rows of a matrix with repetitions, before rotation: [R, n, d]."""
     return repeated(matrix.rows(streams), matrix.repeat)
 
 
 def repeated(rows: Rows, times: int | None) -> Rows:
-    """Rows [R, n, …] each so often with sign + and so often with −; as they are where `times` is None."""
+    """Return 2 · `times` copies of each row [R, n, …], with signs +, −, +, …; one copy if `times` is None."""
     if times is None:
         return rows
     signs = np.tile([1.0, -1.0], times).astype(rows.dtype)

@@ -10,8 +10,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.core.factors import Factors, Several, Side, check_factors, sizes_of
-from engine.core.parts import MOST, BadField
+from engine.core.parts import MOST, BadField, Factors, Several, Side, check_factors, factor_sizes
 from engine.core.streams import Streams
 from engine.problems.hadamard_matrices import hadamard
 from engine.problems.matrices import Arrangement, Matrix, MatrixStructure, PermuteRows, RowNumbers, Rows
@@ -53,7 +52,7 @@ class Outer(Matrix, frozen=True, tag="outer"):
     @property
     def sizes(self) -> tuple[int, ...]:
         """The size of every factor."""
-        return sizes_of(self.factors, self.side, self.count) or BY_DEFAULT
+        return factor_sizes(self.factors, self.side, self.count) or BY_DEFAULT
 
     def structure(self) -> MatrixStructure:
         sizes = self.sizes

@@ -1,4 +1,4 @@
-"""Targets: what labels the instances."""
+"""Targets: rules that label the instances."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Combination(NamedTuple):
     """m targets that are linear in the features, y = Σ_r sizes_r · feature places_r, for R replicas."""
 
     places: NDArray[np.int64]
-    """Numbers of the features that a target has a part in, [R, m, r], all different."""
+    """Numbers of the features of each target, [R, m, r], all different."""
 
     sizes: NDArray[np.float64]
     """The weights w* at these places, [R, m, r]."""
 
     @classmethod
     def of(cls, places: NDArray[np.int64], size: float, replicas: int) -> Combination:
-        """One feature times `size` for every target, the same for all replicas; places [m]."""
+        """Return a feature times `size` for every target, the same for all replicas; places [m]."""
         chosen = np.tile(places[:, None], (replicas, 1, 1))
         return cls(chosen, np.full(chosen.shape, size))
 
@@ -43,10 +43,10 @@ class Combination(NamedTuple):
 
 
 class TargetStructure(NamedTuple):
-    """What a target declares of its labels on a matrix, before noise. The defaults bind nobody."""
+    """Properties that a target declares of its labels on a matrix, before noise. Defaults bind no learner."""
 
     values: Values = "any"
-    """What every label is."""
+    """Range of the labels."""
 
     one_hot: bool = False
     """Whether every instance has a label above 0 for one target, its class, and 0 for the others."""
@@ -61,16 +61,16 @@ class TargetStructure(NamedTuple):
     """Whether every target is a combination w* of features, ‖w*‖ = 1, independent of the instances."""
 
     given: tuple[float, ...] | None = None
-    """w* of the only target, up to zeros at its end, if that is given and no draw."""
+    """w* of the only target without zeros at its end, if it is given and not drawn."""
 
     fixed_feature: int | None = None
-    """The number of the only feature that is a target, if there is one and it was chosen beforehand."""
+    """Number of the only feature that is a target, if it is chosen in advance."""
 
     is_random_feature: bool = False
     """Whether the only target is one feature, drawn uniformly from all of them in every replica."""
 
     are_features: bool = False
-    """Whether every target is one feature with weight 1, whichever it is."""
+    """Whether every target is a single feature with weight 1."""
 
     with_negatives: bool = False
     """Whether the targets are all features and their negatives."""
@@ -97,33 +97,33 @@ class Target(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(("structure",))
 
     def structure(self, matrix: Matrix) -> TargetStructure:
-        """What it declares of its labels on instances of a matrix."""
+        """Return the properties of its labels on instances of a matrix."""
         return TargetStructure()
 
     def columns(self, matrix: Matrix) -> int:
-        """m: how many targets are learned at once."""
+        """Return the number m of targets."""
         return 1
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:
-        """The targets as weights of the features, or None if they are no such thing."""
+        """Return the targets as weights of the features, or None for other targets."""
         return None
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
-        """Labels [R, m, n] of the rows, for targets that are no combination of features.
+        """Return labels [R, m, n] of the rows, for targets that are not combinations of features.
 
-        `features` makes the features [R, n, D], which may be large. Raises BadInput if labels do not fit.
+        `features` computes the features [R, n, D], which may be large. Raises BadInput if labels do not fit.
         """
         raise NotImplementedError
 
     def true_labels(self, matrix: Matrix, streams: Streams) -> Rows | None:
-        """Labels [R, m, n] as they were before some of them were made wrong; None where none was."""
+        """Return labels [R, m, n] before corruption; None if no label is corrupted."""
         return None
 
     def check(self, matrix: Matrix) -> None:
-        """Raises BadInput if this target does not fit the matrix."""
+        """Check that this target fits the matrix. Raises: BadInput."""
 
     def data_report(self, matrix: Matrix) -> DataReport | None:
-        """How labels were read from a file, or that those of the instances' file are not learned.
+        """Return the report on labels from a file, or on unused labels in the file of the instances.
 
         None if no file has labels.
         """

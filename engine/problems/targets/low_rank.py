@@ -7,8 +7,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from engine.core.factors import Pair, no_pair, pair_of
-from engine.core.parts import BadInput, Count, Positive
+from engine.core.parts import BadInput, Count, Pair, Positive, no_pair, pair_of
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Combination, Target, TargetStructure
