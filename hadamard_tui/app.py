@@ -502,6 +502,7 @@ class HadamardApp(FailingApp):
             pictures=pictures,
             outcomes=context.predictions.outcomes or (),
             unjudged=session.sweep.unjudged,
+            preset=session.preset,
         )
         look, refused = self.laboratory.picture_of(session)
         look = msgspec.structs.replace(look, stored=())  # a file has what was computed, and nothing else

@@ -189,7 +189,8 @@ def run_headless(
             "--export",
             metavar="FILE",
             help="Write a file, too: curves as .csv, .json or .parquet, the chart as .svg, .pdf or .png, as "
-            "it grows as .gif or .cast, the set-up as .toml. Repeat --export for more files.",
+            "it grows as .gif or .cast, a page to send as .html, the set-up as .toml. Repeat --export for "
+            "more files.",
         ),
     ] = None,
     bounds: Annotated[

@@ -90,6 +90,9 @@ class Shown:
     unjudged: Mapping[int, str] = field(default_factory=dict)
     """Claims that are not judged, as in the sweep of the run."""
 
+    preset: str | None = None
+    """The preset that was run, of which `document` may be a change."""
+
 
 def finished(
     experiment: Experiment, trace: Trace, document: Raw | None = None, outcomes: Sequence[Outcome] = ()
@@ -180,6 +183,7 @@ KINDS: dict[str, Kind] = {
         "the same as a recording of a terminal, for asciinema",
         lambda shown, progress: asciicast(*_growing(shown), progress),
     ),
+    ".html": Kind("a page to send, as share writes it", lambda shown, _: _shared(shown)),
     ".csv": Kind("curves and bounds, one row per point", lambda shown, _: tables.as_csv(_table(shown))),
     ".parquet": Kind(
         "curves and bounds, one row per point", lambda shown, _: tables.as_parquet(_table(shown)), "pyarrow"
@@ -278,13 +282,25 @@ def _table(shown: Shown) -> tables.Table:
 
 
 def _report(shown: Shown) -> bytes:
-    pictures = shown.pictures
-    if pictures is None:
-        results = of_one(shown.experiment, _trace(shown), shown.unjudged)
-    else:
-        results = pictures.results
-    document = as_document(shown.experiment) if shown.document is None else shown.document
-    return encode(document, results, judge(results))
+    results = _results(shown)
+    return encode(_document(shown), results, judge(results))
+
+
+def _shared(shown: Shown) -> bytes:
+    from hadamard_tui.sharing.web_page import web_page
+
+    results = _results(shown)
+    return web_page(results, judge(results), shown.preset, _document(shown))
+
+
+def _results(shown: Shown) -> Results:
+    if shown.pictures is None:
+        return of_one(shown.experiment, _trace(shown), shown.unjudged)
+    return shown.pictures.results
+
+
+def _document(shown: Shown) -> Raw:
+    return as_document(shown.experiment) if shown.document is None else shown.document
 
 
 def _page(shown: Shown) -> Sheet:

@@ -61,7 +61,7 @@ STEPS = 1000
 SIGNS = {True: "✓", False: "✗", None: "–"}
 
 
-def web_page(results: Results, outcomes: Sequence[Outcome], preset: str, document: Raw) -> bytes:
+def web_page(results: Results, outcomes: Sequence[Outcome], preset: str | None, document: Raw) -> bytes:
     """Return the page of a finished run.
 
     Args:

@@ -132,6 +132,15 @@ def test_a_result_is_shared_and_reported(tmp_path: Path, monkeypatch: pytest.Mon
     assert {file.name for file in Path("pages").iterdir()} == {"index.html", "r.html"}
 
 
+def test_a_run_is_exported_as_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = ("--set", "problem.matrix.d=16", "--set", "claims=[]")
+    assert main(["run", "hadamard-128", *settings, "--export", "page.html"]) == 0
+    page = Path("page.html").read_text()
+    check_that_it_loads_nothing(page)
+    assert page.count("<figure>") == 1
+
+
 def test_a_second_report_reuses_the_pages_of_shipped_presets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
