@@ -189,8 +189,9 @@ def _differences(place: str, expected: Any, measured: Any, within: float) -> Ite
         yield f"{place}: {expected!r} became {measured!r}"
 
 
-def _claim(told: dict[str, Any]) -> dict[str, Any]:
-    return {key: told[key] for key in ("text", "holds", "measured")}
+def _claim(claim: dict[str, Any]) -> dict[str, Any]:
+    """The outcome of a claim without its text: another wording changes no figure."""
+    return {key: claim[key] for key in ("holds", "measured")}
 
 
 def _curve(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
