@@ -48,6 +48,7 @@ fuzz: .venv/installed-test
 update: .venv/installed-test
 	$(BIN)/python docs/parts.py
 	$(BIN)/python docs/messages.py
+	$(BIN)/python tests/names.py
 	$(BIN)/python docs/capture.py
 	$(BIN)/python docs/gallery.py $(PRESETS)
 	$(BIN)/python docs/headlines.py
