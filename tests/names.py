@@ -1,6 +1,6 @@
-"""How many locals and parameters of each room have names that do not say what they hold.
+"""Locals and parameters whose names do not say what they hold.
 
-`python tests/names.py` lowers the limits to the present counts. It raises none.
+`python tests/names.py` lowers the limits of names.toml to the present counts. It raises none.
 """
 
 from __future__ import annotations
@@ -48,40 +48,49 @@ RARELY = frozenset(
 )
 
 
-def counts() -> dict[str, dict[str, int]]:
-    """By room: the number of names that never say what they hold, and of those that rarely do."""
+def names_by_room() -> dict[str, Counter[str]]:
+    """How often each room of the code assigns each name; parameters count, too."""
     rooms: dict[str, Counter[str]] = {}
     for top in TOPS:
         for path in sorted((ROOT / top).rglob("*.py")):
             room = "/".join(path.relative_to(ROOT).parent.parts[:2])
             rooms.setdefault(room, Counter()).update(_names(ast.parse(path.read_text("utf-8"))))
-    return {
-        room: {"never": sum(names[name] for name in NEVER), "rarely": sum(names[name] for name in RARELY)}
-        for room, names in sorted(rooms.items())
-    }
+    return rooms
 
 
-def limits() -> dict[str, dict[str, int]]:
-    limits: dict[str, dict[str, int]] = tomllib.loads(LIMITS.read_text("utf-8"))
+def vague(names: Counter[str]) -> int:
+    """Number of assignments to names that only rarely say what they hold."""
+    return sum(names[name] for name in RARELY)
+
+
+def limits() -> dict[str, int]:
+    """The most vague names that each room may have."""
+    limits: dict[str, int] = tomllib.loads(LIMITS.read_text("utf-8"))
     return limits
 
 
 def _names(tree: ast.Module) -> Iterator[str]:
-    """Every assignment of a name, and every parameter."""
+    """Every parameter and every assignment to a name, but for fields of classes."""
+    fields = {
+        target
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for statement in node.body
+        if isinstance(statement, ast.Assign | ast.AnnAssign)
+        for target in ast.walk(statement)
+    }
     for node in ast.walk(tree):
-        if isinstance(node, ast.arg):
+        if isinstance(node, ast.arg) and node.arg not in ("self", "cls"):
             yield node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in fields:
             yield node.id
 
 
 def lower() -> None:
     """Write the present counts where they are lower, or where a room is new."""
     before = limits() if LIMITS.exists() else {}
-    lowered = {
-        room: {kind: min(count, before.get(room, {}).get(kind, count)) for kind, count in kinds.items()}
-        for room, kinds in counts().items()
-    }
+    counts = {room: vague(names) for room, names in sorted(names_by_room().items())}
+    lowered = {room: min(count, before.get(room, count)) for room, count in counts.items()}
     LIMITS.write_text(tomli_w.dumps(lowered), "utf-8")
 
 
