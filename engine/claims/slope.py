@@ -38,7 +38,8 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
             view, *wording.named_values(view, float(places.max()), curve, other_curves)
         )
         subject = "they are" if wording.verb(view) == "are" else "it is"
-        place = f"at the largest {x_name(view)}" if view.picture.x != view.axes.clock else "at the end"
+        last = f"at {x_name(view)} = {number(float(places.max()))}"
+        place = "at the end" if view.picture.x == view.axes.clock else last
         text = f"{first[0].upper()}{first[1:]}; {place} {subject} {values}"
         is_short = other_curves and len(text) <= wording.LONGEST
         return text if is_short else f"{wording.span(view, places)}, {first}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from hadamard_tui.charts.code_points import write
 from hadamard_tui.charts.coincidence import alike, coincident, repeated
-from hadamard_tui.charts.curve_marks import MarkAt, curve_marks, edge_marks, zeros
+from hadamard_tui.charts.curve_marks import EdgeMark, MarkAt, curve_marks, edge_marks, zeros
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.line_names import NameAt, line_names
@@ -41,6 +41,7 @@ class Raster(msgspec.Struct, frozen=True):
     shared: Sequence[tuple[int, ...]]  # series that are drawn as one line, by turns
     names: tuple[NameAt, ...]  # of series that have theirs near their ends
     marks: tuple[MarkAt, ...]  # the letters of series
+    edges: tuple[EdgeMark, ...]  # letters with arrows where series leave the plot area
     left_out: frozenset[int]  # lines of which nothing is there
 
     @property
@@ -87,7 +88,8 @@ def paint(
     for index, row, column in marks:
         glyphs[row, column], colours[row, column] = ord(series[index].mark or " "), index
         line_owner[row, column] = index
-    for index, row, column, text in edge_marks(series, axes, (rows, columns), marks):
+    edges = tuple(edge_marks(series, axes, (rows, columns), marks))
+    for index, row, column, text in edges:
         if (span := write(glyphs, row, column, text)) is not None:
             colours[row, span] = line_owner[row, span] = index
     close = alike(series, axes, groups)
@@ -112,6 +114,7 @@ def paint(
         groups,
         tuple(names),
         tuple(marks),
+        edges,
         left_out(series, lines.shown),
     )
 

@@ -207,13 +207,17 @@ def _zeros(into: Element, page: Page, axes: Axes, curve: Series) -> None:
 
 
 def _letters(page: Page, picture: Raster, series: Sequence[Series], axes: Axes) -> None:
-    """Draw the letters of curves, each on its curve where a screen has it."""
+    """Draw the letters of curves, each on its curve where a screen has it, and arrows where curves leave."""
     curves = {at: _pixels(page, axes, series[at]) for at in {mark.at for mark in picture.marks}}
     for at, row, column in picture.marks:
         cell = page.left + (column + 0.5) * CELL_WIDTH, page.top + (row + 0.5) * CELL_HEIGHT
         x, y = nearest(*curves[at], *cell)
         letter = {"fill": series[at].colour, "weight": "bold", "anchor": "middle"} | HALO
         write(page.letters, x, y + 0.35 * SMALL, series[at].mark or "", SMALL, **letter)
+    for edge in picture.edges:
+        x, y = page.left + edge.column * CELL_WIDTH, page.top + (edge.row + 0.5) * CELL_HEIGHT
+        letter = {"fill": series[edge.at].colour, "weight": "bold"} | HALO
+        write(page.letters, x, y + 0.35 * SMALL, edge.text, SMALL, **letter)
 
 
 def nearest(across: np.ndarray, down: np.ndarray, x: float, y: float) -> tuple[float, float]:

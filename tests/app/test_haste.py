@@ -37,6 +37,7 @@ from hadamard_tui.screens.failure import Failure
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.jump import Jump
 from hadamard_tui.screens.modal import Framed, Modal
+from hadamard_tui.screens.new_experiment import NewExperiment
 from hadamard_tui.screens.part_page import PartPage
 from hadamard_tui.screens.welcome import Welcome
 from hadamard_tui.state.state_file import KeptView
@@ -79,6 +80,7 @@ PAGES: list[tuple[str, Callable[[HadamardApp], Screen[object]], list[str]]] = [
     ("export", lambda app: Export(app._shown, "x.csv", app.files), ["escape", "enter"]),
     ("renaming", lambda app: Renaming("run 1"), ["escape", "enter"]),
     ("welcome", lambda app: Welcome(), ["escape", "enter"]),
+    ("newexperiment", lambda app: NewExperiment(), ["escape", "enter"]),
     ("help", lambda app: Help(), ["escape", "?"]),
     ("failure", lambda app: Failure("Traceback\nValueError: no"), ["escape"]),
     ("partpage", lambda app: PartPage("theory", "ri-permuted"), ["escape", "enter"]),

@@ -863,7 +863,7 @@ def test_weights_across_targets_are_a_matrix_that_follows_the_playhead(many: Pan
 
 @pytest.mark.slow
 def test_what_cannot_be_trained_once_more_is_shown_at_in_words(one_target: PanelContext):
-    assert "once the run has finished" in words(network.show(one_target))
+    assert "Nets are drawn after the run" in words(network.show(one_target))
     erm = context_of("hadamard-128", 'protocol={kind="erm"}', "learners.EGU.update.lr=0.1")
     assert "every k has a model of its own" in words(network.show(looked_inside(erm)))
 

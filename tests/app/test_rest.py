@@ -82,6 +82,7 @@ async def test_no_timer_is_left_with_any_page_open(app: HadamardApp):
             "part": lambda: app.show_part("updates", "gd"),
             "failure": lambda: app.push_screen(Failure("Traceback\nValueError: none")),
             "welcome": lambda: app.push_screen(Welcome()),
+            "new experiment": lambda: pilot.press("E"),
         }
         for name, open_page in pages.items():
             if (opening := open_page()) is not None:

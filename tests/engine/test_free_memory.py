@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are told
 
 LIMITED = """
 import resource, psutil
-from engine.runtime import memory_estimate
+from engine.planning import memory_estimate
 from engine.spec import reading
 from engine.core.parts import BadInput
 from engine.planning.run_plan import plan_run

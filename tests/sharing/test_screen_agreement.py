@@ -92,10 +92,11 @@ def test_letters_are_those_of_the_screen_in_their_colours(
     drawings: tuple[list[Series], Page, Layout, ChartSheet],
 ) -> None:
     series, page, _, sheet = drawings
-    marks = [series[mark.at] for mark in sheet.picture.marks]
+    marks = [(series[mark.at].mark, series[mark.at].colour) for mark in sheet.picture.marks]
+    edges = [(edge.text, series[edge.at].colour) for edge in sheet.picture.edges]
     assert marks
     assert Counter((element.text, element.get("fill")) for element in texts(page.letters)) == Counter(
-        (marked_series.mark, marked_series.colour) for marked_series in marks
+        [*marks, *edges]
     )
 
 
@@ -157,6 +158,14 @@ def test_a_curve_that_goes_on_where_the_shared_line_has_ended_is_drawn_to_its_en
             places = np.cumsum([[float(part) for part in step.split(",")] for step in (start, *steps)], 0)
             ends.append(places[-1, 0])
     assert max(ends) == pytest.approx(page.right, abs=0.02)
+
+
+def test_an_arrow_and_the_letter_stand_where_a_curve_leaves_the_chart() -> None:
+    page = chart([Series("GD", X, 3 * X, "#0000aa", mark="A")], AXES)
+    (arrow,) = (element for element in texts(page.letters) if element.text == "↑A")
+    across = (float(arrow.get("x", "")) - page.left) / (page.right - page.left)
+    assert across == pytest.approx(1 / 3, abs=0.03)
+    assert page.top < float(arrow.get("y", "")) < page.top + 20
 
 
 @pytest.fixture(scope="module")
