@@ -83,7 +83,7 @@ def test_most_presets_have_a_chart_of_what_they_say_now():
 
 
 @pytest.mark.slow
-def test_most_presets_have_stored_curves_of_what_they_run_now():
+def test_every_preset_has_stored_curves_of_what_it_runs_now():
     files = list(stored.file_of("").parent.glob("*.json"))
     assert {file.stem for file in files} == set(presets.names())
     assert sum(file.stat().st_size for file in files) <= LARGEST_STORED
