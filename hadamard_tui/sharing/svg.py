@@ -190,7 +190,11 @@ def _line_by_turns(
     path = path_of(*outline(np.where(shared, across, np.nan), down, within))
     _stroke(into, curve, path, CURVE, dashes(turn.lead.style, turn.turn, turn.turns))
     beyond = ~_within(x, across[np.isfinite(down)])
-    _line(into, curve, *outline(np.where(beyond, x, np.nan), y, within))
+    joined = beyond.copy()  # with the point before and the point after, so that no segment is missing
+    joined[:-1] |= beyond[1:]
+    joined[1:] |= beyond[:-1]
+    if beyond.any():
+        _line(into, curve, *outline(np.where(joined, x, np.nan), y, within))
 
 
 def _within(values: np.ndarray, limits: np.ndarray) -> np.ndarray:

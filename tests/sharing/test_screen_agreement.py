@@ -160,6 +160,18 @@ def test_a_curve_that_goes_on_where_the_shared_line_has_ended_is_drawn_to_its_en
     assert max(ends) == pytest.approx(page.right, abs=0.02)
 
 
+def test_no_segment_is_missing_where_the_shared_line_has_ended() -> None:
+    x = np.linspace(0, 1, 5)
+    page = chart([Series("short", x[:3], x[:3], "#0000aa", mark="A"), Series("long", x, x, "#00aa00")], AXES)
+    starts = [
+        float((path.get("d") or "").removeprefix("M").split(",")[0])
+        for group in (page.grown, page.area)
+        for path in group.iter("path")
+        if path.get("stroke") == "#00aa00"
+    ]
+    assert page.left + (page.right - page.left) / 2 == pytest.approx(max(starts), abs=0.02)
+
+
 def test_an_arrow_and_the_letter_stand_where_a_curve_leaves_the_chart() -> None:
     page = chart([Series("GD", X, 3 * X, "#0000aa", mark="A")], AXES)
     (arrow,) = (element for element in texts(page.letters) if element.text == "↑A")
