@@ -190,7 +190,7 @@ def _law(name: str, document: Raw, errors: Console) -> StoredPicture | None:
     if name not in SWEPT:
         return None
     place, symbol = SWEPT[name]
-    sweep = swept(EditableExperiment(document, name), place, whole=True, symbol=symbol)
+    sweep = swept(EditableExperiment(document, name), place, is_whole=True, symbol=symbol)
     shown = _shown(sweep.document, compute_all(sweep.sweep(), errors, threads=1))
     picture = _stored(shown)
     assert picture is not None, "a law is no heat map"
