@@ -50,8 +50,7 @@ WITHIN = 0.3
 """Most pixels by which simplified curves may deviate."""
 
 DOTS, POINTS = (500, 160), 160
-"""Dots of a chart on a large screen, by half of one of which stored curves may be off, and the points of such
-a curve at most."""
+"""Dots of a chart on a large screen, and most points of a stored curve, off by half a dot at most."""
 
 DIGITS = 5
 """Significant digits of a stored number."""
@@ -158,7 +157,7 @@ def _shown(document: Raw, results: Results) -> Shown:
 
 
 def _stored(shown: Shown) -> StoredPicture | None:
-    """The chart of what was run, in few points; None for a heat map."""
+    """Return the chart of a run with simplified curves; None for a heat map."""
     if shown.axes is None:
         return None
     with palette.on_paper():

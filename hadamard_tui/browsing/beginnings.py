@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -57,18 +57,27 @@ class Beginner(NamedTuple):
 FAMILIES = {"solver": "solvers", "architecture": "architectures", "update": "updates"}
 
 
-@cache
 def problems() -> list[Problem]:
     """The problems that most presets are about, the most frequent first."""
-    counted = Counter(problem for raw in _documents() for problem in _problem(raw))
-    return [problem for problem, _ in counted.most_common(MOST)]
+    return _choices()[0]
+
+
+def learners() -> list[Beginner]:
+    """The learners that most presets train, the most frequent first."""
+    return _choices()[1]
 
 
 @cache
-def learners() -> list[Beginner]:
-    """The learners that most presets train, the most frequent first."""
+def _choices() -> tuple[list[Problem], list[Beginner]]:
+    # Every preset is parsed for this, so both lists come from one reading.
+    documents = [reading.read_raw(presets.path_of(name)) for name in presets.names()]
+    counted = Counter(problem for raw in documents for problem in _problem(raw))
+    return [problem for problem, _ in counted.most_common(MOST)], _frequent_learners(documents)
+
+
+def _frequent_learners(documents: Sequence[Raw]) -> list[Beginner]:
     names: dict[tuple[tuple[str, str], ...], Counter[str]] = {}
-    for raw in _documents():
+    for raw in documents:
         for learner in raw["learners"]:
             parts = tuple((part, _kind(learner[part])) for part in FAMILIES if part in learner)
             if parts and parts != (("architecture", parts[0][1]),):
@@ -86,10 +95,6 @@ def document(problem: Problem, learner: Beginner) -> Raw:
         "protocol": {"kind": "one-pass"},
         "learners": [{"name": learner.name, **parts}],
     }
-
-
-def _documents() -> Iterator[Raw]:
-    return (reading.read_raw(presets.path_of(name)) for name in presets.names())
 
 
 def _problem(raw: Raw) -> Iterator[Problem]:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engine.core.parts import BadInput
 from engine.spec import reading
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-
-if TYPE_CHECKING:
-    pass
 
 AXIS, POINTS, MOST_TRIED = "sweep", 5, 12
 """Name of the axis, its number of values, and the number of candidates on each side."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 INDEX = "index.html"
 
-STORED = "report.json"
+MADE_PAGES = "report.json"
 """File of a folder that says from what each of its pages was made."""
 
 
@@ -75,9 +75,9 @@ def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> 
     for name in names:
         try:
             document = presets.document(name)
-            page = stored.get(name)
-            if page is None or page.key != _key(document) or not (folder / page.entry.file).exists():
-                page = StoredPage(_key(document), _write_page(folder, name, document, errors, fresh))
+            page, key = stored.get(name), _key(document)
+            if page is None or page.key != key or not (folder / page.entry.file).exists():
+                page = StoredPage(key, _write_page(folder, name, document, errors, fresh))
         except BadInput as error:
             yield Reported(name, None, str(error))
             continue
@@ -85,7 +85,7 @@ def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> 
         files.write(folder / INDEX, index_page(entries))
         if name in presets.names():  # the data of other presets may change behind the names of their files
             stored[name] = page
-            files.write(folder / STORED, msgspec.json.encode(stored))
+            files.write(folder / MADE_PAGES, msgspec.json.encode(stored))
         yield Reported(name, page.entry)
 
 
@@ -100,7 +100,7 @@ def _write_page(folder: Path, name: str, document: Raw, errors: Console, fresh: 
 def _stored_pages(folder: Path) -> Mapping[str, StoredPage]:
     """Return the pages of earlier reports by preset; none if the file that lists them is absent or broken."""
     try:
-        return msgspec.json.decode((folder / STORED).read_bytes(), type=dict[str, StoredPage])
+        return msgspec.json.decode((folder / MADE_PAGES).read_bytes(), type=dict[str, StoredPage])
     except (OSError, msgspec.MsgspecError):
         return {}
 

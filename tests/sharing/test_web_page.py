@@ -166,7 +166,7 @@ def test_a_second_report_reuses_the_pages_of_shipped_presets(
     assert reported("rank-64", "hadamard-128") == ["hadamard-128"]
     monkeypatch.setattr(report, "_code", lambda: "other code")
     assert reported("rank-64") == ["rank-64"]
-    (tmp_path / report.STORED).write_text("broken")
+    (tmp_path / report.MADE_PAGES).write_text("broken")
     assert reported("rank-64") == ["rank-64"]
 
 
