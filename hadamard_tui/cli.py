@@ -195,7 +195,7 @@ def run_headless(
     ] = None,
     bounds: Annotated[
         bool,
-        _flag("--bounds", help="List the theory lines: whom each one binds, or why it does not apply."),
+        _flag("--bounds", help="List the theory lines: which learners each binds, or why it does not apply."),
     ] = False,
     notes: Annotated[
         bool, _flag("--notes", help="Show how it was computed: backends, and learning rates tried.")
