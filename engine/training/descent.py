@@ -171,7 +171,7 @@ class Descent:
             self._params, self._state = self._begun({name: turned[name] for name in self._params})
             self._fixed = {name: turned[name] for name in self._fixed}
             self._rates = self._in_units()
-        if self._options is not None:
+        if self._options is not None and not self._architecture.structure().by_inner_products:
             self._options.rotate(rotation)
 
     def narrow(self, count: int) -> None:
