@@ -33,11 +33,11 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from engine.core.parts import BadInput
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.themes import LOOKS, after
 from hadamard_tui.headless import exit_codes
 from hadamard_tui.keyboard import keymap
 from hadamard_tui.keyboard.actions import ACTIONS
-from hadamard_tui.looks import palette
-from hadamard_tui.looks.themes import LOOKS, after
 from hadamard_tui.panels import ABOUT, DIGITS, story
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.serving import NOTICE, served

@@ -18,7 +18,7 @@ from engine.spec.preset_index import Entry, entry_of, index
 from hadamard_tui.browsing import preview
 from hadamard_tui.browsing.thumbnail import Thumbnail
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
 from hadamard_tui.running import stored
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

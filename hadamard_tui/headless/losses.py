@@ -21,8 +21,8 @@ from engine.pictures.wording import line_in_brief, listed
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.spec.experiment import of_run
-from hadamard_tui.charts.contrast import legible
 from hadamard_tui.charts.series_builder import colour_of, letter_of
+from hadamard_tui.colours.contrast import legible
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View

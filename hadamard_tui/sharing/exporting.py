@@ -26,7 +26,7 @@ from engine.spec.experiment import drawn, of_run
 from hadamard_tui.charts.derived_plots import difference, has_multiples, is_difference, multiples
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.view_plot import heat_map, plot
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
 from hadamard_tui.running.headline import headline_of_look
 from hadamard_tui.sharing import tables
 from hadamard_tui.sharing.animation import asciicast, gif

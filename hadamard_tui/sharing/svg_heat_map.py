@@ -9,11 +9,11 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from hadamard_tui.charts.colour_map import STEPS, colour_map
 from hadamard_tui.charts.heat_map import ValueScale, borders, cells_at, value_scale
 from hadamard_tui.charts.heat_sheet import bar_ticks
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import Axes, Limits
+from hadamard_tui.colours.palette import STEPS, colour_map
 from hadamard_tui.sharing.svg import HALO
 from hadamard_tui.sharing.svg_page import (
     AREA_HEIGHT,

@@ -10,7 +10,7 @@ import msgspec
 
 from engine.core.parts import BadInput
 from engine.spec import presets
-from hadamard_tui.looks.palette import ThemeName
+from hadamard_tui.colours.palette import ThemeName
 from hadamard_tui.state import config, state_file
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import KeptView, Memory

@@ -27,16 +27,16 @@ from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui import panels
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.contrast import contrast
 from hadamard_tui.charts.heat_map import HeatMap, read
 from hadamard_tui.charts.look import ChartOptions
 from hadamard_tui.charts.nets import Nets, draw
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.contrast import contrast
+from hadamard_tui.colours.themes import LOOKS
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS
-from hadamard_tui.looks import palette
-from hadamard_tui.looks.themes import LOOKS
 from hadamard_tui.panels import (
     ABOUT,
     DIGITS,

@@ -12,7 +12,7 @@ from textual.screen import Screen
 
 from engine.pictures.view import KindPlace
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.screens import guide
 from hadamard_tui.screens.failure import Failure

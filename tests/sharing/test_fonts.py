@@ -20,7 +20,7 @@ from PIL import Image
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import LETTERS
 from hadamard_tui.cli import main
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
 from hadamard_tui.sharing import animation, fonts
 from hadamard_tui.sharing.pdf import pdf
 from hadamard_tui.sharing.png import png

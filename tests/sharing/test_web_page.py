@@ -16,8 +16,8 @@ from engine.runtime.sweep import run_sweep
 from engine.spec import documents, presets
 from engine.spec.reading import Raw
 from hadamard_tui.cli import main
+from hadamard_tui.colours import palette
 from hadamard_tui.headless import report
-from hadamard_tui.looks import palette
 from hadamard_tui.sharing import web_page
 from hadamard_tui.sharing.web_page import IndexEntry, index_page
 
