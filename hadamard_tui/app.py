@@ -48,9 +48,9 @@ from hadamard_tui.state.state_file import KeptView, Memory
 from hadamard_tui.terminal import clipboard
 from hadamard_tui.terminal.ascii_text import AsciiFilter
 from hadamard_tui.terminal.signals import heeded
-from hadamard_tui.terminal.steady_notification import SteadyNotification
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
 from hadamard_tui.terminal.textual_internals import FailingApp, driver_of, lay_out, notifications_of
+from hadamard_tui.terminal.timing import SteadyNotification
 from hadamard_tui.widgets.item_forms import KINDS
 from hadamard_tui.widgets.preset_choice import PresetChoice
 from hadamard_tui.widgets.setup import SetupPane

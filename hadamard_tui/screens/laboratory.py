@@ -31,10 +31,9 @@ from hadamard_tui.screens.placeholders import WORDS, waiting_words
 from hadamard_tui.screens.predicting import Predicting
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import KeptView
-from hadamard_tui.terminal.alarm import after
-from hadamard_tui.terminal.fps import Frames
 from hadamard_tui.terminal.terminal_io import FrameRate, line_of
 from hadamard_tui.terminal.textual_internals import RestingScreen
+from hadamard_tui.terminal.timing import Frames, after
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.data_line import DataLine
