@@ -31,8 +31,7 @@ from hadamard_tui.browsing.thumbnail import Thumbnail
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.colours import palette
-from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.editing.sweeping import swept
+from hadamard_tui.editing.editable_experiment import EditableExperiment, swept
 from hadamard_tui.headless import console
 from hadamard_tui.headless.compute import compute_all
 from hadamard_tui.running import stored

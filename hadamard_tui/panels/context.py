@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.results.trace import Curve, Trace
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.look import ChartOptions
-    from hadamard_tui.editing.fitting_claims import LeftOut
+    from hadamard_tui.editing.document_edits import LeftOut
 
 
 class PanelPredictions(msgspec.Struct, frozen=True, eq=False):

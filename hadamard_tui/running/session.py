@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
     from engine.spec.sweep import Sweep
     from hadamard_tui.charts.series import Series
-    from hadamard_tui.editing.fitting_claims import LeftOut
+    from hadamard_tui.editing.document_edits import LeftOut
 
 
 class Session:

@@ -242,7 +242,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
 
     async def _vary(self, place: str, is_whole: bool, symbol: str) -> None:
         """Sweep a number of the set-up and run that, or notify why that is impossible."""
-        from hadamard_tui.editing.sweeping import swept
+        from hadamard_tui.editing.editable_experiment import swept
 
         try:
             editable = swept(self._editable, place, is_whole, symbol)

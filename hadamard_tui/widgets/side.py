@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine.results.trace import Trace
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
-    from hadamard_tui.editing.fitting_claims import LeftOut
+    from hadamard_tui.editing.document_edits import LeftOut
     from hadamard_tui.panels.context import PanelContext
 
 NONE_YET = "No run has ended yet. Run something, press {pin}, change one thing, and run again."
