@@ -1,4 +1,4 @@
-"""Parse colours, and contrast with their ground: fainter colours that still stand out, and colours for text."""
+"""Parse colours, and contrast with their ground: fainter colours that stand out, and colours for text."""
 
 from __future__ import annotations
 

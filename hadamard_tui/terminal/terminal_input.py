@@ -1,4 +1,4 @@
-"""Input from a terminal: read without polling, and sent on as messages for keys, clicks, reports and pastes."""
+"""Input from a terminal: read without polling, and sent on as messages for keys, clicks and pastes."""
 
 from __future__ import annotations
 
