@@ -12,7 +12,7 @@ from engine.results.report import encode
 from engine.spec import presets
 from engine.spec.experiment import drawn
 from hadamard_tui.headless.compute import compute_all
-from hadamard_tui.running.costs import costs
+from hadamard_tui.running.progress import costs
 from hadamard_tui.state import kept_points
 
 if TYPE_CHECKING:

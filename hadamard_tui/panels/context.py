@@ -11,9 +11,7 @@ import numpy as np
 
 from hadamard_tui.charts.look import Look
 from hadamard_tui.running.guesses import scored
-from hadamard_tui.running.headline import headline_of_look
-from hadamard_tui.running.retraining import Retraining
-from hadamard_tui.running.viewed import Viewed
+from hadamard_tui.running.viewed import Retraining, Viewed, headline_of_look
 
 if TYPE_CHECKING:
     from engine.claims import Outcome

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engine.pictures.view import CurveView, LineView
     from engine.results.trace import Curve
     from hadamard_tui.panels.context import PanelContext
-    from hadamard_tui.running.certificate_worker import CertificateWorker
+    from hadamard_tui.running.workers import CertificateWorker
 
 
 def show(context: PanelContext) -> Text:

@@ -27,7 +27,7 @@ from hadamard_tui.charts.derived_plots import difference, has_multiples, is_diff
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.colours import palette
-from hadamard_tui.running.headline import headline_of_look
+from hadamard_tui.running.viewed import headline_of_look
 from hadamard_tui.sharing import tables
 from hadamard_tui.sharing.animation import asciicast, gif
 from hadamard_tui.sharing.fonts import boxes

@@ -59,10 +59,9 @@ from hadamard_tui.panels import (
 from hadamard_tui.panels import weights as weights_panel
 from hadamard_tui.panels.context import PanelContext, PanelPredictions
 from hadamard_tui.panels.panel import Panel
-from hadamard_tui.running import certificate_worker as measuring_module
-from hadamard_tui.running.certificate_worker import CertificateWorker
-from hadamard_tui.running.retraining import Retraining
-from hadamard_tui.running.snapshot_worker import SnapshotWorker
+from hadamard_tui.running import workers as measuring_module
+from hadamard_tui.running.viewed import Retraining
+from hadamard_tui.running.workers import CertificateWorker, SnapshotWorker
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 from hadamard_tui.widgets.stage import Stage
 from hadamard_tui.widgets.tabs import Tabs
