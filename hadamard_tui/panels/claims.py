@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from engine.claims import Outcome
     from engine.spec.experiment import Experiment
     from hadamard_tui.editing.document_edits import LeftOut
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
 
 SIGNS = {True: "✓", False: "✗", None: "–"}
 STYLES = {True: "bold green", False: "bold red", None: "dim"}

@@ -14,7 +14,7 @@ from hadamard_tui.panels.panel import Panel
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, LineView
     from engine.results.trace import Curve
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
     from hadamard_tui.running.workers import CertificateWorker
 
 

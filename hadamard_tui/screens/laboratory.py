@@ -22,7 +22,7 @@ from engine.spec.presets import name_of
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import ABOUT, TABLE, verdict
-from hadamard_tui.panels.context import PanelContext, PanelPredictions
+from hadamard_tui.panels.panel import PanelContext, PanelPredictions
 from hadamard_tui.panels.weights import target_feature
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.screens.comparing import Comparing

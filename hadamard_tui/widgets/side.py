@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
     from hadamard_tui.editing.document_edits import LeftOut
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
 
 NONE_YET = "No run has ended yet. Run something, press {pin}, change one thing, and run again."
 KEYS = (

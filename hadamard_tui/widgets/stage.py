@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from engine.pictures.view import KindPlace
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.look import Look
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
     from hadamard_tui.running.stored import Stored, StoredPicture
 
 HEAT, MULTIPLES = "heat", "multiples"

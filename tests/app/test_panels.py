@@ -57,8 +57,7 @@ from hadamard_tui.panels import (
     verdict,
 )
 from hadamard_tui.panels import weights as weights_panel
-from hadamard_tui.panels.context import PanelContext, PanelPredictions
-from hadamard_tui.panels.panel import Panel
+from hadamard_tui.panels.panel import Panel, PanelContext, PanelPredictions
 from hadamard_tui.running import workers as measuring_module
 from hadamard_tui.running.viewed import Retraining
 from hadamard_tui.running.workers import CertificateWorker, SnapshotWorker
