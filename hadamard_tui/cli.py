@@ -244,7 +244,7 @@ def run_headless(
             echo(done.as_json(by_replica), nl=False)
         else:
             from hadamard_tui.headless import summary
-            from hadamard_tui.tours.onward import onward
+            from hadamard_tui.tours import onward
 
             steps = onward(preset)
             summary.show(done, console.output(), bool(settings), bounds, notes, steps)
@@ -288,7 +288,7 @@ def share_page(
     from hadamard_tui.headless.outcome import computed
     from hadamard_tui.sharing.file_writer import place_file
     from hadamard_tui.sharing.web_page import web_page
-    from hadamard_tui.tours.talk import stops_of, title_of
+    from hadamard_tui.tours import stops_of, title_of
 
     if (stops := stops_of(preset)) is not None:
         if settings:
@@ -635,7 +635,7 @@ def _write_sheet(stops: list[str], file: Path) -> None:
     from engine.core import files
     from hadamard_tui.headless import console
     from hadamard_tui.headless.sheet import sheet
-    from hadamard_tui.tours.talk import stops_to, title_of
+    from hadamard_tui.tours import stops_to, title_of
 
     files.check(file, "--sheet")
     questions = stops_to(stops)

@@ -12,7 +12,7 @@ from engine.spec.preset_index import Entry, entry_of, index
 from engine.spec.presets import name_of
 from hadamard_tui.browsing.words import has_words
 from hadamard_tui.state import own_presets
-from hadamard_tui.tours.talk import ESSENTIALS, is_path, talks
+from hadamard_tui.tours import ESSENTIALS, is_path, talks
 
 YOURS = "Yours"
 """Heading of the person's own presets."""

@@ -15,11 +15,11 @@ from hadamard_tui.browsing import thumbnail
 from hadamard_tui.browsing.catalogue import NEW
 from hadamard_tui.browsing.thumbnail import Thumbnail
 from hadamard_tui.running.progress import in_words
-from hadamard_tui.tours.talk import talks
+from hadamard_tui.tours import talks
 
 if TYPE_CHECKING:
     from engine.spec.preset_index import Entry
-    from hadamard_tui.tours.talk import Talk
+    from hadamard_tui.tours import Talk
 
 NO_CHART = "No chart is stored: the preset is new, or has changed since the charts were drawn."
 NO_CHART_OF_YOURS = "Only the shipped presets have stored charts."

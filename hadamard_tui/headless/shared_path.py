@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from engine.spec import presets
 from hadamard_tui.headless.outcome import computed
 from hadamard_tui.sharing.web_page import SharedStop, path_page
-from hadamard_tui.tours.onward import command
+from hadamard_tui.tours import command
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hadamard_tui.tours.tour import Stop
+    from hadamard_tui.tours import Stop
 
 
 def shared_path(

@@ -16,11 +16,11 @@ from hadamard_tui.charts.series_builder import mark
 from hadamard_tui.headless import losses
 from hadamard_tui.headless.outcome import computed
 from hadamard_tui.running.guesses import LEVEL
-from hadamard_tui.tours.onward import command
+from hadamard_tui.tours import command
 
 if TYPE_CHECKING:
     from hadamard_tui.headless.outcome import Done
-    from hadamard_tui.tours.tour import Stop
+    from hadamard_tui.tours import Stop
 
 STYLE = """
 body { font: 16px/1.45 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem;

@@ -19,8 +19,7 @@ from textual.widgets import DataTable, Static
 
 from engine.core.parts import BadInput
 from engine.spec.presets import name_of
-from hadamard_tui.keyboard.actions import ACTIONS
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import ACTIONS, key
 from hadamard_tui.panels import ABOUT, TABLE, verdict
 from hadamard_tui.panels.panel import PanelContext, PanelPredictions
 from hadamard_tui.panels.weights import target_feature
@@ -436,7 +435,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         session = self.session
         if session is None or (trace := session.trace) is None:
             return None
-        from hadamard_tui.tours.onward import onward
+        from hadamard_tui.tours import onward
 
         outcomes = session.outcomes if session.over else None
         predictions = PanelPredictions(

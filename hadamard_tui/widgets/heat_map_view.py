@@ -26,7 +26,7 @@ from hadamard_tui.charts.heat_sheet import (
 )
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.palette import ColourMap, colour_map
-from hadamard_tui.keyboard.motions import motions
+from hadamard_tui.keyboard import motions
 from hadamard_tui.widgets.cell_view import CellView
 
 if TYPE_CHECKING:

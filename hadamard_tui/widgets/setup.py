@@ -21,7 +21,7 @@ from engine.spec import presets
 from engine.spec.fields import fields_of
 from hadamard_tui.editing.history import History, Step, shape
 from hadamard_tui.editing.typed_text import steps
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 from hadamard_tui.state import own_presets
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.compact import Small

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 from hadamard_tui.panels import claims, story
 from hadamard_tui.panels.story import story_text
 from hadamard_tui.running.runs import Kept, Runs, changes

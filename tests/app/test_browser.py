@@ -18,12 +18,12 @@ from hadamard_tui.browsing.catalogue import NEW, PATHS, YOURS, best, groups, mat
 from hadamard_tui.browsing.preview import NO_CHART, NO_CHART_OF_YOURS, preview
 from hadamard_tui.browsing.thumbnail import Thumbnail
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.keyboard.motions import MOTIONS
+from hadamard_tui.keyboard import MOTIONS
 from hadamard_tui.screens.browser import Browser
 from hadamard_tui.screens.help import Help
 from hadamard_tui.state import own_presets
 from hadamard_tui.state.config import Config
-from hadamard_tui.tours.talk import ESSENTIALS, talks
+from hadamard_tui.tours import ESSENTIALS, talks
 from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.heat_map_view import HeatMapView

@@ -36,7 +36,7 @@ from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import contrast
 from hadamard_tui.colours.themes import LOOKS
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.keyboard.actions import ACTIONS
+from hadamard_tui.keyboard import ACTIONS
 from hadamard_tui.panels import (
     ABOUT,
     DIGITS,

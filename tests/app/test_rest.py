@@ -19,7 +19,7 @@ from hadamard_tui.screens.failure import Failure
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.screens.welcome import Welcome
 from hadamard_tui.terminal.terminal_input import ExitEvent, chunks
-from hadamard_tui.tours.tour import Stop, Tour
+from hadamard_tui.tours import Stop, Tour
 from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.entry import Entry
 from hadamard_tui.widgets.setup import SetupPane

@@ -21,8 +21,7 @@ from hadamard_tui.screens import guide
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.placeholders import WORDS
 from hadamard_tui.screens.welcome import FIRST, Welcome
-from hadamard_tui.tours.talk import ESSENTIALS, is_path, talks
-from hadamard_tui.tours.tour import Stop, Tour
+from hadamard_tui.tours import ESSENTIALS, Stop, Tour, is_path, talks
 from hadamard_tui.widgets.banner import LINES, Banner, fitting
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
