@@ -1,4 +1,4 @@
-"""Every action of the app, once, and the keys of actions and motions: keys, footer and help are made from them."""
+"""Every action of the app and its keys, once: footer, help and palette are made from them."""
 
 from __future__ import annotations
 

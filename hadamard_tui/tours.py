@@ -1,4 +1,4 @@
-"""Guided tours through presets: their stops, the talks and paths that list them, and the way on from a preset.
+"""Guided tours through presets: their stops, the talks and paths that list them, and the way on.
 
 A talk has a line of the speaker's for each stop. A path is walked alone: each of its stops asks for a
 prediction first, and ends with a change that takes the theorem away.

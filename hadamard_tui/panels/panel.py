@@ -1,7 +1,4 @@
-"""A panel: a name, and a function from the context to a chart or to words.
-
-Content of the screen: a run, the selected learner, and the place on the x-axis.
-"""
+"""A panel: a name, and a function from the context, the content of the screen, to a chart or to words."""
 
 from __future__ import annotations
 

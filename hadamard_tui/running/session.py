@@ -1,7 +1,4 @@
-"""One run as it is shown: the engine's worker, the trace that it fills, and the playback over it.
-
-The point of the axes on the screen: its experiment, its trace, and places on its x-axis.
-"""
+"""One run as it is shown: the engine's worker, the trace that it fills, its shown point, and the playback."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Views, headlines and retrained learners of growing results, computed when a reader needs them.
 
-The view code is imported with the first results, because the first paint does not need it.
-
-They are imported with the first request, because the first paint does not need them.
+The code of views and workers is imported with the first results or request, because the first paint does not
+need it.
 """
 
 from __future__ import annotations
