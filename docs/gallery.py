@@ -25,9 +25,8 @@ from engine.spec import presets
 from engine.spec.experiment import SUBJECTS, drawn
 from engine.spec.preset_index import Entry, index
 from engine.spec.reading import Raw
-from hadamard_tui.browsing import preview, thumbnail
-from hadamard_tui.browsing.preview import takes
-from hadamard_tui.browsing.thumbnail import Thumbnail
+from hadamard_tui.browsing import preview
+from hadamard_tui.browsing.preview import Thumbnail, takes
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.colours import palette
@@ -80,7 +79,9 @@ def main() -> int:
         presets.path_of(name)
     errors = console.errors()
     thumbnails = {
-        name: thumbnail for name, thumbnail in preview.read(preview.FILE).items() if name in presets.names()
+        name: thumbnail
+        for name, thumbnail in preview.read_file(preview.FILE).items()
+        if name in presets.names()
     }
     due = [entry for entry in index() if entry.name in names or (not names and _is_stale(entry, thumbnails))]
     failed = _run_all(due, thumbnails, errors)
@@ -114,7 +115,7 @@ def _run_all(due: Sequence[Entry], thumbnails: dict[str, Thumbnail], errors: Con
             errors.print(f"{entry.name}: {error}")
             failed = True
             continue
-        preview.write(preview.FILE, thumbnails)
+        preview.write_file(preview.FILE, thumbnails)
         done += expected[entry.name]
         seconds_left = sum(expected[later.name] for later in due[number:]) * (time.monotonic() - began) / done
         size = (PICTURES / f"{entry.name}.svg").stat().st_size / 1000
@@ -138,12 +139,12 @@ def make(entry: Entry, errors: Console) -> Thumbnail:
     heat = None if shown.pictures is None else shown.pictures.heat
     if heat is not None:
         (PICTURES / f"{entry.name}.svg").write_bytes(heat_map_svg(heat))
-        drawn_small = thumbnail.of_heat_map(heat)
+        drawn_small = preview.of_heat_map(heat)
     else:
         assert shown.axes is not None, "what was run has a chart"
         (PICTURES / f"{entry.name}.svg").write_bytes(svg(shown.series, shown.axes, within=WITHIN))
         with palette.on_paper():
-            drawn_small = thumbnail.of_chart(shown.series, shown.axes)
+            drawn_small = preview.of_chart(shown.series, shown.axes)
     return Thumbnail(entry.digest, float(f"{seconds:.2g}"), shown.caption, **drawn_small)
 
 

@@ -156,7 +156,7 @@ class HadamardApp(FailingApp):
             self.notify(note, severity="warning", timeout=15)
 
     async def _welcomed(self, preset: str | None) -> None:
-        from hadamard_tui.browsing.catalogue import NEW
+        from hadamard_tui.browsing.preset_list import NEW
         from hadamard_tui.tours import talks
 
         if preset == NEW or preset in talks():
@@ -269,7 +269,7 @@ class HadamardApp(FailingApp):
 
     async def choose_preset(self, name: str | None) -> None:
         """Put up a preset, walk a path or start a new experiment, as choosing it from the list does."""
-        from hadamard_tui.browsing.catalogue import NEW
+        from hadamard_tui.browsing.preset_list import NEW
         from hadamard_tui.tours import talks
 
         if name is None:

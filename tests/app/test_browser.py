@@ -14,9 +14,8 @@ from engine.spec.experiment import SUBJECTS
 from engine.spec.preset_index import entry_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing import preview as thumbnails
-from hadamard_tui.browsing.catalogue import NEW, PATHS, YOURS, best, groups, matching, shown_name
-from hadamard_tui.browsing.preview import NO_CHART, NO_CHART_OF_YOURS, preview
-from hadamard_tui.browsing.thumbnail import Thumbnail
+from hadamard_tui.browsing.preset_list import NEW, PATHS, YOURS, best, groups, matching, shown_name
+from hadamard_tui.browsing.preview import NO_CHART, NO_CHART_OF_YOURS, Thumbnail, preview
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard import MOTIONS
 from hadamard_tui.screens.browser import Browser

@@ -14,7 +14,7 @@ from textual.widgets import Digits, Label, OptionList, Static
 from engine.runtime import worker
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.browsing.catalogue import NEW
+from hadamard_tui.browsing.preset_list import NEW
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, TABLE, story
 from hadamard_tui.screens import guide

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from engine.pictures.view import KindPlace
-from hadamard_tui.browsing.thumbnail import FRAME, HEIGHT, WIDTH, Thumbnail, of_chart, of_heat_map, shown
+from hadamard_tui.browsing.preview import FRAME, HEIGHT, WIDTH, Thumbnail, of_chart, of_heat_map, shown
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.colours import palette
