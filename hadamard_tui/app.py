@@ -42,7 +42,7 @@ from hadamard_tui.panels import ABOUT, DIGITS, story
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.serving import NOTICE, served
 from hadamard_tui.sharing.file_writer import FileWriter, place_file
-from hadamard_tui.state import own_presets, state_file
+from hadamard_tui.state import state_file
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import KeptView, Memory
 from hadamard_tui.terminal import clipboard
@@ -393,7 +393,7 @@ class HadamardApp(FailingApp):
     def _saved(self, path: Path, document: Experiment | Raw) -> None:
         """A preset was saved: it is in the list from now on, and the set-up is this preset."""
         try:
-            own_presets.add(path)
+            state_file.add_own_preset(path)
         except BadInput as error:
             self.notify(str(error), severity="warning")
         self.laboratory.query_one(SetupPane).saved(str(path.absolute()), msgspec.to_builtins(document))

@@ -12,7 +12,7 @@ from engine.core.parts import BadInput, summary_of
 from engine.spec.experiment import SUBJECTS
 from engine.spec.preset_index import Entry, entry_of, index
 from engine.spec.presets import name_of
-from hadamard_tui.state import own_presets
+from hadamard_tui.state import state_file
 from hadamard_tui.tours import ESSENTIALS, is_path, talks
 
 THEOREM = "thm"
@@ -91,7 +91,7 @@ def groups(opened: str | None = None) -> list[Group]:
     """
     opened_files = [opened] if opened is not None and opened.endswith(".toml") else []
     new = Entry(NEW, NEW_TITLE, NEW_STORY, "", YOURS, (), (), frozenset(), "")
-    own_entries = [new, *(_own(path) for path in dict.fromkeys([*opened_files, *own_presets.paths()]))]
+    own_entries = [new, *(_own(path) for path in dict.fromkeys([*opened_files, *state_file.own_presets()]))]
     entries_by_name = {entry.name: entry for entry in index()}
     essentials = talks()[ESSENTIALS]
     first = [entries_by_name.pop(stop.preset) for stop in essentials.stops if stop.preset in entries_by_name]
