@@ -38,8 +38,7 @@ from hadamard_tui.running.progress import in_words
 from hadamard_tui.running.stored import Stored, StoredPicture, StoredSeries
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import Shown
-from hadamard_tui.sharing.svg import outline, svg
-from hadamard_tui.sharing.svg_heat_map import heat_map_svg
+from hadamard_tui.sharing.svg import heat_map_svg, outline, svg
 
 DOCS = Path(__file__).resolve().parent
 PAGE, PICTURES = DOCS / "gallery.md", DOCS / "gallery"

@@ -15,7 +15,7 @@ from hadamard_tui.charts.chart_sheet import ChartSheet, compose
 from hadamard_tui.charts.raster import runs, write
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import faded, legible, triplet
-from hadamard_tui.sharing.png import png
+from hadamard_tui.sharing.rendering import png
 from hadamard_tui.sharing.svg import chart
 from hadamard_tui.sharing.svg_page import GROUND, INK
 

@@ -27,8 +27,7 @@ from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.palette import DARK, LIGHT, colour_map
 from hadamard_tui.sharing.command_line import command_line
-from hadamard_tui.sharing.svg import draw, entries
-from hadamard_tui.sharing.svg_heat_map import heat_map_page
+from hadamard_tui.sharing.svg import draw, entries, heat_map_page
 from hadamard_tui.sharing.svg_page import GRID, GROUND, INK, MUTED, SAMPLE, Page, name_apart, put
 
 if TYPE_CHECKING:

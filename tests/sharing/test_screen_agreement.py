@@ -26,10 +26,8 @@ from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.view_plot import plot
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import triplet
-from hadamard_tui.sharing.pdf import pdf
-from hadamard_tui.sharing.png import png
-from hadamard_tui.sharing.svg import chart
-from hadamard_tui.sharing.svg_heat_map import heat_map_page
+from hadamard_tui.sharing.rendering import pdf, png
+from hadamard_tui.sharing.svg import chart, heat_map_page
 from hadamard_tui.sharing.svg_page import MUTED, WORDS, Page
 
 PRESETS = [
