@@ -12,7 +12,7 @@ from rich.console import Console
 from engine.spec import presets
 from hadamard_tui import tours
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.headless.outcome import computed
+from hadamard_tui.headless.compute import computed
 from hadamard_tui.tours import Break, Stop, Tour, broken
 from hadamard_tui.widgets.banner import Banner
 
