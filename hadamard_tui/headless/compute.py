@@ -17,7 +17,8 @@ from engine.spec import presets
 from engine.spec.experiment import drawn
 from engine.spec.sweep import only
 from hadamard_tui.headless import console
-from hadamard_tui.running.progress import costs, share, skipped
+from hadamard_tui.running.costs import costs
+from hadamard_tui.running.progress import share, skipped
 from hadamard_tui.state import kept_points
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from rich.text import Text
 from engine.pictures.bounds import strongest_bound
 from hadamard_tui.charts.line_heads import head, meaning, standing
 from hadamard_tui.panels.panel import Panel
-from hadamard_tui.running.progress import costs
+from hadamard_tui.running.costs import costs
 
 if TYPE_CHECKING:
     from engine.spec.experiment import Experiment

@@ -1,4 +1,4 @@
-"""Time of a run: its expensive parts, its progress, and the remaining time."""
+"""Progress of the runs of a sweep, the time that the engine has worked, and the time that remains."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
-from engine.core.texts import listed
 from engine.results.gathering import WHY
 
 if TYPE_CHECKING:
     from engine.results.results import Results
     from engine.results.trace import Trace
-    from engine.spec.experiment import Experiment
     from engine.spec.sweep import Sweep
 
 
@@ -137,35 +135,3 @@ class EngineTime:
         """
         words = self._remaining.words if self.is_counting else ""
         return f"at most {words}" if words and any(axis.until for axis in self._axes) else words
-
-
-SECONDS = 1e10
-"""Multiplications above which a run takes seconds."""
-
-
-def costs(experiment: Experiment) -> list[str]:
-    """Return a sentence for each expensive measure of the pictures, claims or set-up, and each solver."""
-    named = [picture.measure for picture in experiment.pictures]
-    named += [claim.measure for claim in experiment.claims if claim.measure is not None]
-    by_cost: dict[str, dict[str, None]] = {}
-    for measure in (*named, *experiment.run.measures):
-        if cost := measure.schedule().expensive:
-            by_cost.setdefault(cost, {})[measure.kind] = None
-    measures = [f"Expensive: {listed(list(kinds))} ({cost})." for cost, kinds in by_cost.items()]
-    return [*measures, *_refitted(experiment)]
-
-
-def _refitted(experiment: Experiment) -> list[str]:
-    """Return a sentence for each learner whose refits, one per example, take seconds."""
-    from engine.planning.run_plan import sizes_of
-
-    warnings = []
-    for learner in experiment.learners:
-        if learner.solver is None:
-            continue
-        sizes = sizes_of(learner, experiment)
-        count = learner.solver.operations(sizes)
-        if count >= SECONDS:
-            often = f"fitted anew with each of {sizes.examples} examples"
-            warnings.append(f"Expensive: {learner.name} ({often}: about {count:.1e} multiplications).")
-    return warnings

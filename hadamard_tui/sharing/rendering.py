@@ -1,4 +1,4 @@
-"""A page of SVG as pixels, drawn by resvg, and as PDF, drawn by matplotlib, with fonts that have its letters."""
+"""A page of SVG as pixels, drawn by resvg, or as PDF, drawn by matplotlib, and fonts for its letters."""
 
 from __future__ import annotations
 

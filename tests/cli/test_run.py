@@ -21,7 +21,7 @@ from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui.headless import summary
 from hadamard_tui.headless.compute import Done, computed
-from hadamard_tui.running.progress import costs
+from hadamard_tui.running.costs import costs
 
 from .conftest import SMALL, Answer
 

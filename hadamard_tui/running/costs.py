@@ -1,0 +1,41 @@
+"""Name the expensive parts of a set-up, in words, before a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.core.texts import listed
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+
+SECONDS = 1e10
+"""Multiplications above which a run takes seconds."""
+
+
+def costs(experiment: Experiment) -> list[str]:
+    """Return a sentence for each expensive measure of the pictures, claims or set-up, and each solver."""
+    named = [picture.measure for picture in experiment.pictures]
+    named += [claim.measure for claim in experiment.claims if claim.measure is not None]
+    by_cost: dict[str, dict[str, None]] = {}
+    for measure in (*named, *experiment.run.measures):
+        if cost := measure.schedule().expensive:
+            by_cost.setdefault(cost, {})[measure.kind] = None
+    measures = [f"Expensive: {listed(list(kinds))} ({cost})." for cost, kinds in by_cost.items()]
+    return [*measures, *_refitted(experiment)]
+
+
+def _refitted(experiment: Experiment) -> list[str]:
+    """Return a sentence for each learner whose refits, one per example, take seconds."""
+    from engine.planning.run_plan import sizes_of
+
+    warnings = []
+    for learner in experiment.learners:
+        if learner.solver is None:
+            continue
+        sizes = sizes_of(learner, experiment)
+        count = learner.solver.operations(sizes)
+        if count >= SECONDS:
+            often = f"fitted anew with each of {sizes.examples} examples"
+            warnings.append(f"Expensive: {learner.name} ({often}: about {count:.1e} multiplications).")
+    return warnings
