@@ -350,6 +350,7 @@ def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str,
     ]
     yield from islice(abbreviated, READABLE)
     yield from _called(once, cut[:READABLE])
+    yield from _by_learner(entries)
     if not all(marks):
         yield from _called(once, bare[: READABLE + 1])
         yield _folded(entries, ["" for _ in all_parts])
@@ -372,6 +373,30 @@ def _folded(entries: Sequence[Sequence[Part]], names: Sequence[str]) -> list[lis
                 named |= set() if part.mark else {line_name}
         folded += [entry] if entry else []
     return folded
+
+
+def _by_learner(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str, int]]]]:
+    """Yield each of several learners once, before the letters of its curves, and each line once."""
+    curves: dict[str, list[Part]] = {}
+    lines: dict[str, Part] = {}
+    for part in _parts_of(entries):
+        name = _without_values(part.brief)
+        if part.mark:
+            curves.setdefault(name, []).append(part)
+        else:
+            lines.setdefault(name, part)
+    if 1 < len(curves) < sum(map(len, curves.values())):
+        letters = [[(part.mark, part.at) for part in parts] for parts in curves.values()]
+        named = [[(name, parts[0][1]), *parts] for name, parts in zip(curves, letters, strict=True)]
+        yield [*named, *([(f"{line.sample} {name}", line.at)] for name, line in lines.items())]
+
+
+def _without_values(name: str) -> str:
+    """Return a name without the values of axes at its end: "GD" for "GD, d = 32"."""
+    parts = name.split(", ")
+    while len(parts) > 1 and _EQUALS in parts[-1]:
+        parts.pop()
+    return ", ".join(parts)
 
 
 def _parts_of(entries: Sequence[Sequence[Part]]) -> list[Part]:
