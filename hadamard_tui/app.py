@@ -51,8 +51,8 @@ from hadamard_tui.terminal.signals import heeded
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
 from hadamard_tui.terminal.textual_internals import FailingApp, driver_of, lay_out, notifications_of
 from hadamard_tui.terminal.timing import SteadyNotification
-from hadamard_tui.widgets.item_forms import KINDS
-from hadamard_tui.widgets.preset_choice import PresetChoice
+from hadamard_tui.widgets.controls import PresetChoice
+from hadamard_tui.widgets.item_lists import KINDS
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import Stage
 

@@ -20,9 +20,8 @@ from hadamard_tui.browsing.preset_list import Group, best, groups, matching, sho
 from hadamard_tui.browsing.preview import preview
 from hadamard_tui.keyboard import key, motions
 from hadamard_tui.screens.modal import Framed
-from hadamard_tui.widgets.compact import compact
-from hadamard_tui.widgets.entry import Entry as Line
-from hadamard_tui.widgets.lines import Lines
+from hadamard_tui.widgets.controls import Entry as Line
+from hadamard_tui.widgets.controls import Lines, compact
 
 if TYPE_CHECKING:
     from engine.spec.preset_index import Entry

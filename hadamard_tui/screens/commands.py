@@ -16,7 +16,7 @@ from textual.worker import Worker
 from engine.core.texts import printable
 from hadamard_tui.screens.finding import ActionProvider, PartProvider, PresetProvider
 from hadamard_tui.screens.modal import Modal
-from hadamard_tui.widgets.lines import Lines
+from hadamard_tui.widgets.controls import Lines
 
 
 class Query(CommandInput):

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from hadamard_tui.keyboard import ACTIONS, GROUPS, MOTIONS, key, panel_key, shown_keys
 from hadamard_tui.screens.modal import Framed
-from hadamard_tui.widgets.lines import Words
+from hadamard_tui.widgets.controls import Words
 
 MOVE = "Move in lists, tables, heat maps and texts"
 

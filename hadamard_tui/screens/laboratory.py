@@ -33,19 +33,15 @@ from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.terminal.terminal_io import FrameRate, line_of
 from hadamard_tui.terminal.textual_internals import RestingScreen
 from hadamard_tui.terminal.timing import Frames, after
-from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.data_line import DataLine
-from hadamard_tui.widgets.entry import NumberEntry
+from hadamard_tui.widgets.controls import NumberEntry
 from hadamard_tui.widgets.form import Varied as RowVaried
-from hadamard_tui.widgets.keys import Keys
-from hadamard_tui.widgets.progress import Progress, Situation, keys_to_run
 from hadamard_tui.widgets.scoreboard import Scoreboard
-from hadamard_tui.widgets.selection_bar import SelectionBar
+from hadamard_tui.widgets.screen_lines import Caption, DataLine, Keys, Status
+from hadamard_tui.widgets.selection_bar import Progress, SelectionBar, Situation, keys_to_run
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import Side, Story
 from hadamard_tui.widgets.stage import Stage
-from hadamard_tui.widgets.status import Status
 
 if TYPE_CHECKING:
     from engine.spec.experiment import Experiment

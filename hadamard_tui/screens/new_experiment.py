@@ -18,7 +18,7 @@ from textual.widgets.option_list import Option
 from hadamard_tui.browsing import beginnings
 from hadamard_tui.keyboard import key
 from hadamard_tui.screens.modal import Framed
-from hadamard_tui.widgets.lines import Lines
+from hadamard_tui.widgets.controls import Lines
 
 
 class NewExperiment(Framed[dict[str, Any] | None]):

@@ -16,7 +16,7 @@ from hadamard_tui.charts.line_heads import head
 from hadamard_tui.keyboard import key
 from hadamard_tui.screens.modal import Framed
 from hadamard_tui.screens.welcome import preset_option
-from hadamard_tui.widgets.lines import Lines, Words
+from hadamard_tui.widgets.controls import Lines, Words
 
 
 class PartPage(Framed[str | None]):

@@ -17,7 +17,7 @@ from hadamard_tui.keyboard import action_of, key
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.modal import Framed
 from hadamard_tui.tours import is_path, talks
-from hadamard_tui.widgets.lines import Lines
+from hadamard_tui.widgets.controls import Lines
 
 FIRST = ("hadamard-128", "hadamard-d", "rotated-128")
 WHAT = (

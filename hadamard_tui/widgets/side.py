@@ -17,8 +17,7 @@ from hadamard_tui.keyboard import key
 from hadamard_tui.panels import claims, story
 from hadamard_tui.panels.story import story_text
 from hadamard_tui.running.runs import Kept, Runs, changes
-from hadamard_tui.widgets.compact import compact
-from hadamard_tui.widgets.lines import Lines, Words
+from hadamard_tui.widgets.controls import Lines, Words, compact
 
 if TYPE_CHECKING:
     from engine.results.trace import Trace

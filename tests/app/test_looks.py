@@ -14,7 +14,7 @@ from hadamard_tui.colours.themes import LOOKS, after
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.state.config import Config
 from hadamard_tui.terminal.ascii_text import AsciiFilter, to_ascii
-from hadamard_tui.widgets.learner_list import LearnerList
+from hadamard_tui.widgets.item_lists import LearnerList
 from hadamard_tui.widgets.scoreboard import Scoreboard
 
 from .conftest import SMALL, WIDE, opened, until

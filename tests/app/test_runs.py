@@ -24,8 +24,8 @@ from hadamard_tui.screens.failure import Failure
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.screens.running import EngineSpoke, divergence_message
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.progress import Progress
 from hadamard_tui.widgets.scoreboard import Scoreboard
+from hadamard_tui.widgets.selection_bar import Progress
 from hadamard_tui.widgets.setup import SetupPane
 
 from .conftest import SMALL, WIDE, opened, until
