@@ -147,7 +147,7 @@ class HadamardApp(FailingApp):
         if self._guide is not None:
             self.call_after_refresh(self._guide.start)
         elif self._first:
-            from hadamard_tui.screens.welcome import Welcome
+            from hadamard_tui.screens.help import Welcome
 
             self.push_screen(Welcome(), self._welcomed)
         if served():
@@ -253,7 +253,7 @@ class HadamardApp(FailingApp):
 
     def action_new_experiment(self) -> None:
         """Choose a problem and a learner, and put up the experiment that they make."""
-        from hadamard_tui.screens.new_experiment import NewExperiment
+        from hadamard_tui.screens.browser import NewExperiment
 
         self.push_screen(NewExperiment(), self._begin_new)
 
@@ -303,7 +303,7 @@ class HadamardApp(FailingApp):
 
     def show_part(self, family: str, kind: str) -> None:
         """Say what a part is, and which presets show it."""
-        from hadamard_tui.screens.part_page import PartPage
+        from hadamard_tui.screens.help import PartPage
 
         self.push_screen(PartPage(family, kind), self.choose_preset)
 
@@ -367,7 +367,7 @@ class HadamardApp(FailingApp):
         self.notify(f"{', '.join(change.set)}: {change.text} {keyboard.key('undo')} goes back.")
 
     def action_blank(self) -> None:
-        from hadamard_tui.screens.blank import Blank
+        from hadamard_tui.screens.modal import Blank
 
         self.push_screen(Blank())
 

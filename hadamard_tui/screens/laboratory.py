@@ -26,7 +26,6 @@ from hadamard_tui.panels.weights import target_feature
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.screens.comparing import Comparing
 from hadamard_tui.screens.modal import StyledOnce
-from hadamard_tui.screens.placeholders import WORDS, waiting_words
 from hadamard_tui.screens.predicting import Predicting
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import KeptView
@@ -48,6 +47,24 @@ if TYPE_CHECKING:
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.running.session import Session
     from hadamard_tui.screens.jump import Place
+
+
+WORDS = {
+    "waiting": "Waiting for the last run, which ends as soon as\nits data are drawn or its step is made.",
+    "loading engine": "Loading the engine. The first time takes a second or two;\nevery key works meanwhile.",
+    "preparing": "Drawing the data and computing the bounds.",
+    "running": "The first evaluation point is being computed.",
+    "paused": "Paused before the first evaluation point. {pause} goes on, {step} takes one step.",
+    "stopped": "Stopped before the first evaluation point. {run} runs the set-up from the start.",
+    "failed": "The engine could not run this.\nChange the set-up, or press {run} to try again.",
+}
+
+
+def waiting_words(session: Session) -> str:
+    """Return the words in place of a chart."""
+    words = WORDS.get(session.state, "")
+    return words.format(run=key("run"), pause=key("pause"), step=key("step"))
+
 
 STILL = 10
 """Frames after the last message: meanwhile widgets are laid out and exchange messages."""

@@ -234,7 +234,7 @@ class Running(Screen[None]):
             case NotKept(why):
                 self.notify(why, title="Finished points are not kept", severity="warning", timeout=10)
             case engine.Failed(traceback):
-                from hadamard_tui.screens.failure import Failure
+                from hadamard_tui.screens.modal import Failure
 
                 self.app.push_screen(Failure(traceback))
         self.run_changed(message.session)

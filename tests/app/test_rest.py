@@ -15,9 +15,8 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.colours import palette
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.screens import guide
-from hadamard_tui.screens.failure import Failure
-from hadamard_tui.screens.modal import Modal
-from hadamard_tui.screens.welcome import Welcome
+from hadamard_tui.screens.help import Welcome
+from hadamard_tui.screens.modal import Failure, Modal
 from hadamard_tui.terminal.terminal_input import ExitEvent, chunks
 from hadamard_tui.tours import Stop, Tour
 from hadamard_tui.widgets.banner import Banner
