@@ -21,13 +21,12 @@ from rich.console import Console
 from rich.table import Table
 from textual.app import App, ComposeResult
 
-from hadamard_tui.charts import half_blocks
+from hadamard_tui.charts import heat_sheet
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.frame import frame
-from hadamard_tui.charts.heat_map import HeatMap
+from hadamard_tui.charts.heat_map import HeatMap, value_scale
 from hadamard_tui.charts.raster import paint
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.charts.value_scale import value_scale
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 
@@ -123,7 +122,7 @@ def measure_heat(view: HeatMapView, columns: int, rows: int) -> dict[str, float 
         "x": columns,
         "y": rows,
         "plot area": median_ms(
-            lambda n: half_blocks.paint(maps[n % 2], scale, HEAT_WIDTH - 12, HEAT_HEIGHT - 6, colours)
+            lambda n: heat_sheet.paint(maps[n % 2], scale, HEAT_WIDTH - 12, HEAT_HEIGHT - 6, colours)
         ),
         "redraw": median_ms(lambda n: view.show(maps[n % 2])),
         "cursor": median_ms(lambda n: view.action_move(1 - 2 * (n % 2), 0)),

@@ -28,7 +28,7 @@ from engine.spec.reading import Raw
 from hadamard_tui.browsing import preview, thumbnail
 from hadamard_tui.browsing.preview import takes
 from hadamard_tui.browsing.thumbnail import Thumbnail
-from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.sweeping import swept

@@ -18,15 +18,13 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
-from hadamard_tui.charts.code_points import runs, write
 from hadamard_tui.charts.colour import parse
 from hadamard_tui.charts.colour_map import STEPS, colour_map
 from hadamard_tui.charts.contrast import faded
 from hadamard_tui.charts.frame import frame
-from hadamard_tui.charts.half_blocks import BLACK, DIGITS, GROUND, INKS, WHITE
-from hadamard_tui.charts.heat_sheet import compose
+from hadamard_tui.charts.heat_sheet import BLACK, DIGITS, GROUND, INKS, WHITE, compose
 from hadamard_tui.charts.legend import elided
-from hadamard_tui.charts.raster import paint
+from hadamard_tui.charts.raster import paint, runs, write
 from hadamard_tui.looks import palette
 
 if TYPE_CHECKING:

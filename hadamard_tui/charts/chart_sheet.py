@@ -1,16 +1,28 @@
-"""A chart in characters, for any size: frame, picture and legend."""
+"""A chart in characters: frame, picture and legend, for any size on the screen and for standard output."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, NamedTuple
 
-from hadamard_tui.charts.frame import Frame, frame
+import numpy as np
+from rich.cells import cell_len
+
+from hadamard_tui.charts.coincidence import alike, coincident, repeated
+from hadamard_tui.charts.colour import triplet
+from hadamard_tui.charts.contrast import faded, legible
+from hadamard_tui.charts.frame import Frame, Layer, Layout, arrange, draw, frame, uncoloured
 from hadamard_tui.charts.legend import Piece, legend
-from hadamard_tui.charts.raster import Raster, paint
+from hadamard_tui.charts.marks import edge_marks
+from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN, Raster, paint
+from hadamard_tui.charts.series_builder import BOUND_STYLE
+from hadamard_tui.charts.spans import lay, left_out, remark
 
 if TYPE_CHECKING:
-    from hadamard_tui.charts.series import Axes, Series
+    from hadamard_tui.charts.series import Axes, LineStyle, Series
+    from hadamard_tui.charts.spans import Spans
+
 
 # There is a legend from this height on, of two lines, or of one for so many rows.
 _LEGEND_FROM, _ROWS_PER_LEGEND_LINE = 8, 12
@@ -84,3 +96,133 @@ def _legend(
         left_out=picture.left_out,
         y_log=axes.y_log,
     )
+
+
+_MARKERS = "ox+*#%@&$=~^"
+_SPARSE_MARKER = "·"
+# In these styles only one column in so many shows, mostly as a dot, at times as the curve's own marker.
+_SPARSE: dict[LineStyle, int] = {"dashed": 2, "dotted": 4, "dash-dot": 3, "sparse": 6, "long": 5, "pairs": 8}
+_OWN_MARKER_EVERY = 16
+_GAP_EVERY = 8  # columns, in a curve whose own marker is in all others
+_LEGEND_LINES = 6
+_TURN = 2  # columns of each of the curves that run along each other
+_SHADE = 4, 2  # columns and rows from one cell to the next that shows a region
+
+
+def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colour: bool) -> str:
+    """Return a chart of `height` lines of `width` cells, with the legend at its foot and without errors.
+
+    Every curve has its own marker (its `mark` if it has one), so that it reads without colour; curves that
+    run along each other take turns. Curves are thinned to the columns of the chart before plotext sees
+    them, which also keeps NaN and ±inf from it.
+    """
+    markers = _markers(series)
+    lines, _, hidden = lay(series, axes, width * DOTS_ACROSS, height * DOTS_DOWN)
+    groups = coincident(series, lines)
+    names = legend(
+        series,
+        width,
+        min(_LEGEND_LINES, height // 4),
+        remark(series, axes, hidden),
+        height // 3,
+        alike(series, axes, groups),
+        marks=markers,
+        left_out=left_out(series, lines.shown),
+        y_log=axes.y_log,
+    )
+    layout = arrange(axes, width, height - len(names), (1, 1))
+    layers = _layers(series, markers, axes, layout, groups) if layout.boxed else []
+    chart = draw(layout, layers)
+    text = "\n".join([chart, *(_line(pieces, series) for pieces in names)])
+    return text if colour else uncoloured(text)
+
+
+def _layers(
+    series: Sequence[Series],
+    markers: Sequence[str],
+    axes: Axes,
+    layout: Layout,
+    groups: Sequence[tuple[int, ...]],
+) -> list[Layer]:
+    """Return regions, then each curve where it is its turn."""
+    lines, bands, _ = lay(series, axes, layout.columns, layout.rows)
+    seen = lines.shown & ~repeated(series, lines, groups)
+    for group in groups:
+        turn = np.arange(layout.columns) // _TURN % len(group)
+        for place, index in enumerate(group):
+            seen[index] &= (turn == place) | ~lines.shown[list(group)].all(0)
+    regions = [
+        _region(curve, index, bands, layout.rows) for index, curve in enumerate(series) if curve.is_region
+    ]
+    curves = [
+        _layer(curve, markers[at], lines.top[at], lines.bottom[at], seen[at], layout.rows)
+        for at, curve in enumerate(series)
+    ]
+    edges = [
+        Layer([column, column + 1], [layout.rows - 1 - row] * 2, list(text), triplet(series[at].colour))
+        for at, row, column, text in edge_marks(series, axes, (layout.rows, layout.columns))
+    ]
+    return [*regions, *curves, *edges]
+
+
+def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
+    """Return some of the cells of a region."""
+    inside = [
+        (column, rows - 1 - row)
+        for column in np.flatnonzero(bands.shown[index]).tolist()
+        if column % _SHADE[0] == 0
+        for row in range(bands.top[index, column], bands.bottom[index, column] + 1)
+        if row % _SHADE[1] == column // _SHADE[0] % _SHADE[1]
+    ]
+    columns, places = [column for column, _ in inside], [row for _, row in inside]
+    return Layer(columns, places, [_SPARSE_MARKER] * len(inside), triplet(faded(region.colour)))
+
+
+def _markers(series: Sequence[Series]) -> list[str]:
+    """Return a marker for each series: its mark, or a marker that no other series has while there are any."""
+    used_markers = {curve.mark for curve in series}
+    free = cycle([marker for marker in _MARKERS if marker not in used_markers] or _MARKERS)
+    marker_by_index = {
+        index: next(free)
+        for index in sorted(range(len(series)), key=lambda at: not series[at].name)
+        if not series[index].mark
+    }
+    return [curve.mark or marker_by_index[index] for index, curve in enumerate(series)]
+
+
+def _layer(
+    curve: Series, marker: str, top: np.ndarray, bottom: np.ndarray, seen: np.ndarray, rows: int
+) -> Layer:
+    """Return the cells of one curve in the columns where it is seen."""
+    shown, period = np.flatnonzero(seen), _SPARSE.get(curve.style, 1)
+    if curve.mark and curve.style == BOUND_STYLE:
+        shown, period = shown[shown % _GAP_EVERY > 0], 1
+    cells: list[tuple[int, int, str]] = []
+    for column in shown.tolist():
+        is_marked = period == 1 or column % _OWN_MARKER_EVERY == 0 or column == shown[-1]
+        if is_marked or column % period == 0:
+            run = range(top[column], bottom[column] + 1)
+            if curve.style == "points":  # which no line joins
+                run = run[:: max(len(run) - 1, 1)]
+            cells += [(column, rows - 1 - row, marker if is_marked else _SPARSE_MARKER) for row in run]
+    return Layer(
+        [cell[0] for cell in cells],
+        [cell[1] for cell in cells],
+        [cell[2] for cell in cells],
+        triplet(curve.colour),
+    )
+
+
+def _line(pieces: Sequence[Piece], series: Sequence[Series]) -> str:
+    line, reached = "", 0
+    for piece in pieces:
+        line += " " * (piece.column - reached) + _painted(piece, series)
+        reached = piece.column + cell_len(piece.text)
+    return line
+
+
+def _painted(piece: Piece, series: Sequence[Series]) -> str:
+    if piece.index < 0:
+        return piece.text
+    red, green, blue = triplet(legible(series[piece.index].colour))
+    return f"\x1b[38;2;{red};{green};{blue}m{piece.text}\x1b[0m"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from hadamard_tui.charts.patterns import PATTERNS, is_line
-from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.scales import Scale
+from hadamard_tui.charts.series import PATTERNS, is_line
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, Series

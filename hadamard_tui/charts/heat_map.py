@@ -1,4 +1,4 @@
-"""Content of a heat map: a value for each pair of x and y, lines over it and marked points."""
+"""Content of a heat map: cells along both axes, the scale of its values, lines over it and marked points."""
 
 from __future__ import annotations
 
@@ -11,9 +11,104 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from engine.core.expressions import number
-from hadamard_tui.charts.grid import borders
+from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import Axes, Limits, LineStyle, are_whole
-from hadamard_tui.charts.value_scale import ValueScale, value_scale
+
+# No border lies beyond: a range of twice as much is still a number.
+_LARGEST = 8e307
+
+
+def borders(values: np.ndarray, log: bool) -> np.ndarray:
+    """Return the borders of the cells around increasing values, shape [n + 1].
+
+    The outer cells are symmetric around their values. A single cell reaches from half its value to one and a
+    half of it, on a log axis to twice of it, or from −1/2 to 1/2 around 0.
+    """
+    if log:
+        logs = np.log10(values)
+        room = np.log10(2.0)
+    else:
+        logs = values
+        room = abs(values[0]) / 2 or 0.5
+    steps = np.diff(logs / 2) if len(values) > 1 else np.array([room])
+    between = np.concatenate([[logs[0] - steps[0]], logs[:-1] / 2 + logs[1:] / 2, [logs[-1] + steps[-1]]])
+    if log:
+        smallest, largest = np.log10(np.finfo(np.float64).tiny), np.log10(_LARGEST)
+        return 10.0 ** between.clip(min(smallest, logs[0] - room), largest)
+    return between.clip(-_LARGEST, _LARGEST)
+
+
+def cells_at(slots: np.ndarray, scale: Scale, values: np.ndarray) -> np.ndarray:
+    """Return the cell around `values` at the centre of each slot; beyond the ends, the outermost cell.
+
+    A border belongs to the cell above it.
+    """
+    low, high = (np.log10(scale.limits) if scale.log else np.asarray(scale.limits)).tolist()
+    places = low + slots * ((high - low) / max(scale.size - 1, 1))
+    inner = borders(np.log10(values) if scale.log else values, False)[1:-1]
+    seen: np.ndarray = np.searchsorted(inner, places, side="right")
+    return seen
+
+
+# A wider linear range would overflow; what is beyond is shown as the end of the scale.
+# Narrower ranges (relative to the values) are rounding noise: all the same.
+_NOISE = 1e-12
+_FACTOR = 2.0
+"""Factor up and down that the scale reaches around a single value."""
+
+
+class ValueScale(msgspec.Struct, frozen=True):
+    """A range of values.
+
+    Args:
+        hidden: what of the values no step shows truly, in words; empty if there is nothing.
+    """
+
+    limits: Limits
+    log: bool
+    hidden: str = ""
+
+    def steps(self, values: np.ndarray, count: int) -> np.ndarray:
+        """Return the step of each value among `count` equal ones, −1 for NaN; beyond the ends the last."""
+        share = Scale(self.limits, self.log, 2).place(values)
+        defined = ~np.isnan(share)
+        steps = np.where(defined, share, 0.0) * count
+        return np.where(defined, steps.clip(0, count - 1), -1).astype(np.int16)
+
+    def share(self, value: float) -> float:
+        """Return the position of a value on the scale, 0 … 1 within the limits."""
+        return float(Scale(self.limits, self.log, 2).place(np.asarray(value)))
+
+
+def value_scale(z: np.ndarray, log: bool) -> ValueScale:
+    """Return the scale from the least to the greatest value that it can show.
+
+    A logarithmic scale over values of which none is above 0 is linear, and says so.
+    """
+    finite = z[np.isfinite(z)]
+    positive = finite[finite > 0]
+    reasons = []
+    if infinite := int(np.isinf(z).sum()):
+        reasons.append(f"{infinite} infinite")
+    if log and finite.size and not positive.size:
+        log = False
+        reasons.append("linear: nothing is above 0")
+    elif log and (lost := finite.size - positive.size):
+        reasons.append(f"{lost} not above 0")
+    return ValueScale(_limits(positive if log else finite, log), log, ", ".join(reasons))
+
+
+def _limits(usable: np.ndarray, log: bool) -> Limits:
+    if not usable.size:
+        return (1.0, 10.0) if log else (0.0, 1.0)
+    low, high = max(float(usable.min()), -_LARGEST), min(float(usable.max()), _LARGEST)
+    if high - low > _NOISE * max(abs(low), abs(high)):
+        return low, high
+    if log:
+        return low / _FACTOR or low, high * _FACTOR
+    room = abs(low) / _FACTOR or 1.0
+    return low - room, high + room
+
 
 _PLAIN = (1e-4, 1e6)
 """Numbers between these are written with as many decimals as their error has, others in powers of ten."""

@@ -1,7 +1,8 @@
-"""The legend: mark, line sample and name of every named series, wrapped to a width."""
+"""The legend: mark, line sample and shortest name of every named series, wrapped to a width."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -11,12 +12,76 @@ import msgspec
 from rich.cells import cell_len, set_cell_size
 
 from engine.core.expressions import briefer
-from hadamard_tui.charts.abbreviations import ever_shorter, without_common_keys
 from hadamard_tui.charts.coincidence import are_equal
-from hadamard_tui.charts.line_names import owned
+from hadamard_tui.charts.marks import owned
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import LineStyle, Series
+
+
+_EQUALS = " = "
+_LETTERS = 8, 5, 3, 2  # that words have, by turns
+_WORD = re.compile(r"[^\W\d_]{2,}")
+"""Words that may be cut: runs of letters. Numbers and signs stay."""
+
+
+def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]:
+    """Names in ever fewer cells, which say what they give values to once, or not at all."""
+    yield (brief := without_common_keys(names, once))
+    for letters in _LETTERS:
+        yield with_cut_words(brief, letters)
+
+
+def within(names: Sequence[str], width: int) -> list[str]:
+    """Return the names, each shortened as far as `width` requires, if it can be."""
+    forms = zip(names, *ever_shorter(names, once=False), strict=True)
+    return [next((name for name in form if cell_len(name) <= width), form[-1]) for form in forms]
+
+
+def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
+    """Shorten names such as "net, C_w = 1" to "net, 1" if no name has another key at that place.
+
+    With `once` the first of them keeps its key.
+    """
+    split = [name.split(", ") if name else [] for name in names]
+    longest = max(map(len, split), default=0)
+    keys = [{_key(parts, place) for parts in split} - {None} for place in range(longest)]
+    named = set() if once else set(range(longest))
+    shorter = []
+    for parts in split:
+        shorter_parts = list(parts)
+        for place, part in enumerate(parts):
+            if len(keys[place]) == 1 and _EQUALS in part:
+                shorter_parts[place] = part.partition(_EQUALS)[2] if place in named else part
+                named.add(place)
+        shorter.append(", ".join(shorter_parts))
+    return shorter
+
+
+def _key(parts: Sequence[str], place: int) -> str | None:
+    """What the part of a name at a place gives a value to, if anything; None without such a part."""
+    if place >= len(parts):
+        return None
+    key, equals, _ = parts[place].partition(_EQUALS)
+    return key if equals else ""
+
+
+def with_cut_words(names: Sequence[str], letters: int) -> list[str]:
+    """Cut words to so many letters and an ellipsis, or to as many more as distinguish them."""
+    words = {word for name in names for word in _WORD.findall(name)}
+    cut = {word: _cut_word(word, letters, words) for word in words}
+    return [_WORD.sub(lambda match: cut[match[0]], name) for name in names]
+
+
+def _cut_word(word: str, letters: int, words: set[str]) -> str:
+    for end in range(letters, len(word)):
+        begin = word[:end]
+        if cell_len(begin) + 1 >= cell_len(word):
+            return word
+        if not any(other.startswith(begin) for other in words if other != word):
+            return f"{begin}…"
+    return word
+
 
 SAMPLES: dict[LineStyle, str] = {
     "solid": "───",
@@ -285,6 +350,7 @@ def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str,
     ]
     yield from islice(abbreviated, READABLE)
     yield from _called(once, cut[:READABLE])
+    yield from _by_learner(entries)
     if not all(marks):
         yield from _called(once, bare[: READABLE + 1])
         yield _folded(entries, ["" for _ in all_parts])
@@ -307,6 +373,30 @@ def _folded(entries: Sequence[Sequence[Part]], names: Sequence[str]) -> list[lis
                 named |= set() if part.mark else {line_name}
         folded += [entry] if entry else []
     return folded
+
+
+def _by_learner(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str, int]]]]:
+    """Yield each of several learners once, before the letters of its curves, and each line once."""
+    curves: dict[str, list[Part]] = {}
+    lines: dict[str, Part] = {}
+    for part in _parts_of(entries):
+        name = _without_values(part.brief)
+        if part.mark:
+            curves.setdefault(name, []).append(part)
+        else:
+            lines.setdefault(name, part)
+    if 1 < len(curves) < sum(map(len, curves.values())):
+        letters = [[(part.mark, part.at) for part in parts] for parts in curves.values()]
+        named = [[(name, parts[0][1]), *parts] for name, parts in zip(curves, letters, strict=True)]
+        yield [*named, *([(f"{line.sample} {name}", line.at)] for name, line in lines.items())]
+
+
+def _without_values(name: str) -> str:
+    """Return a name without the values of axes at its end: "GD" for "GD, d = 32"."""
+    parts = name.split(", ")
+    while len(parts) > 1 and _EQUALS in parts[-1]:
+        parts.pop()
+    return ", ".join(parts)
 
 
 def _parts_of(entries: Sequence[Sequence[Part]]) -> list[Part]:

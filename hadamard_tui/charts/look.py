@@ -1,10 +1,11 @@
-"""A person's look at a picture: how far it is shown, and the place of the numbers."""
+"""A person's look at a picture: options and limits of its axes, its extent, and the place of the numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -14,12 +15,197 @@ from engine.core.expressions import number
 from engine.pictures.bounds import bound_heights
 from engine.pictures.view import along_records, increases, negligible
 from engine.pictures.wording import x_name, y_name
-from hadamard_tui.charts.chart_options import ChartOptions
-from hadamard_tui.charts.y_limits import rounded_off
+from hadamard_tui.charts.series import Limits, limits
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View
     from hadamard_tui.charts.series import Series
+
+
+Axis = Literal["x", "y"]
+
+Ruler = Callable[[float], float]
+
+NARROWEST = 4
+"""Least number of records in a zoom."""
+
+ROUNDING = 1e-9
+"""Least width of a zoom, relative to its numbers; a narrower one looks like a point."""
+
+
+class ChartOptions(msgspec.Struct, frozen=True):
+    """What a person has chosen to see; no refresh changes it.
+
+    Args:
+        x_log, y_log: whether the axis is logarithmic; None for what the picture says.
+        multiples: whether each learner has a chart of its own.
+        difference: whether curves are drawn less those of the run that was pinned last.
+        window: the part of the x-axis that is zoomed into; None for all of it.
+    """
+
+    x_log: bool | None = None
+    y_log: bool | None = None
+    smooth: bool = False
+    band: bool = True
+    multiples: bool = False
+    difference: bool = False
+    window: Limits | None = None
+
+    def __post_init__(self) -> None:
+        if self.window is not None and not _is_wide(self.window):
+            message = f"{[*self.window]} is not a window: give two numbers, the smaller first, as [2, 9.5]"
+            raise ValueError(message)
+
+    def zoomed(self, by: float, around: float, x: np.ndarray) -> ChartOptions:
+        """Show `by` as much of the x-axis, `around` staying where it is; all of it once that is too much.
+
+        Args:
+            x: the places of what is shown, increasing.
+        """
+        to, back, first, last = self._ruler(x)
+        low, high = (first, last) if self.window is None else map(to, self.window)
+        if low >= high:
+            low, high = first, last
+        width = max((high - low) * by, min(NARROWEST, len(x) - 1) * (last - first) / max(len(x) - 1, 1))
+        if width >= last - first:
+            return replace(self, window=None)
+        share = min(max((to(around) - low) / (high - low), 0.0), 1.0)
+        return self._with(_within(to(around) - share * width, width, first, last, back))
+
+    def following(self, place: float, x: np.ndarray) -> ChartOptions:
+        """The same, moved so far along the x-axis that `place` is in sight.
+
+        A window into another x-axis may have no width on this one, which is then shown whole.
+        """
+        if self.window is None or self.window[0] <= place <= self.window[1]:
+            return self
+        to, back, first, last = self._ruler(x)
+        width = to(self.window[1]) - to(self.window[0])
+        return self._with(_within(to(place) - width / 2, width, first, last, back))
+
+    def _with(self, window: Limits) -> ChartOptions:
+        return replace(self, window=window if _is_wide(window) else None)
+
+    def x_limits(self, x: np.ndarray) -> Limits:
+        """The limits of an x-axis with records at x; a logarithmic one begins at the first above 0."""
+        low, high = self.window or (float(x[0]), float(x[-1]))
+        if self.x_log:
+            above = x[np.searchsorted(x, 0.0, side="right") :]
+            low = max(low, float(above[0])) if len(above) else low
+        return low, high if low < high else low + 1.0
+
+    def _ruler(self, x: np.ndarray) -> tuple[Ruler, Ruler, float, float]:
+        """Return the map from x to the axis, its inverse, and the ends of the axis."""
+        above = x[np.searchsorted(x, 0.0, side="right") :] if self.x_log else x[:0]
+        if not len(above):
+            return float, float, float(x[0]), float(x[-1])
+        least = float(above[0])
+        return lambda x: math.log(max(x, least)), math.exp, math.log(least), math.log(float(x[-1]))
+
+
+def _is_wide(window: Limits) -> bool:
+    """Whether the ends of a window differ by a finite amount."""
+    low, high = window
+    return ROUNDING * max(abs(low), abs(high)) < high - low < math.inf
+
+
+def _within(low: float, width: float, first: float, last: float, back: Ruler) -> Limits:
+    low = min(max(low, first), last - width)
+    return back(low), back(low + width)
+
+
+def why_not_log(axis: Axis, values: np.ndarray) -> str:
+    """Return why an axis over these values cannot be logarithmic; empty if it can."""
+    if np.count_nonzero(values > 0) < 2:
+        return f"the {axis}-axis stays linear: fewer than two of its values are above 0"
+    if axis == "y" and np.nanmin(values) < 0:
+        return "the y-axis stays linear: some values are below 0"
+    return ""
+
+
+STEPS = 8
+"""Steps per span: limits move by multiples of their span, rounded up to a power of two, over STEPS."""
+
+DECADES = 8
+"""Decades of a logarithmic axis.
+
+An axis that a person chose reaches so far below its top. An axis of a picture holds all of its curves but
+rounding, and lines at most so far below the curves.
+"""
+
+PEAK = 4
+"""Multiple of the highest start up to which a risk is shown."""
+
+GAP = 1e3
+"""Factor between rounding errors and all larger values."""
+
+
+def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[Limits | None, str]:
+    """Return logarithmic limits, or None for linear ones, and why these are linear although log was chosen.
+
+    Args:
+        values: the visible values, finite.
+        own_log: whether the axis is logarithmic if a person has not chosen.
+    """
+    refused = why_not_log("y", values) if options.y_log and len(values) else ""
+    wanted = own_log if options.y_log is None else options.y_log
+    if not wanted or refused or not (values > 0).any():
+        return None, refused
+    return log_limits(values, DECADES if options.y_log else np.inf), ""
+
+
+def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
+    """Return the largest value that stands for 0.
+
+    A gap separates it from larger values, and no curve is all below it.
+
+    Args:
+        curves: the visible values of each curve, finite.
+        rounding: size that rounding alone may give to 0, relative to the largest value.
+    """
+    above = [y[y > 0] for y in curves]
+    values = np.sort(np.concatenate([*above, np.empty(0)]))
+    tiny = (values[:-1] <= rounding * values[-1:]) & (values[1:] > GAP * values[:-1])
+    least = min((float(y.max()) for y in above if len(y)), default=0.0)
+    return max((value for value in values[:-1][tiny].tolist() if value < least), default=0.0)
+
+
+def far_below(curves: Sequence[np.ndarray], rounding: float) -> float:
+    """Return the height below which a log axis does not follow theory lines: DECADES below all curves.
+
+    Args:
+        curves: the visible values of each curve, finite.
+        rounding: the largest value that stands for 0.
+    """
+    above = [y[y > rounding] for y in curves]
+    return min((float(y.min()) for y in above if len(y)), default=0.0) * 10.0**-DECADES
+
+
+def log_limits(values: np.ndarray, decades: float) -> Limits:
+    """Return limits of a logarithmic axis that holds all values above 0, at most so many decades."""
+    top = float(values.max())
+    bottom = max(float(values[values > 0].min()), top * 10.0**-decades)
+    room = (top / bottom) ** 0.03 if top > bottom else 2.0
+    return bottom / room, top * room
+
+
+def risk_limits(starts: Sequence[float], curves: Sequence[np.ndarray]) -> Limits:
+    """Return limits from 0 to a little above the highest start, or the peak of a curve that falls again.
+
+    A curve that ends beyond twice the highest start is diverging, and is cut at the border.
+    """
+    start = max(starts)
+    peaks = [min(float(y.max()), (PEAK if y[-1] <= 2 * start else 2) * start) for y in curves]
+    step = start / 4 or 0.25
+    return 0.0, max(step, np.ceil(max(peaks) / step - 1e-6) * step) * 1.04
+
+
+def still_limits(values: np.ndarray) -> Limits:
+    """Return limits of values that may grow; they move in steps."""
+    low, high = limits(values)
+    step = 2.0 ** math.ceil(math.log2(high - low)) / STEPS
+    return math.floor(low / step) * step, math.ceil(high / step) * step
+
 
 SMALL, HALF = 0.01, 0.5
 """Bounds that end below this share of their start separate learners no more; numbers are shown at HALF."""

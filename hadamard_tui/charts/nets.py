@@ -9,10 +9,8 @@ import msgspec
 import numpy as np
 from rich.cells import cell_len
 
-from hadamard_tui.charts.code_points import write
 from hadamard_tui.charts.legend import elided, whole_remarks
-from hadamard_tui.charts.polylines import line_dots
-from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille
+from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille, line_dots, write
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import LineStyle

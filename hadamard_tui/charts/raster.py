@@ -1,25 +1,111 @@
-"""The live picture: series as braille dots, 2 × 4 to a cell, painted by numpy alone."""
+"""Characters and dots of pictures as arrays: text, lines, and series as braille, 2 × 4 dots to a cell."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from rich.cells import cell_len
 
-from hadamard_tui.charts.code_points import write
 from hadamard_tui.charts.coincidence import alike, coincident, repeated
-from hadamard_tui.charts.curve_marks import EdgeMark, MarkAt, curve_marks, edge_marks, zeros
-from hadamard_tui.charts.layers import lay
-from hadamard_tui.charts.left_out import left_out, remark
-from hadamard_tui.charts.line_names import NameAt, line_names
-from hadamard_tui.charts.patterns import PATTERNS, is_line
-from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.marks import EdgeMark, MarkAt, NameAt, curve_marks, edge_marks, line_names, zeros
+from hadamard_tui.charts.scales import Scale
+from hadamard_tui.charts.series import PATTERNS, is_line
+from hadamard_tui.charts.spans import lay, left_out, remark
 
 if TYPE_CHECKING:
-    from hadamard_tui.charts.series import Axes, Series
+    from hadamard_tui.charts.series import Axes, LineStyle, Series
     from hadamard_tui.charts.spans import Spans
+
+
+WIDE = 0
+"""Filler for the second cell of a wide character."""
+
+
+@lru_cache(maxsize=1024)
+def code_points(text: str) -> np.ndarray:
+    """Return one code point per cell.
+
+    A filler follows a wide character; characters without width are left out. Do not write to the array: the
+    lines of a frame are requested again at every redraw.
+    """
+    if text.isascii():
+        return np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
+    cells: list[int] = []
+    for letter in text:
+        if width := cell_len(letter):
+            cells += [ord(letter), WIDE][:width]
+    return np.array(cells, dtype=np.uint32)
+
+
+def runs(glyphs: np.ndarray, inks: np.ndarray) -> Sequence[tuple[str, int]]:
+    """Split a row of cells into texts of one ink each."""
+    text = glyphs.astype("<u4").tobytes().decode("utf-32-le")
+    starts = [0, *(np.flatnonzero(np.diff(inks)) + 1).tolist()]
+    pieces = zip(starts, [*starts[1:], len(text)], inks[starts].tolist(), strict=True)
+    if chr(WIDE) in text:
+        return [(text[start:end].replace(chr(WIDE), ""), ink) for start, end, ink in pieces]
+    return [(text[start:end], ink) for start, end, ink in pieces]
+
+
+def write(glyphs: np.ndarray, row: int, column: int, text: str) -> slice | None:
+    """Put text into a row of `glyphs` [height, width], cropped at both ends.
+
+    Returns:
+        the columns that it took, None if the row is outside.
+    """
+    if not 0 <= row < glyphs.shape[0]:
+        return None
+    cells = code_points(text)[max(-column, 0) : max(glyphs.shape[1] - column, 0)]
+    span = slice(max(column, 0), max(column, 0) + len(cells))
+    glyphs[row, span] = cells
+    return span
+
+
+# One per dot would miss dots where the steps fall on their borders.
+_PER_DOT = 2
+
+
+def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int, high: int) -> np.ndarray:
+    """Return the dots of the line through these places, bool [high, wide].
+
+    Args:
+        across, down: places in dots, 0 being the centre of the first, rows from the top; NaN lifts the pen.
+        style: leaves out dots by their column or, on steep segments, their row.
+    """
+    plane = np.zeros((high, wide), dtype=bool)
+    start = np.stack([across[:-1], down[:-1]])
+    step = np.stack([across[1:], down[1:]]) - start
+    begin, end = _inside(start, step, np.array([[wide], [high]]))
+    is_inside = begin <= end  # not where a place is NaN
+    start, step, begin, end = start[:, is_inside], step[:, is_inside], begin[is_inside], end[is_inside]
+    length = np.abs(step).max(axis=0) * (end - begin)
+    counts = np.ceil(_PER_DOT * length).astype(np.int64) + 1
+    segment = np.repeat(np.arange(len(counts)), counts)
+    turn = np.arange(len(segment)) - np.repeat(np.cumsum(counts) - counts, counts)
+    share = begin[segment] + (end - begin)[segment] * (turn / np.maximum(counts - 1, 1)[segment])
+    column, row = np.floor(start[:, segment] + step[:, segment] * share + 0.5).astype(np.int64)
+    steep = (np.abs(step[1]) > np.abs(step[0]))[segment]
+    pattern = np.array(PATTERNS.get(style, (True,)))
+    on = pattern[np.where(steep, row, column) % len(pattern)]
+    on &= (column >= 0) & (column < wide) & (row >= 0) & (row < high)
+    plane[row[on], column[on]] = True
+    return plane
+
+
+def _inside(start: np.ndarray, step: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the shares of each segment between which it is inside the area (Liang and Barsky 1984)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        to_low, to_high = (-0.5 - start) / step, (size - 0.5 - start) / step
+    outside = (start < -0.5) | (start >= size - 0.5)
+    still = step == 0
+    enter = np.where(still, np.where(outside, np.inf, -np.inf), np.minimum(to_low, to_high))
+    leave = np.where(still, np.inf, np.maximum(to_low, to_high))
+    return np.maximum(enter.max(axis=0), 0.0), np.minimum(leave.min(axis=0), 1.0)
+
 
 DOTS_ACROSS, DOTS_DOWN = 2, 4
 PLAYHEAD, POINT, ZERO = ord("┊"), ord("•"), ord("▾")

@@ -1,10 +1,11 @@
-"""Convert a curve to series with its colour, style and letter: its past, and what lies ahead."""
+"""Convert a growing curve to series: smoothed and thinned, with its colour, style and letter."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -13,12 +14,142 @@ from engine.pictures.view import increases
 from engine.pictures.wording import short_name
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, LineStyle, Series
-from hadamard_tui.charts.smoothing import smoothed
-from hadamard_tui.charts.thinning import thinned
 from hadamard_tui.looks import palette
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, KindPlace, View
+
+
+T = TypeVar("T")
+
+Key = tuple[int, int, int]
+
+
+class BufferCache(Generic[T]):
+    """Makes one thing for every column of every buffer, and finds it again by an array that begins there.
+
+    Views take new slices of the same buffers for every frame, so the arrays themselves identify nothing.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._made: dict[Key, tuple[weakref.ref[object], T]] = {}
+
+    def of(self, array: np.ndarray) -> T:
+        """Return the value for the buffer that an array is a slice of; it is made once per buffer."""
+        buffer = array if array.base is None else array.base
+        key = id(buffer), array.__array_interface__["data"][0], array.strides[0]
+        if key not in self._made:
+            try:
+                alive: weakref.ref[object] = weakref.ref(buffer, lambda _: self._made.pop(key, None))
+            except TypeError:  # bytes, as of a file, cannot be watched
+                return self._make()
+            self._made[key] = alive, self._make()
+        return self._made[key][1]
+
+
+class Sums:
+    """Cumulative sums of a growing curve, and of its number of points without NaN."""
+
+    def __init__(self) -> None:
+        self._sums = np.zeros((2, 1))
+        self._count = 0
+
+    def mean(self, y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
+        """Return the mean of y[i − h … i + h] for every i in `at`, h = `half`, or of less near the ends of y.
+
+        y may grow from call to call; earlier values must stay. NaN stays NaN.
+        """
+        if len(y) > self._count:
+            self._add(y)
+        reach = np.minimum(half, np.minimum(at, len(y) - 1 - at))
+        total, points = self._sums[:, at + reach + 1] - self._sums[:, at - reach]
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isnan(y[at]), np.nan, total / points)
+
+    def _add(self, y: np.ndarray) -> None:
+        if len(y) >= self._sums.shape[1]:
+            longer = np.zeros((2, 2 * len(y) + 1))
+            longer[:, : self._count + 1] = self._sums[:, : self._count + 1]
+            self._sums = longer
+        defined = ~np.isnan(y[self._count :])
+        new = np.stack([np.where(defined, y[self._count :], 0.0), defined])
+        begin, end = self._count, len(y)
+        self._sums[:, begin + 1 : end + 1] = np.cumsum(new, axis=1) + self._sums[:, begin, None]
+        self._count = end
+
+
+_sums_of = BufferCache(Sums)
+
+
+def smoothed(y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
+    """Return the running mean of a curve at the positions `at`.
+
+    Args:
+        y: a slice from the start of a buffer that grows, whose sums are remembered.
+    """
+    return _sums_of.of(y).mean(y, at, half)
+
+
+BLOCKS = (8, 64, 512, 4096)
+"""Neighbouring points that are replaced by the lowest and the highest of them."""
+
+ENOUGH = 512
+"""Least number of blocks of a stretch: each is narrower than a dot of a screen of 250 columns."""
+
+SHORT = BLOCKS[0] * ENOUGH
+"""A shorter stretch keeps all its points."""
+
+
+class Thinning:
+    """Remembers the extremes of every full block, so that a redraw does not look at every point."""
+
+    def __init__(self) -> None:
+        self._extremes: dict[int, np.ndarray] = {}
+
+    def pick(self, y: np.ndarray, first: int, last: int) -> np.ndarray:
+        """Increasing positions in y[first:last] between which nothing is missed that a chart could show.
+
+        y may grow from call to call; what it held must stay.
+        """
+        block = max((size for size in BLOCKS if (last - first) // size >= ENOUGH), default=1)
+        if block == 1:
+            return np.arange(first, last)
+        extremes = self._grown(y, block, last)
+        begin, end = -(-first // block), last // block
+        return np.concatenate(
+            [np.arange(first, begin * block), extremes[begin:end].ravel(), np.arange(end * block, last)]
+        )
+
+    def _grown(self, y: np.ndarray, block: int, last: int) -> np.ndarray:
+        """Return the positions of the extremes of all full blocks up to `last`, [blocks, 2]."""
+        extremes = self._extremes.get(block, np.empty((0, 2), dtype=np.intp))
+        done, full = len(extremes), last // block
+        if full > done:
+            new = y[done * block : full * block].reshape(-1, block)
+            gap = np.isnan(new)
+            low, high = (np.where(gap, end, new) if gap.any() else new for end in (np.inf, -np.inf))
+            positions = np.stack([low.argmin(1), high.argmax(1)], axis=1)
+            positions.sort(axis=1)
+            extremes = np.concatenate([extremes, positions + np.arange(done, full)[:, None] * block])
+            self._extremes[block] = extremes
+        return extremes
+
+
+_thinning_of = BufferCache(Thinning)
+
+
+def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Return positions of the points of y to draw between x = `low` and `high`, and one beyond on each side.
+
+    Args:
+        x: increasing, or `low` and `high` are infinite.
+        y: a slice from the start of a buffer that grows, whose extremes are remembered.
+    """
+    first = max(int(np.searchsorted(x, low)) - 1, 0)
+    last = min(int(np.searchsorted(x, high, side="right")) + 1, len(x))
+    return _thinning_of.of(y).pick(y, first, last) if last - first >= SHORT else np.arange(first, last)
+
 
 RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None: "yellow"}
 """Style of the words for a bound that is respected, broken, or not decided."""

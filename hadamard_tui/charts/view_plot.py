@@ -1,8 +1,8 @@
-"""Convert a view to a chart: its curves, lines and marks as series, and the axes that hold them."""
+"""Convert a view to a chart: its curves, lines, marks and ends as series, and the axes that hold them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -13,30 +13,112 @@ from msgspec.structs import replace
 from engine.pictures.bounds import bounds_on
 from engine.pictures.view import FROM_BELOW, along_records
 from engine.pictures.wording import line_name, x_name, y_name
-from hadamard_tui.charts.bars import bars
-from hadamard_tui.charts.different_lines import different
-from hadamard_tui.charts.ends import ends
 from hadamard_tui.charts.heat_map import Contour, HeatMap
-from hadamard_tui.charts.patterns import is_line
-from hadamard_tui.charts.series import Axes, LineStyle, Series
+from hadamard_tui.charts.scales import number
+from hadamard_tui.charts.series import Axes, LineStyle, Series, is_line
 from hadamard_tui.charts.series_builder import (
     SMALL_LETTERS,
     Pen,
     Plot,
     colour_of,
+    letter_of,
     others,
     pinned_style,
     smoothing,
     theory,
+    thinned,
 )
-from hadamard_tui.charts.thinning import thinned
-from hadamard_tui.charts.ticks import number
-from hadamard_tui.charts.view_axes import view_axes
+from hadamard_tui.charts.view_axes import bars, view_axes
 
 if TYPE_CHECKING:
     from engine.pictures.picture import Marked
     from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
     from hadamard_tui.charts.look import Look, Pinned
+
+
+ROUNDING = 1e-9
+"""Relative difference, of the largest value, up to which lines of several curves are the same."""
+
+
+def different(lines: Sequence[LineView]) -> list[LineView]:
+    """Return the lines to show, each once.
+
+    Lines of a kind that are the same for all splits of the curves are one line, named by its kind. Lines that
+    several curves have as their own are one line without an owner, if they are equal.
+    """
+    shown: list[LineView] = []
+    for name, alike in _grouped((line.plain_name, line) for line in lines).items():
+        shown += [replace(alike[0], name=name, values="", apart=())] if _are_same(alike, 0.0) else alike
+    owned = _grouped(((line.called, line.values), line) for line in shown if line.curve)
+    for first, *repetitions in owned.values():
+        if _are_same([first, *repetitions], ROUNDING):
+            shown[shown.index(first)] = replace(first, curve="", formula="")
+            shown = [line for line in shown if line not in repetitions]
+    return shown
+
+
+def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
+    """Whether several lines have the same points, up to `rounding` times the largest value."""
+    first, *more = lines
+    least = rounding * float(np.nanmax(np.abs(first.y), initial=0.0))
+    return bool(more) and all(
+        np.array_equal(first.x, line.x, equal_nan=True)
+        and np.allclose(first.y, line.y, rtol=0.0, atol=least, equal_nan=True)
+        for line in more
+    )
+
+
+def _grouped(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[LineView]]:
+    """Group lines by key, in the order of their first lines."""
+    groups: dict[Hashable, list[LineView]] = {}
+    for key, line in pairs:
+        groups.setdefault(key, []).append(line)
+    return groups
+
+
+def ends(view: View) -> str:
+    """Return a remark about finished curves that do not span the chart.
+
+    The remark names the axis of the places if there is one place only.
+    """
+    letters_by_reason: dict[str, dict[float, list[str]]] = {}
+    if len(view.known_places) and not along_records(view):
+        for curve in view.curves:
+            if curve.ends.ended and (letter := letter_of(curve)):
+                for reason, x in _reasons(curve, view):
+                    letters_by_reason.setdefault(reason, {}).setdefault(x, []).append(letter)
+    name = f"{x_name(view)} = " if sum(map(len, letters_by_reason.values())) == 1 else ""
+    return " · ".join(
+        f"{', '.join(letters)}: {reason.format(name + where)}"
+        for reason, places in letters_by_reason.items()
+        for letters, where in _together(
+            {view.axes.names.get(x) or number(x): place_letters for x, place_letters in places.items()}
+        )
+    )
+
+
+def _together(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
+    """Letters and where these curves end: those with a place each in one list."""
+    if all(len(letters) == 1 for letters in places.values()):
+        return [([letter for (letter,) in places.values()], ", ".join(places))] if places else []
+    return [(letters, place) for place, letters in places.items()]
+
+
+def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
+    """Why, with room for a place, and the place."""
+    if not len(curve.x) or len(curve.x) < curve.places.planned:
+        return
+    first, last = float(curve.x.min()), float(curve.x.max())
+    if first == last and len(view.places) > 1:
+        yield "run at {} alone", first
+    elif first > view.places[0]:
+        yield "not run below {}", first
+    if first < last < view.places[-1]:
+        yield "not run beyond {}", last
+    lost = np.isnan(curve.y) & (curve.ends.lost == curve.replicas)
+    if lost.any():
+        yield f"{curve.ends.fate} at {{}}", float(curve.x[lost][0])
+
 
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "dash-dot"}
 """Line styles of lines that are not proved bounds; others are dashed."""

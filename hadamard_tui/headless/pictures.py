@@ -21,18 +21,16 @@ from engine.results import views
 from engine.results.headlines import headline
 from engine.results.outcomes import about
 from engine.spec.experiment import drawn
-from hadamard_tui.charts.code_points import runs
+from hadamard_tui.charts.chart_sheet import printed
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.contrast import legible
-from hadamard_tui.charts.different_lines import different
-from hadamard_tui.charts.half_blocks import BLACK, GROUND, INKS, WHITE
-from hadamard_tui.charts.heat_sheet import compose
+from hadamard_tui.charts.heat_sheet import BLACK, GROUND, INKS, WHITE, compose
 from hadamard_tui.charts.line_heads import DIRECTIONS
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.printed import printed
+from hadamard_tui.charts.raster import runs
+from hadamard_tui.charts.scales import x_ticks
 from hadamard_tui.charts.series_builder import colour_of, letter_of
-from hadamard_tui.charts.ticks import x_ticks
-from hadamard_tui.charts.view_plot import heat_map, plot
+from hadamard_tui.charts.view_plot import different, heat_map, plot
 from hadamard_tui.looks import palette
 from hadamard_tui.running.progress import skipped
 

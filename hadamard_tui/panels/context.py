@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.results.results import Results
     from engine.results.trace import Curve, Trace
     from engine.spec.experiment import Experiment
-    from hadamard_tui.charts.chart_options import ChartOptions
+    from hadamard_tui.charts.look import ChartOptions
     from hadamard_tui.editing.fitting_claims import LeftOut
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from msgspec.structs import replace
 from rich.text import Text
 
+from hadamard_tui.charts.look import y_limits
 from hadamard_tui.charts.series import Axes, Series, limits
 from hadamard_tui.charts.series_builder import Pen, Plot
-from hadamard_tui.charts.y_limits import y_limits
 
 if TYPE_CHECKING:
     from engine.measures import Measure

@@ -14,8 +14,7 @@ from engine.results.results import of_one
 from engine.runtime import worker as engine
 from engine.runtime.run import Finished, Loaded
 from engine.runtime.sweep import Begun
-from hadamard_tui.charts.chart_options import ChartOptions
-from hadamard_tui.charts.look import Look, Pinned
+from hadamard_tui.charts.look import ChartOptions, Look, Pinned
 from hadamard_tui.running.engine_time import EngineTime
 from hadamard_tui.running.playback import Pace, Playback
 from hadamard_tui.running.retraining import Retraining

@@ -75,6 +75,15 @@ def questions() -> tuple[tuple[str, str], ...]:
             f"`{key('command_palette')}` searches presets, parts, theorems and commands.",
         ),
         (
+            "What do the other charts show?",
+            "A chart of one run goes along examples, steps or time. With an axis, such "
+            "as d, a set-up runs once per value, and a chart along the axis has one point per run. "
+            f"`{key('vary')}` makes such an axis of the number at the cursor; the headline says by which law "
+            "the curves grow. With two axes the chart is a heat map of one learner: the bar beside it says "
+            "which shade is which value. A spectrum has the number of a singular value below it, largest "
+            f"first. `{key('next_picture')}` goes from chart to chart, if there are several.",
+        ),
+        (
             "What do the words and signs mean?",
             "GD is gradient descent. EGU is unnormalised exponentiated gradient: a step multiplies every "
             "weight by exp(−η g), so weights stay positive. EGU± has a positive and a negative weight per "

@@ -11,8 +11,7 @@ from textual import on
 
 from engine.core.parts import BadInput
 from engine.pictures.view import along_records
-from hadamard_tui.charts.chart_options import ChartOptions, why_not_log
-from hadamard_tui.charts.look import Pinned
+from hadamard_tui.charts.look import ChartOptions, Pinned, why_not_log
 from hadamard_tui.charts.view_axes import view_axes
 from hadamard_tui.charts.view_plot import view_series
 from hadamard_tui.looks import palette

@@ -18,7 +18,7 @@ from textual.types import NoActiveAppError
 
 from engine.core.parts import BadInput
 from engine.pictures.view import DIVERGED, WHY_INACCURATE
-from hadamard_tui.charts.chart_options import ChartOptions
+from hadamard_tui.charts.look import ChartOptions
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.runs import Runs
 from hadamard_tui.terminal.alarm import after

@@ -12,9 +12,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from hadamard_tui.charts.chart_sheet import ChartSheet, compose
-from hadamard_tui.charts.code_points import runs, write
 from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.contrast import faded, legible
+from hadamard_tui.charts.raster import runs, write
 from hadamard_tui.looks import palette
 from hadamard_tui.sharing.png import png
 from hadamard_tui.sharing.svg import chart

@@ -23,9 +23,8 @@ from engine.results.results import Results, of_one
 from engine.results.views import view
 from engine.spec.document_expressions import as_document
 from engine.spec.experiment import drawn, of_run
-from hadamard_tui.charts.difference import difference, is_difference
+from hadamard_tui.charts.derived_plots import difference, has_multiples, is_difference, multiples
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.multiples import has_multiples, multiples
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
 from hadamard_tui.running.headline import headline_of_look

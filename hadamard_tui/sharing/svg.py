@@ -10,11 +10,11 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from hadamard_tui.charts.coincidence import drawn_once
-from hadamard_tui.charts.curve_marks import zeros_of
-from hadamard_tui.charts.layers import drawable, drawable_band, lay
 from hadamard_tui.charts.legend import legend_entries
-from hadamard_tui.charts.patterns import is_line
+from hadamard_tui.charts.marks import zeros_of
 from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN, Raster, paint
+from hadamard_tui.charts.series import is_line
+from hadamard_tui.charts.spans import drawable, drawable_band, lay
 from hadamard_tui.sharing.svg_page import (
     CELL_HEIGHT,
     CELL_WIDTH,

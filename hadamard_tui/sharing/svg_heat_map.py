@@ -10,11 +10,10 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from hadamard_tui.charts.colour_map import STEPS, colour_map
-from hadamard_tui.charts.grid import borders, cells_at
+from hadamard_tui.charts.heat_map import ValueScale, borders, cells_at, value_scale
 from hadamard_tui.charts.heat_sheet import bar_ticks
-from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import Axes, Limits
-from hadamard_tui.charts.value_scale import ValueScale, value_scale
 from hadamard_tui.sharing.svg import HALO
 from hadamard_tui.sharing.svg_page import (
     AREA_HEIGHT,
@@ -37,7 +36,7 @@ from hadamard_tui.sharing.svg_page import (
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.heat_map import Contour, HeatMap
-    from hadamard_tui.charts.ticks import Tick
+    from hadamard_tui.charts.scales import Tick
 
 FROM_AREA, BAR = 18.0, 16.0
 """Pixels between the area and the colour bar, and width of the bar."""

@@ -10,14 +10,13 @@ import numpy as np
 from rich.cells import cell_len
 
 from engine.core.texts import printable
-from hadamard_tui.charts.frame import ticks_along, ticks_up
-from hadamard_tui.charts.heading import labels
+from hadamard_tui.charts.frame import labels, ticks_along, ticks_up
 from hadamard_tui.charts.legend import elided
-from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.scales import Scale
 
 if TYPE_CHECKING:
+    from hadamard_tui.charts.scales import Tick
     from hadamard_tui.charts.series import Axes, Limits, LineStyle
-    from hadamard_tui.charts.ticks import Tick
 
 WIDTH, AREA_HEIGHT = 720.0, 340.0
 """Pixels of the page from left to right, and of the area from top to bottom."""

@@ -23,7 +23,7 @@ from engine.spec.experiment import SUBJECTS, drawn, of_run
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.line_heads import DIRECTIONS, meaning, whole_name
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
 from hadamard_tui.looks.palette import DARK, LIGHT

@@ -15,7 +15,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from hadamard_tui.charts.code_points import runs, write
+from hadamard_tui.charts.raster import runs, write
 
 _BLANK = ord(" ")
 

@@ -14,7 +14,7 @@ from hadamard_tui.charts.chart_sheet import compose
 from hadamard_tui.charts.colour import parse
 from hadamard_tui.charts.contrast import faded, legible
 from hadamard_tui.charts.raster import DOTS_ACROSS, PLAYHEAD, Raster
-from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.scales import Scale
 from hadamard_tui.widgets.cell_view import CellView
 
 if TYPE_CHECKING:

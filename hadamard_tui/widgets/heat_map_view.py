@@ -12,9 +12,19 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from hadamard_tui.charts.colour_map import ColourMap, colour_map
-from hadamard_tui.charts.half_blocks import BLACK, GROUND, INKS, NOTE, TINTS, TITLE, WHITE, cell_under
 from hadamard_tui.charts.heat_map import Reading, read
-from hadamard_tui.charts.heat_sheet import Sheet, compose
+from hadamard_tui.charts.heat_sheet import (
+    BLACK,
+    GROUND,
+    INKS,
+    NOTE,
+    TINTS,
+    TITLE,
+    WHITE,
+    Sheet,
+    cell_under,
+    compose,
+)
 from hadamard_tui.keyboard.motions import motions
 from hadamard_tui.looks import palette
 from hadamard_tui.widgets.cell_view import CellView

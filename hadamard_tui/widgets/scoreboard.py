@@ -1,4 +1,4 @@
-"""Table of learners: value, theory line and ratio at the place that is looked at."""
+"""Table of learners: value, theory line and ratio at the place that is looked at, one notation per column."""
 
 from __future__ import annotations
 
@@ -11,13 +11,10 @@ from rich.text import Text
 from textual.binding import BindingType
 from textual.widgets import DataTable
 
-from engine.core.expressions import written
+from engine.core.expressions import WHOLE, written
 from engine.pictures.view import DIVERGED, FROM_BELOW, LOST_ACCURACY, CurveView, View
-from hadamard_tui.charts import digits
-from hadamard_tui.charts.abbreviations import within
 from hadamard_tui.charts.contrast import legible
-from hadamard_tui.charts.digits import decimals
-from hadamard_tui.charts.legend import elided
+from hadamard_tui.charts.legend import elided, within
 from hadamard_tui.charts.series_builder import colour, mark
 from hadamard_tui.charts.values import Value, values
 from hadamard_tui.keyboard.motions import motions
@@ -25,6 +22,53 @@ from hadamard_tui.keyboard.motions import motions
 if TYPE_CHECKING:
     from engine.pictures.view import KindPlace
     from hadamard_tui.charts.look import Look
+
+
+DECIMALS, LONGEST_NUMBER = 5, 1e5
+"""Decimals of numbers below 10, one less for each further digit; numbers from LONGEST_NUMBER on have none."""
+
+
+def count_text(count: float) -> str:
+    """A whole number, or a place that was read off, in digits as long as these are few."""
+    if abs(count) < 1e5:
+        return f"{count:.5g}"
+    return f"{count:.0f}" if abs(count) < WHOLE else f"{count:.3g}"
+
+
+def ratio_text(value: float) -> str:
+    """Return a ratio with three decimals, or with two digits if three decimals say less."""
+    if value == 0 or 0.01 <= abs(value) < 1000:
+        return f"{value:.3f}"
+    return f"{value:.0f}" if 1000 <= abs(value) < LONGEST_NUMBER else f"{value:.1e}"
+
+
+def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int | None:
+    """Return the number of decimals that fits all numbers; None if they need powers of ten.
+
+    Args:
+        rounding: numbers up to this size are 0.
+        digits: digits of each number that must be visible.
+    """
+    sizes = [abs(size) for size in numbers if math.isfinite(size) and abs(size) > rounding]
+    if not sizes:
+        return DECIMALS
+    if max(sizes) >= LONGEST_NUMBER:
+        return None
+    places = DECIMALS - max(0, math.floor(math.log10(max(sizes))))
+    return places if min(sizes) >= 0.5 * 10.0 ** (digits - 1 - places) else None
+
+
+def number_text(value: float, places: int | None, rounding: float) -> str:
+    """Return a number with so many decimals, or with None as a power of ten; 0 has no sign."""
+    if not math.isfinite(value):
+        return "never" if value > 0 else "–"
+    if abs(value) <= rounding:
+        value = 0.0
+    if places is None:
+        return f"{value:.2e}" if value else "0"
+    text = f"{value:.{places}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
 
 WIDTHS = {
     "": 1,
@@ -250,7 +294,7 @@ def row(value: Value, places: int | None) -> dict[str, str]:
     """Return the texts of a row by column; values have so many decimals, None for powers of ten."""
     verdict = None if value.curve is None else value.curve.training.verdict
     height = None if value.height is None or value.value is None else _number(value.height, value, places)
-    ratio = "" if height is None else "–" if value.ratio is None else digits.ratio(value.ratio)
+    ratio = "" if height is None else "–" if value.ratio is None else ratio_text(value.ratio)
     return {
         "invariant": "" if verdict is None else verdict.answer,
         "rate": "" if value.curve is None else rate(value.curve),
@@ -265,8 +309,8 @@ def row(value: Value, places: int | None) -> dict[str, str]:
 def _number(number: float, value: Value, places: int | None) -> str:
     """Return the value of a row, or the height of its line, as text."""
     if value.is_count and math.isfinite(number):
-        return digits.counted(number)
-    return digits.written(number, places, value.rounding)
+        return count_text(number)
+    return number_text(number, places, value.rounding)
 
 
 def rate(curve: CurveView) -> str:

@@ -12,10 +12,9 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import ContentSwitcher, Static
 
-from hadamard_tui.charts.difference import difference, is_difference
+from hadamard_tui.charts.derived_plots import difference, has_multiples, is_difference, multiples
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.look import STORED
-from hadamard_tui.charts.multiples import has_multiples, multiples
 from hadamard_tui.charts.nets import Nets
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.charts.view_plot import heat_map, plot

@@ -53,6 +53,11 @@ def test_help_explains_the_words_and_signs_of_the_first_preset(word: str):
     assert word in Text(answers["What do the words and signs mean?"]).plain
 
 
+@pytest.mark.parametrize("word", ["axis", "law", "heat map", "spectrum"])
+def test_help_says_what_charts_other_than_losses_show(word: str):
+    assert word in dict(questions())["What do the other charts show?"].casefold()
+
+
 async def test_a_changed_preset_has_its_whole_name_in_the_first_row_at_80_columns(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await until(pilot, lambda: "hadamard-128* ▾" in screen_text(app).splitlines()[0])

@@ -27,9 +27,9 @@ from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui import panels
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.contrast import contrast
 from hadamard_tui.charts.heat_map import HeatMap, read
+from hadamard_tui.charts.look import ChartOptions
 from hadamard_tui.charts.nets import Nets, draw
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot

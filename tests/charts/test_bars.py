@@ -9,7 +9,7 @@ from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec.documents import sweep_of
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.ticks import x_ticks
+from hadamard_tui.charts.scales import x_ticks
 from hadamard_tui.charts.view_plot import plot
 
 

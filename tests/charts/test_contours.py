@@ -9,7 +9,7 @@ from engine.pictures.picture import Marked, Picture
 from engine.pictures.view import ContourView, HeatView
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.polylines import line_dots
+from hadamard_tui.charts.raster import line_dots
 from hadamard_tui.charts.view_plot import heat_map, level_lines
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from engine.core.expressions import number
-from hadamard_tui.charts.digits import counted, decimals, ratio, written
+from hadamard_tui.widgets.scoreboard import count_text, decimals, number_text, ratio_text
 
 
 def column(*numbers: float, rounding: float = 1e-11, digits: int = 1) -> list[str]:
     places = decimals(numbers, rounding, digits)
-    return [written(number, places, rounding) for number in numbers]
+    return [number_text(number, places, rounding) for number in numbers]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_whole_places_of_up_to_seven_digits_have_all_of_them(x: float, text: str
 
 
 def test_counts_have_the_digits_that_say_something():
-    assert [counted(count) for count in (12, 48.817, 943725.0, 3.2e9)] == [
+    assert [count_text(count) for count in (12, 48.817, 943725.0, 3.2e9)] == [
         "12",
         "48.817",
         "943725",
@@ -63,5 +63,5 @@ def test_counts_have_the_digits_that_say_something():
 
 
 def test_no_ratio_but_0_is_told_as_0():
-    texts = [ratio(number) for number in (0.0, 3.5e-4, 0.023, 1.529, 100.13, 1e5, -0.4)]
+    texts = [ratio_text(number) for number in (0.0, 3.5e-4, 0.023, 1.529, 100.13, 1e5, -0.4)]
     assert texts == ["0.000", "3.5e-04", "0.023", "1.529", "100.130", "1.0e+05", "-0.400"]

@@ -126,7 +126,7 @@ def test_repeated_requests_are_answered_from_the_cache():
 @pytest.mark.slow
 def test_importing_the_charts_loads_neither_plotext_nor_textual():
     code = (
-        "import sys, hadamard_tui.charts.frame, hadamard_tui.charts.raster, hadamard_tui.charts.printed;"
+        "import sys, hadamard_tui.charts.frame, hadamard_tui.charts.raster, hadamard_tui.charts.chart_sheet;"
         "import hadamard_tui.headless.pictures, hadamard_tui.charts.view_plot;"
         "print({'plotext', 'textual', 'torch', 'matplotlib', 'contourpy'} & set(sys.modules))"
     )

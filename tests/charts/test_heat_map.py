@@ -5,13 +5,19 @@ import pytest
 
 from hadamard_tui.charts.colour_map import STEPS, colour_map
 from hadamard_tui.charts.frame import arrange
-from hadamard_tui.charts.grid import borders, cells_at
-from hadamard_tui.charts.half_blocks import BLACK, GROUND, WHITE, cell_under, paint
-from hadamard_tui.charts.heat_map import Column, Contour, HeatMap, Point, read, with_error
-from hadamard_tui.charts.heat_sheet import compose
-from hadamard_tui.charts.scale import Scale
-from hadamard_tui.charts.ticks import ticks
-from hadamard_tui.charts.value_scale import value_scale
+from hadamard_tui.charts.heat_map import (
+    Column,
+    Contour,
+    HeatMap,
+    Point,
+    borders,
+    cells_at,
+    read,
+    value_scale,
+    with_error,
+)
+from hadamard_tui.charts.heat_sheet import BLACK, GROUND, WHITE, cell_under, compose, paint
+from hadamard_tui.charts.scales import Scale, ticks
 from hadamard_tui.terminal.ascii_text import to_ascii
 
 from .heat_maps import criticality, halves, heat, lines

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from hadamard_tui.charts.printed import printed
+from hadamard_tui.charts.chart_sheet import printed
 from hadamard_tui.charts.raster import paint
 
 from .pictures import axes, curve, dots

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from view_fields import replace
 
+from hadamard_tui.charts.derived_plots import has_multiples, multiples
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.multiples import has_multiples, multiples
 from hadamard_tui.charts.view_plot import plot
 
 from .test_view_plot import FIRST, SECOND, TWO

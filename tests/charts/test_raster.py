@@ -5,7 +5,7 @@ import pytest
 from looping import looped
 from msgspec.structs import replace
 
-from hadamard_tui.charts.printed import printed
+from hadamard_tui.charts.chart_sheet import printed
 from hadamard_tui.charts.raster import paint
 
 from .naive import naive_dots

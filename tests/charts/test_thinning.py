@@ -5,10 +5,8 @@ import gc
 import numpy as np
 import pytest
 
-from hadamard_tui.charts.buffer_cache import BufferCache
 from hadamard_tui.charts.raster import paint
-from hadamard_tui.charts.smoothing import Sums
-from hadamard_tui.charts.thinning import BLOCKS, ENOUGH, Thinning, thinned
+from hadamard_tui.charts.series_builder import BLOCKS, ENOUGH, BufferCache, Sums, Thinning, thinned
 
 from .pictures import axes, curve, dots
 

@@ -3,8 +3,8 @@ import math
 from looping import looped
 from msgspec.structs import replace
 
+from hadamard_tui.charts.scales import at_places, ticks, x_ticks
 from hadamard_tui.charts.series import Axes
-from hadamard_tui.charts.ticks import at_places, ticks, x_ticks
 
 
 def labels(limits, log=False, tick_limit=6):

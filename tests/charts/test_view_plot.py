@@ -9,8 +9,7 @@ from view_fields import curve_view, replace, view_of
 from engine.core import catalogue
 from engine.pictures.picture import Marked, Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
-from hadamard_tui.charts.chart_options import ChartOptions
-from hadamard_tui.charts.look import Look, Pinned
+from hadamard_tui.charts.look import ChartOptions, Look, Pinned
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import mark, number_of
 from hadamard_tui.charts.values import compares, equals, looked_at, values

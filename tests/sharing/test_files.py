@@ -27,8 +27,7 @@ from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec import presets
 from engine.spec.experiment import Experiment, of_run
-from hadamard_tui.charts.chart_options import ChartOptions
-from hadamard_tui.charts.look import Look, Pinned
+from hadamard_tui.charts.look import ChartOptions, Look, Pinned
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.view_plot import plot
 from hadamard_tui.looks import palette
