@@ -1,4 +1,4 @@
-"""Axes: what varies from one run of an experiment to the next."""
+"""Axes: the values that vary from one run of an experiment to the next."""
 
 from __future__ import annotations
 
