@@ -16,10 +16,9 @@ from textual.css.query import NoMatches
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from hadamard_tui.browsing.catalogue import Group, best, groups, matching, shown_name
+from hadamard_tui.browsing.preset_list import Group, best, groups, matching, shown_name
 from hadamard_tui.browsing.preview import preview
-from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.keyboard.motions import motions
+from hadamard_tui.keyboard import key, motions
 from hadamard_tui.screens.modal import Framed
 from hadamard_tui.widgets.compact import compact
 from hadamard_tui.widgets.entry import Entry as Line

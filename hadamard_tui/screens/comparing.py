@@ -9,7 +9,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input
 
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 from hadamard_tui.running.runs import MOST_BYTES, MOST_RUNS, Kept
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.screens.running import Running

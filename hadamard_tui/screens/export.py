@@ -19,7 +19,7 @@ from textual.widgets import Input, Static
 from engine.core import files
 from engine.core.parts import BadInput
 from engine.core.texts import escaped
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 from hadamard_tui.screens.modal import Framed
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import KINDS, Shown

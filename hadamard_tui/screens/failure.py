@@ -9,8 +9,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
-from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.keyboard.motions import motions
+from hadamard_tui.keyboard import key, motions
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.terminal import clipboard
 

@@ -12,7 +12,7 @@ from textual.system_commands import SystemCommandsProvider
 from engine.core import catalogue
 from engine.core.parts import Part, docstring, summary_of
 from engine.spec.preset_index import Entry, index
-from hadamard_tui.browsing.words import has_phrase, has_words
+from hadamard_tui.browsing.preset_list import has_phrase, has_words
 
 BY_NAME, BY_SOURCE, BY_SUMMARY, BY_WORDS = 1.0, 0.8, 0.7, 0.5
 """Scores of matches: in the name, as a phrase in the source, in the summary, and in other texts."""

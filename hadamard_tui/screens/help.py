@@ -10,9 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
-from hadamard_tui.keyboard.actions import ACTIONS, GROUPS
-from hadamard_tui.keyboard.keymap import key, panel_key, shown_keys
-from hadamard_tui.keyboard.motions import MOTIONS
+from hadamard_tui.keyboard import ACTIONS, GROUPS, MOTIONS, key, panel_key, shown_keys
 from hadamard_tui.screens.modal import Framed
 from hadamard_tui.widgets.lines import Words
 

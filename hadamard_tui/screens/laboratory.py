@@ -19,10 +19,9 @@ from textual.widgets import DataTable, Static
 
 from engine.core.parts import BadInput
 from engine.spec.presets import name_of
-from hadamard_tui.keyboard.actions import ACTIONS
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import ACTIONS, key
 from hadamard_tui.panels import ABOUT, TABLE, verdict
-from hadamard_tui.panels.context import PanelContext, PanelPredictions
+from hadamard_tui.panels.panel import PanelContext, PanelPredictions
 from hadamard_tui.panels.weights import target_feature
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.screens.comparing import Comparing
@@ -31,10 +30,9 @@ from hadamard_tui.screens.placeholders import WORDS, waiting_words
 from hadamard_tui.screens.predicting import Predicting
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import KeptView
-from hadamard_tui.terminal.alarm import after
-from hadamard_tui.terminal.fps import Frames
 from hadamard_tui.terminal.terminal_io import FrameRate, line_of
 from hadamard_tui.terminal.textual_internals import RestingScreen
+from hadamard_tui.terminal.timing import Frames, after
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.data_line import DataLine
@@ -243,7 +241,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
 
     async def _vary(self, place: str, is_whole: bool, symbol: str) -> None:
         """Sweep a number of the set-up and run that, or notify why that is impossible."""
-        from hadamard_tui.editing.sweeping import swept
+        from hadamard_tui.editing.editable_experiment import swept
 
         try:
             editable = swept(self._editable, place, is_whole, symbol)
@@ -437,7 +435,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         session = self.session
         if session is None or (trace := session.trace) is None:
             return None
-        from hadamard_tui.tours.onward import onward
+        from hadamard_tui.tours import onward
 
         outcomes = session.outcomes if session.over else None
         predictions = PanelPredictions(

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.screen import ModalScreen, ScreenResultType
 
-from hadamard_tui.keyboard.motions import motions
+from hadamard_tui.keyboard import motions
 from hadamard_tui.terminal.textual_internals import SelectiveScreen
 
 

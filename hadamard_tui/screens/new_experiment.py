@@ -16,7 +16,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from hadamard_tui.browsing import beginnings
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 from hadamard_tui.screens.modal import Framed
 from hadamard_tui.widgets.lines import Lines
 

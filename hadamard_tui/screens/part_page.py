@@ -13,7 +13,7 @@ from engine.core import catalogue
 from engine.core.parts import docstring
 from engine.spec.preset_index import naming
 from hadamard_tui.charts.line_heads import head
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 from hadamard_tui.screens.modal import Framed
 from hadamard_tui.screens.welcome import preset_option
 from hadamard_tui.widgets.lines import Lines, Words

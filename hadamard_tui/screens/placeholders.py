@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 
 if TYPE_CHECKING:
     from hadamard_tui.running.session import Session

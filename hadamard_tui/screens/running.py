@@ -19,10 +19,10 @@ from textual.types import NoActiveAppError
 from engine.core.parts import BadInput
 from engine.pictures.view import DIVERGED, WHY_INACCURATE
 from hadamard_tui.charts.look import ChartOptions
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 from hadamard_tui.running.runs import Runs
-from hadamard_tui.terminal.alarm import after
 from hadamard_tui.terminal.textual_internals import forget_drawn_widgets
+from hadamard_tui.terminal.timing import after
 from hadamard_tui.widgets.setup import SetupPane
 
 if TYPE_CHECKING:

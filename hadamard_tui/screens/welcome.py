@@ -12,11 +12,11 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from engine.spec import presets
-from hadamard_tui.browsing.catalogue import NEW, NEW_TITLE
-from hadamard_tui.keyboard.keymap import action_of, key
+from hadamard_tui.browsing.preset_list import NEW, NEW_TITLE
+from hadamard_tui.keyboard import action_of, key
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.modal import Framed
-from hadamard_tui.tours.talk import is_path, talks
+from hadamard_tui.tours import is_path, talks
 from hadamard_tui.widgets.lines import Lines
 
 FIRST = ("hadamard-128", "hadamard-d", "rotated-128")

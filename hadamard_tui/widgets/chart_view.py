@@ -11,10 +11,9 @@ from textual import events
 from textual.message import Message
 
 from hadamard_tui.charts.chart_sheet import compose
-from hadamard_tui.charts.colour import parse
-from hadamard_tui.charts.contrast import faded, legible
 from hadamard_tui.charts.raster import DOTS_ACROSS, PLAYHEAD, Raster
 from hadamard_tui.charts.scales import Scale
+from hadamard_tui.colours.contrast import faded, legible, parse
 from hadamard_tui.widgets.cell_view import CellView
 
 if TYPE_CHECKING:

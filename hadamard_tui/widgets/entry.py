@@ -11,7 +11,7 @@ from textual.reactive import reactive
 from textual.widgets import Input
 
 from engine.core.texts import printable
-from hadamard_tui.keyboard.keymap import action_of
+from hadamard_tui.keyboard import action_of
 
 EDITS = {
     key.strip(): binding.action

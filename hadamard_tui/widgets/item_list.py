@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Button, OptionList
 
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.compact import Small, compact
 from hadamard_tui.widgets.item_forms import KINDS

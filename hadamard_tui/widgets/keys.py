@@ -10,7 +10,7 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
-from hadamard_tui.keyboard.actions import AT_REST, FOOTER, IN_A_RUN
+from hadamard_tui.keyboard import AT_REST, FOOTER, IN_A_RUN
 
 _GAP = 2
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 from textual.widgets import OptionList
 
-from hadamard_tui.charts.contrast import legible
 from hadamard_tui.charts.series_builder import colour, mark
+from hadamard_tui.colours.contrast import legible
 from hadamard_tui.widgets.lines import Lines
 
 if TYPE_CHECKING:

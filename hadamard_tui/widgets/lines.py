@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import OptionList
 
-from hadamard_tui.keyboard.motions import IN_LISTS, IN_TEXTS
+from hadamard_tui.keyboard import IN_LISTS, IN_TEXTS
 
 
 class Pages(OptionList):

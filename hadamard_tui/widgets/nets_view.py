@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from rich.style import Style
 
-from hadamard_tui.charts.colour import parse
-from hadamard_tui.charts.contrast import mixed
 from hadamard_tui.charts.nets import LEVELS, NAME, NODES, NOTE, TITLE, Nets, draw
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.contrast import mixed, parse
 from hadamard_tui.widgets.cell_view import CellView
 
 PARTS = {TITLE: "title", NAME: "title", NODES: "title", NOTE: "frame"}

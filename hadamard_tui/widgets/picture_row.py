@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 
 UNNAMED = "·"
 """Sign of a picture that has no room for its name."""

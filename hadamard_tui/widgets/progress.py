@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from engine.core.expressions import number
 from engine.pictures.view import along_records
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 from hadamard_tui.running.playback import Pace
 
 if TYPE_CHECKING:

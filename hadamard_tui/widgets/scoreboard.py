@@ -13,11 +13,11 @@ from textual.widgets import DataTable
 
 from engine.core.expressions import WHOLE, written
 from engine.pictures.view import DIVERGED, FROM_BELOW, LOST_ACCURACY, CurveView, View
-from hadamard_tui.charts.contrast import legible
 from hadamard_tui.charts.legend import elided, within
 from hadamard_tui.charts.series_builder import colour, mark
 from hadamard_tui.charts.values import Value, values
-from hadamard_tui.keyboard.motions import motions
+from hadamard_tui.colours.contrast import legible
+from hadamard_tui.keyboard import motions
 
 if TYPE_CHECKING:
     from engine.pictures.view import KindPlace

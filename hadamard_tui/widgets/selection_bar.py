@@ -15,7 +15,7 @@ from textual.message import Message
 
 from engine.spec import presets
 from hadamard_tui.charts.series_builder import mark
-from hadamard_tui.keyboard.motions import motions
+from hadamard_tui.keyboard import motions
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.preset_choice import PresetChoice
 from hadamard_tui.widgets.progress import Progress

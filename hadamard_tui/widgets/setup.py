@@ -20,9 +20,9 @@ from engine.core.parts import BadInput
 from engine.spec import presets
 from engine.spec.fields import fields_of
 from hadamard_tui.editing.history import History, Step, shape
-from hadamard_tui.editing.stepping import steps
-from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.state import own_presets
+from hadamard_tui.editing.typed_text import steps
+from hadamard_tui.keyboard import key
+from hadamard_tui.state import state_file
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.compact import Small
 from hadamard_tui.widgets.form import Edited, FieldRow, Fields, KindRow, More, PartForm, Row
@@ -193,7 +193,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             else "(your own)"
         )
         opened = [] if preset is None or preset in shipped else [preset]
-        saved = list(dict.fromkeys([*opened, *own_presets.paths()]))
+        saved = list(dict.fromkeys([*opened, *state_file.own_presets()]))
         short = Counter([*shipped, *map(presets.name_of, saved)])
         named = [
             (presets.name_of(path) if short[presets.name_of(path)] == 1 else path, path) for path in saved

@@ -18,9 +18,8 @@ from hadamard_tui.charts.look import STORED
 from hadamard_tui.charts.nets import Nets
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.charts.view_plot import heat_map, plot
-from hadamard_tui.keyboard.actions import printed
-from hadamard_tui.keyboard.keymap import key, shown_keys
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
+from hadamard_tui.keyboard import key, printed, shown_keys
 from hadamard_tui.panels import ABOUT, PANELS, TABLE, WORDS, story
 from hadamard_tui.panels.panel import Lack, Panel, nothing
 from hadamard_tui.widgets.banner import Banner
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from engine.pictures.view import KindPlace
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.look import Look
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
     from hadamard_tui.running.stored import Stored, StoredPicture
 
 HEAT, MULTIPLES = "heat", "multiples"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import Static
 
-from hadamard_tui.editing.place_words import in_words
+from hadamard_tui.editing.history import in_words
 
 if TYPE_CHECKING:
     from hadamard_tui.editing.editable_experiment import EditableExperiment

@@ -12,7 +12,7 @@ from engine.pictures.view import along_records
 from engine.pictures.wording import x_name
 from hadamard_tui.charts.legend import BETWEEN
 from hadamard_tui.charts.values import values
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.look import Look

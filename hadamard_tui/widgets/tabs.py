@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 
 GAP = 2
 """Blanks between two words."""

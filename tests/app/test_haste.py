@@ -25,8 +25,8 @@ from textual.widgets._toast import Toast, ToastHolder
 from engine.runtime.worker import Failed
 from hadamard_tui import screens
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.colours.themes import after
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.looks.themes import after
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.blank import Blank
 from hadamard_tui.screens.browser import Browser

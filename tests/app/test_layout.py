@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.keyboard.actions import ACTIONS, AT_REST, FOOTER, IN_A_RUN
+from hadamard_tui.keyboard import ACTIONS, AT_REST, FOOTER, IN_A_RUN
 from hadamard_tui.panels import WORDS
 from hadamard_tui.screens.help import Help
 from hadamard_tui.widgets.caption import Caption

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from engine.spec import documents
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing import beginnings
-from hadamard_tui.browsing.catalogue import NEW
+from hadamard_tui.browsing.preset_list import NEW
 from hadamard_tui.screens.finding import ActionProvider
 from hadamard_tui.screens.new_experiment import NewExperiment
 from hadamard_tui.screens.welcome import Welcome

@@ -12,14 +12,14 @@ from textual.screen import Screen
 
 from engine.pictures.view import KindPlace
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.screens import guide
 from hadamard_tui.screens.failure import Failure
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.screens.welcome import Welcome
-from hadamard_tui.terminal.input_stream import ExitEvent, chunks
-from hadamard_tui.tours.tour import Stop, Tour
+from hadamard_tui.terminal.terminal_input import ExitEvent, chunks
+from hadamard_tui.tours import Stop, Tour
 from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.entry import Entry
 from hadamard_tui.widgets.setup import SetupPane

@@ -11,8 +11,8 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.look import STORED
 from hadamard_tui.charts.raster import paint
 from hadamard_tui.charts.series import Series
+from hadamard_tui.colours import palette
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.looks import palette
 from hadamard_tui.panels import story
 from hadamard_tui.running import stored
 from hadamard_tui.widgets.caption import Caption

@@ -1,11 +1,32 @@
-"""Contrast of colours with their ground: fainter colours that still stand out, and colours for text."""
+"""Parse colours, and contrast with their ground: fainter colours that stand out, and colours for text."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from hadamard_tui.charts.colour import triplet
-from hadamard_tui.looks import palette
+from rich.color import Color, ColorParseError
+
+from hadamard_tui.colours import palette
+
+
+@lru_cache(maxsize=256)
+def parse(colour: str) -> Color:
+    """A Rich colour from "#e69f00", a Rich name ("bright_blue") or a Textual one ("orange", "hsl(…)")."""
+    try:
+        return Color.parse(colour)
+    except ColorParseError:
+        from textual.color import (
+            Color as TextualColor,
+        )  # here: printed charts need no Textual for most colours
+
+        return TextualColor.parse(colour).rich_color
+
+
+def triplet(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue, 0 … 255."""
+    red, green, blue = parse(colour).get_truecolor()
+    return red, green, blue
+
 
 LEAST = 3.0
 """Least contrast of a line with its ground. Source: WCAG 2.2, 1.4.11."""

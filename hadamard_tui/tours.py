@@ -1,4 +1,4 @@
-"""Talks and paths: files that say which presets come in which order, with words for each.
+"""Guided tours through presets: their stops, the talks and paths that list them, and the way on.
 
 A talk has a line of the speaker's for each stop. A path is walked alone: each of its stops asks for a
 prediction first, and ends with a change that takes the theorem away.
@@ -6,10 +6,11 @@ prediction first, and ends with a change that takes the theorem away.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -18,8 +19,102 @@ from engine.core import files
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.spec import presets, raw_values
+from hadamard_tui import NAME
 from hadamard_tui.panels import ABOUT, FORMER
-from hadamard_tui.tours.tour import Break, Stop, broken
+
+if TYPE_CHECKING:
+    from engine.spec.reading import Raw
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+
+
+REST = 6.0
+"""Seconds that a finished run stays on the screen in a tour that runs alone."""
+
+
+class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A change that takes the theorem of a stop away.
+
+    Args:
+        set: the change, such as `problem.matrix.d=256`.
+        claim: what a run with it shows, as presets state claims. Its text is what people read.
+    """
+
+    set: Annotated[tuple[str, ...], Meta(min_length=1)]
+    claim: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """Result of a run with the change, in words."""
+        return str(self.claim.get("text", ""))
+
+
+class Stop(NamedTuple):
+    """A preset, and what is shown of it.
+
+    Args:
+        panel: the panel that is spoken of; none where the chart says it all.
+        line: what the speaker says, or why the run came out as it did; nothing for the story of the preset.
+        changes: of the preset, such as `problem.matrix.d=256`.
+        predict: a question to answer before the run.
+        breaks: the change that takes its theorem away, if any.
+    """
+
+    preset: str
+    panel: str | None = None
+    line: str = ""
+    changes: tuple[str, ...] = ()
+    predict: str = ""
+    breaks: Break | None = None
+
+
+def broken(stop: Stop, change: Break) -> Raw:
+    """Return the document of a stop with its break, whose claim is the only one. Raises: BadInput."""
+    from engine.spec import documents
+
+    document = presets.document(stop.preset, (*stop.changes, *change.set, "claims=[]"))
+    document["claims"] = [change.claim]
+    documents.sweep_of(document)
+    return document
+
+
+class Tour:
+    """The position of a tour. Its seeds are those of the presets, so that each tour is the same."""
+
+    def __init__(self, stops: Sequence[Stop], alone: bool = False) -> None:
+        """`alone`: the tour goes on by itself, and starts again at its end."""
+        self.stops, self.alone = tuple(stops), alone
+        self.place = 0
+        self.scores: dict[int, Sequence[bool]] = {}
+        """Whether the guesses of each stop were right."""
+
+    @property
+    def stop(self) -> Stop:
+        """Present stop."""
+        return self.stops[self.place]
+
+    @property
+    def editable(self) -> EditableExperiment:
+        """Set-up of this stop."""
+        from hadamard_tui.editing.editable_experiment import EditableExperiment
+
+        return EditableExperiment.of(self.stop.preset, self.stop.changes)
+
+    @property
+    def score(self) -> tuple[int, int]:
+        """Number of right guesses, and of all guesses."""
+        guesses = [is_right for stop in self.scores.values() for is_right in stop]
+        return sum(guesses), len(guesses)
+
+    def move(self, by: int) -> bool:
+        """Go on or back. Return False at the end; a tour alone starts again there."""
+        place = self.place + by
+        if self.alone:
+            place %= len(self.stops)
+        if not 0 <= place < len(self.stops):
+            return False
+        self.place = place
+        return True
+
 
 MOST_BYTES = 1 << 18
 FOLDERS = ("paths", "talks")
@@ -167,3 +262,37 @@ def _stop(name: str, number: int, place: Place, path: Path) -> Stop:
             inside = error.where.replace("claims[0]", "claim")
             raise BadInput(f"{where}.break: {inside}", error.what) from error
     return stop
+
+
+@cache
+def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
+    """Return the sentences at the end of a preset's story; none if it is no stop of a path or talk.
+
+    `break_key` breaks the preset in the app; without one its command line is named.
+    """
+    return tuple(_sentences(preset, break_key)) if preset is not None else ()
+
+
+def command(preset: str, change: Break) -> str:
+    """Return the command line that runs a preset with its break."""
+    settings = (f"--set {shlex.quote(setting)}" for setting in change.set)
+    return f"{NAME} run {preset} {' '.join(settings)}"
+
+
+def _sentences(preset: str, break_key: str) -> Iterator[str]:
+    learners: list[str] = []
+    for name, talk in talks().items():
+        for number, stop in enumerate(talk.stops):
+            if stop.preset != preset or stop.set:
+                continue
+            if is_path(talk):
+                following = talk.stops[number + 1 :]
+                after = f"Next: {following[0].preset}" if following else "The last stop"
+                yield f"{after} (path {name}: {talk.title})."
+            if stop.learns and stop.learns not in learners:
+                learners.append(stop.learns)
+    if (change := break_at(preset)) is not None:
+        way = f"{break_key} sets {', '.join(change.set)}" if break_key else command(preset, change)
+        yield f"Break it: {way}. {change.text}"
+    if learners:
+        yield f"Who else learns: {'; '.join(learners)}."

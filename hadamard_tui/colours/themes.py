@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.theme import Theme
 
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
 
 if TYPE_CHECKING:
-    from hadamard_tui.looks.palette import Palette, ThemeName
+    from hadamard_tui.colours.palette import Palette, ThemeName
 
 
 class Look(NamedTuple):

@@ -1,11 +1,69 @@
-"""Every action of the app, once: keys, footer, help page and command palette are made from this list."""
+"""Every action of the app and its keys, once: footer, help and palette are made from them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
+from msgspec.structs import replace
 from textual.binding import Binding
 
 from hadamard_tui.panels import ABOUT, DIGITS, WORDS
+
+
+class Motion(msgspec.Struct, frozen=True):
+    """What a key does in lists, tables, heat maps and texts. `id` is its name in the configuration."""
+
+    id: str
+    keys: str
+    help: str
+
+    def binding(self, action: str) -> Binding:
+        """The key with what it does in one kind of widget."""
+        return Binding(self.keys, action, show=False, id=self.id)
+
+
+MOTIONS = (
+    Motion("move-down", "down,j", "Go down"),
+    Motion("move-up", "up,k", "Go up"),
+    Motion("move-left", "left,h", "Go left (heat map, first row)"),
+    Motion("move-right", "right,l", "Go right (heat map, first row)"),
+    Motion("move-first", "home,g", "Go to the first line"),
+    Motion("move-last", "end,G", "Go to the last line"),
+    Motion("move-page-down", "pagedown,ctrl+d", "Go a page down; in the list of presets, scroll the preview"),
+    Motion("move-page-up", "pageup,ctrl+u", "Go a page up; in the list of presets, scroll the preview"),
+    Motion("choose", "enter", "Choose the line"),
+    Motion("filter", "slash", "Return to the typed filter (list of presets)"),
+    Motion("close", "escape,q", "Close the page"),
+    Motion("copy-failure", "c", "Copy the failure (on its page)"),
+)
+
+_BY_ID = {motion.id: motion for motion in MOTIONS}
+
+
+def motions(**actions: str) -> list[Binding]:
+    """The keys of a widget: what each motion does there, as `move_down="cursor_down"`."""
+    return [_BY_ID[name.replace("_", "-")].binding(action) for name, action in actions.items()]
+
+
+IN_LISTS = motions(
+    move_down="cursor_down",
+    move_up="cursor_up",
+    move_first="first",
+    move_last="last",
+    move_page_down="page_down",
+    move_page_up="page_up",
+    choose="select",
+)
+
+IN_TEXTS = motions(
+    move_down="scroll_down",
+    move_up="scroll_up",
+    move_first="scroll_home",
+    move_last="scroll_end",
+    move_page_down="page_down",
+    move_page_up="page_up",
+)
 
 
 class Action(msgspec.Struct, frozen=True):
@@ -358,3 +416,41 @@ ACTIONS = (
         WAY,
     ),
 )
+
+
+EVERY: tuple[Action | Motion, ...] = (*ACTIONS, *MOTIONS)
+"""All that has keys, which the configuration may change."""
+
+_others: Mapping[str, str] = {}
+
+
+def use(keys: Mapping[str, str]) -> None:
+    """Give actions and motions other keys from now on, by their ids."""
+    global _others
+    _others = keys
+
+
+def placed(action: Action) -> Action:
+    """The action with the keys that it has now."""
+    return replace(action, keys=_others.get(action.id, action.keys))
+
+
+def shown_keys(id: str) -> str:
+    """The keys of an action or a motion, as the help page prints them."""
+    return printed(next(_others.get(id, binding.keys) for binding in EVERY if binding.id == id))
+
+
+def key(id: str) -> str:
+    """The first key of an action or a motion, as it is printed."""
+    return shown_keys(id).split()[0]
+
+
+def panel_key(panel: str) -> str:
+    """The key of a panel; of one without a key that of the next panel, which comes to it in the end."""
+    number = list(ABOUT).index(panel) + 1
+    return key(f"panel-{number}" if number <= DIGITS else "view")
+
+
+def action_of(key: str) -> Action | None:
+    """The action that a key has."""
+    return next((action for action in ACTIONS if key in placed(action).keys.split(",")), None)
