@@ -1,4 +1,4 @@
-"""Single examples in arrays of numpy: small runs that end before torch would be loaded."""
+"""Single examples in numpy arrays: small runs that end before torch would be loaded."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.floating[Any]]
 
 FEW, SMALL = 1 << 20, 1 << 25
-"""Predictions of all rows at every record, and products of weights and entries for them, up to which it is
-faster. The predictions of a round are held at once."""
+"""Largest number of predictions over all records, and of products of weights and entries for them, that pay.
+
+The predictions of a round are held at once.
+"""
 
 
 class Numpy(Backend):
     """Rules that multiply weights by factors or add multiples of examples, in one pass with square loss.
 
-    Every step and every record are a few operations on whole arrays, and none of torch's.
+    Every step and every record are a few operations on whole arrays, without torch.
     """
 
     place: ClassVar[int] = 5
@@ -67,7 +69,7 @@ class Numpy(Backend):
 
 
 def _has_step(learner: Learner, experiment: Experiment) -> bool:
-    """Whether every step of a learner is one of those below."""
+    """Return whether every step of a learner is one of the classes below."""
     if learner.solver is not None:
         return learner.solver.structure().projects and experiment.problem.matrix.structure().is_orthogonal
     rule, net = learner.update, learner.architecture
@@ -82,12 +84,12 @@ def _has_step(learner: Learner, experiment: Experiment) -> bool:
 
 
 class WeightVectors(Protocol):
-    """Weight vectors [R, B, d] of R replicas, B for each, that learn example by example."""
+    """Weight vectors [R, B, d] of R replicas, B for each, that learn one example at a time."""
 
     now: Numbers
 
     def learn(self, x: Numbers, slopes: Numbers) -> None:
-        """Make the step on instances x [R, d] at predictions where the loss has these slopes [R, B]."""
+        """Make the step on instances x [R, d], given the slopes of the loss [R, B] at their predictions."""
 
 
 class Projected:
@@ -102,7 +104,7 @@ class Projected:
 
 
 class Added:
-    """A rule that adds multiples of examples to weights: w ← w − s x."""
+    """Rule that adds multiples of examples to weights: w ← w − s x."""
 
     def __init__(self, learner: Learner, start: Numbers, rates: Numbers) -> None:
         assert learner.update is not None, "the backend serves no other learner"
@@ -118,7 +120,7 @@ class Added:
 
 
 class Multiplied:
-    """A rule that multiplies, w = a^L − b^L: a by one of two factors where an entry is ±1, b by the other."""
+    """Rule that multiplies, w = a^L − b^L: a by one of two factors for entries ±1, b by the other."""
 
     def __init__(self, learner: Learner, start: dict[str, Numbers], rates: Numbers) -> None:
         rule, net = learner.update, learner.architecture
@@ -165,7 +167,7 @@ def _begun(undrawn: Undrawn, examples: Examples) -> WeightVectors:
 
 
 class NumpyRun(InPieces):
-    """A learner on one pass over the rows in their order, with a record after each."""
+    """Learner on one pass over the rows in their order, with a record after each."""
 
     def __init__(self, undrawn: Undrawn, experiment: Experiment) -> None:
         super().__init__()
@@ -198,14 +200,14 @@ class NumpyRun(InPieces):
 
     @np.errstate(all="ignore")  # where a learner diverges is found from its losses
     def _learn(self, row: int) -> None:
-        """Learn the row of this number: the slope of (ŷ − y)² is 2(ŷ − y)."""
+        """Learn a row: the slope of (ŷ − y)² is 2(ŷ − y)."""
         x = self._x[row]
         errors = (self._weights.now @ x[..., None])[..., 0] - self._y[row]
         self._weights.learn(x, errors + errors)
 
     @np.errstate(all="ignore")
     def _take(self, record: int) -> None:
-        """Measure the weights on all rows, in float64, and keep the first where it is a record's turn."""
+        """Measure the weights on all rows, in float64, and keep the first ones at records that keep them."""
         weights = self._weights.now.astype(self._dtype)
         if record in self._keeps:
             self._kept[len(self._predictions)] = weights[0, :: self._targets].copy()
@@ -225,14 +227,14 @@ class NumpyRun(InPieces):
         return block
 
     def _shares_mistaken(self, predictions: Numbers) -> Numbers:
-        """The share of rows on the wrong side; up to √eps from the boundary count one half."""
+        """Return the share of rows on the wrong side; margins up to √eps count one half."""
         margins = (predictions - self._boundary) * self._sides
         ties = np.abs(margins) <= np.finfo(self._dtype).eps ** 0.5
         shares: Numbers = (1 - np.where(ties, 0.0, np.sign(margins)).mean(2)) / 2
         return shares
 
     def _over_targets(self, values: Numbers) -> NDArray[np.float64]:
-        """The mean over targets of values [S, R, B], [S, R, V]."""
+        """Return the mean over targets of values [S, R, B], [S, R, V]."""
         means: NDArray[np.float64] = values.reshape(*values.shape[:2], self._variants, self._targets).mean(3)
         return means
 

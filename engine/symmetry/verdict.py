@@ -89,10 +89,10 @@ def _with_options(learner: Learner, steps: Verdict) -> Verdict:
 
 
 def linear_in_labels(learner: Learner, experiment: Setup) -> Finding:
-    """Whether every prediction is a₀ + Σ_j a_j y_j, where the a know instances and coins, but no label.
+    """Return whether every prediction is a₀ + Σ_j a_j y_j, with a that depend on instances and coins only.
 
-    Least squares, ridge and kernels are such, and gradient descent on square loss of one linear neuron, if
-    neither its rates nor its end depend on labels. Source: theory-open.md §18b.
+    Least squares, ridge and kernels satisfy it, and so does gradient descent on square loss of one linear
+    neuron, if neither its rates nor its end depend on labels. Source: theory-open.md §18b.
     """
     name = learner.name
     if experiment.protocol.schedule().clips_at is not None:
