@@ -22,11 +22,11 @@ from rich.table import Table
 from textual.app import App, ComposeResult
 
 from hadamard_tui.charts import heat_sheet
-from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.frame import frame
 from hadamard_tui.charts.heat_map import HeatMap, value_scale
 from hadamard_tui.charts.raster import paint
 from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.colours.palette import colour_map
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 

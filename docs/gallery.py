@@ -25,23 +25,20 @@ from engine.spec import presets
 from engine.spec.experiment import SUBJECTS, drawn
 from engine.spec.preset_index import Entry, index
 from engine.spec.reading import Raw
-from hadamard_tui.browsing import preview, thumbnail
-from hadamard_tui.browsing.preview import takes
-from hadamard_tui.browsing.thumbnail import Thumbnail
+from hadamard_tui.browsing import preview
+from hadamard_tui.browsing.preview import Thumbnail, takes
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.editing.sweeping import swept
+from hadamard_tui.colours import palette
+from hadamard_tui.editing.editable_experiment import EditableExperiment, swept
 from hadamard_tui.headless import console
 from hadamard_tui.headless.compute import compute_all
-from hadamard_tui.looks import palette
 from hadamard_tui.running import stored
 from hadamard_tui.running.progress import in_words
 from hadamard_tui.running.stored import Stored, StoredPicture, StoredSeries
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import Shown
-from hadamard_tui.sharing.svg import outline, svg
-from hadamard_tui.sharing.svg_heat_map import heat_map_svg
+from hadamard_tui.sharing.svg import heat_map_svg, outline, svg
 
 DOCS = Path(__file__).resolve().parent
 PAGE, PICTURES = DOCS / "gallery.md", DOCS / "gallery"
@@ -81,7 +78,9 @@ def main() -> int:
         presets.path_of(name)
     errors = console.errors()
     thumbnails = {
-        name: thumbnail for name, thumbnail in preview.read(preview.FILE).items() if name in presets.names()
+        name: thumbnail
+        for name, thumbnail in preview.read_file(preview.FILE).items()
+        if name in presets.names()
     }
     due = [entry for entry in index() if entry.name in names or (not names and _is_stale(entry, thumbnails))]
     failed = _run_all(due, thumbnails, errors)
@@ -115,7 +114,7 @@ def _run_all(due: Sequence[Entry], thumbnails: dict[str, Thumbnail], errors: Con
             errors.print(f"{entry.name}: {error}")
             failed = True
             continue
-        preview.write(preview.FILE, thumbnails)
+        preview.write_file(preview.FILE, thumbnails)
         done += expected[entry.name]
         seconds_left = sum(expected[later.name] for later in due[number:]) * (time.monotonic() - began) / done
         size = (PICTURES / f"{entry.name}.svg").stat().st_size / 1000
@@ -139,12 +138,12 @@ def make(entry: Entry, errors: Console) -> Thumbnail:
     heat = None if shown.pictures is None else shown.pictures.heat
     if heat is not None:
         (PICTURES / f"{entry.name}.svg").write_bytes(heat_map_svg(heat))
-        drawn_small = thumbnail.of_heat_map(heat)
+        drawn_small = preview.of_heat_map(heat)
     else:
         assert shown.axes is not None, "what was run has a chart"
         (PICTURES / f"{entry.name}.svg").write_bytes(svg(shown.series, shown.axes, within=WITHIN))
         with palette.on_paper():
-            drawn_small = thumbnail.of_chart(shown.series, shown.axes)
+            drawn_small = preview.of_chart(shown.series, shown.axes)
     return Thumbnail(entry.digest, float(f"{seconds:.2g}"), shown.caption, **drawn_small)
 
 

@@ -1,6 +1,6 @@
-"""The samples of every curve and line of a picture, from all points of the axes.
+"""Collect the samples of every curve and line of a picture from all points of the axes.
 
-Also the kinds of its learners, and whether its readings are known before all points of an axis are run.
+Also finds the kinds of its learners, and learners whose readings are known before every point has run.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from engine.spec.experiment import missing
 from engine.spec.sweep import Point, Sweep
 
 CurveKey = tuple[str, Apart, int]
-"""Learner of a curve, values of the axes that split curves, and number of the rate among the learner's."""
+"""Learner of a curve, values of the axes that split curves, and index of its rate among the learner's."""
 
 
 def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
-    """Return the kind and place of every curve that a picture may have once all points are computed.
+    """Return the kind and place of every curve that a picture has once all points are computed.
 
-    Curves are in the order of the values that split them, then of the list of learners. References have no
-    kind: they are drawn as lines.
+    Curves are sorted by the values that split them, then by the list of learners. References have no kind, as
+    they are drawn as lines.
     """
     steps = PictureSteps(picture, sweep.axes)
     one_curve = steps.along_rates or steps.over_rates  # whatever the number of rates
@@ -71,17 +71,17 @@ Floats = NDArray[np.float64]
 NOTHING = np.empty(0)
 
 NO_RATE = float("nan")
-"""One and the same, by which learners without rates are recognised."""
+"""Rate of learners without one: a single NaN object, so that equal keys compare as equal."""
 
 Key = tuple[str, Apart]
 LineKey = tuple[str, str, Apart]
-"""The name of a line, the curve whose own it is if it is not the same for all, and which values of axes."""
+"""Name of a line, name of its curve ("" for a line that all curves share), and values of the axes."""
 
 Lines = dict[LineKey, list[tuple[Point, Samples, TheoryLine]]]
 
 
 class Stretch(NamedTuple):
-    """What a curve of a picture has of one point."""
+    """Part of a curve of a picture that comes from one point."""
 
     number: int
     point: Point
@@ -94,26 +94,29 @@ Curves = dict[Key, list[Stretch]]
 
 
 class Gathered(NamedTuple):
-    """What there is of a picture."""
+    """Curves and lines of a picture, with the reasons for absent ones."""
 
     curves: Curves
     lines: Lines
     absent: dict[str, str]
     numbers: dict[Key, int]
-    """The number of every curve that there may be, those without records among them: at the same values of
-    the axes that curves are split by in the order of the list of learners, wherever each of them begins."""
+    """Number of every possible curve, including curves without records.
+
+    Curves are counted by the values of the axes that split them, then by the list of learners, so that a
+    number does not depend on when a run begins.
+    """
 
     kinds: dict[CurveKey, KindPlace]
-    """The kind of the learner of every curve, and its place among the curves of this kind."""
+    """Kind of the learner of every curve, and its place among the curves of that kind."""
 
     to_come: dict[Key, CurveView]
-    """Curves along records that have none yet."""
+    """Empty views of the curves along records that have no record yet."""
 
     divisor: Lines
-    """The line of the theory that the picture is relative to, be it drawn or not; empty if it is to none."""
+    """Theory line that the picture is relative to, drawn or not; empty if it is relative to none."""
 
     unmeasured: dict[str, str]
-    """The learners of whom the picture's measure is nowhere taken though they have begun, and where it is."""
+    """Learners that have begun without the picture's measure, with the condition for measuring it."""
 
     def kind_place(self, curve: Curve, point: Point, apart: Apart) -> KindPlace | None:
         """Return the kind and place of a curve of a run; None for a reference."""
@@ -121,9 +124,9 @@ class Gathered(NamedTuple):
         return next((self.kinds[key] for key in keys if key in self.kinds), None)
 
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
-        """What a curve or line of a picture is divided by: the curve of a learner, or a line of the theory.
+        """Return the samples that divide a curve or line: those of a learner's curve or of a theory line.
 
-        It is at the same values of the axes that the curves are split by; empty where there is nothing of it.
+        They have the same values of the axes that split curves. Empty if the divisor has no samples there.
         """
         (name, apart), to = key, str(picture.relative)
         if (to, apart) in self.curves:
@@ -133,14 +136,14 @@ class Gathered(NamedTuple):
 
 
 class Replicas:
-    """A curve or line, to be summarised over all of its replicas or some, again and again for an error."""
+    """Curve or line that is summarised over all replicas or subsets of them, as standard errors need."""
 
     def __init__(self, steps: PictureSteps, sampled: list[tuple[Point, Samples]]) -> None:
         self._steps, self.taken = steps, sampled
 
     @property
     def how(self) -> str:
-        """What is taken over replicas."""
+        """Name of the summary over replicas."""
         return self._steps.picture.summary
 
     @cached_property
@@ -149,7 +152,7 @@ class Replicas:
         return self._steps.curve(self.taken)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """x [N] and values [R, N] of all replicas or of some; where there is one only, it is for all."""
+        """Return x [N] and values [R, N] of all replicas or of a subset; a single row holds for all."""
         reading = self._steps.picture.reading
         if replicas is not None and reading is not None and reading.of == "mean":
             return self._steps.curve([(point, samples.of(replicas)) for point, samples in self.taken])
@@ -159,7 +162,7 @@ class Replicas:
         return x, values
 
     def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """x and y of all replicas or of some."""
+        """Return x and y of all replicas or of a subset."""
         x, values = self.values(replicas)
         return x, reductions.summary(self.how, values)
 
@@ -171,9 +174,10 @@ class Replicas:
 
 
 def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathered:
-    """What there is of every curve and of every line of a picture, and why other lines are not there.
+    """Return the samples of every curve and line of a picture, and the reasons for absent lines.
 
-    Along axes a run that goes on has no number yet: its last record so far is not that of the whole run.
+    Along axes, an unfinished run contributes nothing: its last record so far is not the last of the whole
+    run.
     """
     collected = Gathered(
         defaultdict(list),
@@ -219,14 +223,14 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
 
 
 def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
-    """What a curve of a run is called in a picture; None where it has no place along the rates."""
+    """Return the name of a curve of a run in a picture; None if it has no place along the rates."""
     if steps.along_rates and np.isnan(_rate_of(curve, point).rate):
         return None
     return curve.learner if steps.along_rates or steps.over_rates else curve.name
 
 
 def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Key, int]:
-    """The numbers of all curves: by values of the axes that split them, then as learners are listed."""
+    """Return the number of every curve: by values of the axes that split them, then by learner."""
     places = {name: place for place, name in enumerate(results.sweep.learners)}
     split: dict[Apart, int] = {}
     ranks: dict[Key, tuple[int, int]] = {}
@@ -245,7 +249,7 @@ def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Ke
 def _gather_lines(
     collected: Gathered, picture: Picture, steps: PictureSteps, at: tuple[Point, Trace], apart: Apart
 ) -> None:
-    """Add the lines of the theory that a run has for a picture, and say why others are not in it."""
+    """Add the theory lines of a run to the picture, and record why other lines are absent."""
     point, trace = at
     for line in trace.lines:
         into = [collected.divisor] if line.kind == picture.relative and line.on_problem.holds else []
@@ -265,14 +269,14 @@ def _gather_lines(
 
 
 def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
-    """The learner of a curve, if a picture's measure is not taken of it, and where it is."""
+    """Return the unmet condition of the picture's measure, by the learner of the curve; empty if none."""
     learners = (learner for learner in point.experiment.learners if learner.name == curve.learner)
     conditions = {learner.name: missing(picture.measure, point.experiment, learner) for learner in learners}
     return {name: where for name, where in conditions.items() if where is not None}
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
-    """Whether a curve has the one number that a picture along axes takes of it."""
+    """Return whether a curve has the single number that a picture along axes takes from it."""
     if not steps.along_axes:
         return True
     beside = (
@@ -282,7 +286,7 @@ def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
 
 
 def _places_of_line(name: str, point: Point, trace: Trace, steps: PictureSteps) -> list[tuple[Point, str]]:
-    """Where a line is, the own of the curve of this name or of all alike, and whose it is: at every rate."""
+    """Return points and owner of a line at every rate of the curve `name`, or of all curves for ""."""
     if not (steps.along_rates or steps.over_rates):
         return [(point, name)]
     curves = [curve for curve in trace.curves if name in (curve.name, "")]
@@ -299,11 +303,11 @@ class Rate(NamedTuple):
 
     number: int
     rate: float
-    """NaN for learners without."""
+    """NaN for learners without rates."""
 
 
 def _rate_of(curve: Curve, point: Point) -> Rate:
-    """The rate of a curve: one of several, or the only one."""
+    """Return the rate of a curve: one of several, or the only one."""
     (learner,) = (candidate for candidate in point.experiment.learners if candidate.name == curve.learner)
     rates = learner.rate_choice
     if curve.rate is None:
@@ -313,7 +317,7 @@ def _rate_of(curve: Curve, point: Point) -> Rate:
 
 
 def _absence(line: TheoryLine, picture: Picture) -> str:
-    """Why a line is not in a picture; nothing for one that is."""
+    """Return why a line is not in a picture; empty if it is."""
     statement = line.statement
     if picture.lines is not None and statement.kind not in picture.lines:
         return "the picture does not name it among its lines"
@@ -342,14 +346,14 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
 
 
 def _clocks_of(curve: Curve, trace: Trace, point: Point) -> set[str]:
-    """The names of the clocks that a curve has, or is going to have."""
+    """Return the names of the clocks that a curve has or will have."""
     protocol, learners = point.experiment.protocol, point.experiment.learners
     measured = [protocol.measured_clocks(learner) for learner in learners if learner.name == curve.learner]
     return set(trace.planned).union(curve.clocks, *measured)
 
 
 def is_reference(curve: Curve, point: Point) -> bool:
-    """Whether its learner is one that others are compared with."""
+    """Return whether the learner of a curve is a reference for others."""
     return any(
         learner.name == curve.learner and learner.role == "reference" for learner in point.experiment.learners
     )
@@ -358,7 +362,7 @@ def is_reference(curve: Curve, point: Point) -> bool:
 def _to_come(
     name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
 ) -> CurveView:
-    """A curve along the records of a run of which there are none yet."""
+    """Return the empty view of a curve along records whose run has none yet."""
     return CurveView(
         name=name,
         number=number,
@@ -384,13 +388,13 @@ def _to_come(
 
 
 WHY = "the reading is known"
-"""Why learners are skipped at a point."""
+"""Reason for skipping learners at a point."""
 
 
 def known_at(results: Results, number: int) -> frozenset[str]:
-    """The learners of a point whose readings are known from others: nothing that they did there would count.
+    """Return the learners of a point whose readings are already known, so that running them changes nothing.
 
-    Those are the readings of all pictures along axes that go on only until then, each with its error.
+    Their readings are known in every picture along axes with `until`, each with its standard error.
     """
     sweep = results.sweep
     point = sweep.points[number]
@@ -408,7 +412,7 @@ def known_at(results: Results, number: int) -> frozenset[str]:
 
 
 def _along(results: Results, point: Point, axis: int) -> Results:
-    """The results at the points that differ from one along an axis alone."""
+    """Return the results at the points that differ from `point` along one axis only."""
     sweep = results.sweep
 
     def elsewhere(point: Point) -> tuple[int, ...]:
@@ -426,9 +430,9 @@ def _along(results: Results, point: Point, axis: int) -> Results:
 
 
 def _known(picture: Picture, results: Results) -> frozenset[str]:
-    """The learners of whom a picture has all readings, of every replica and of all but one, finite.
+    """Return the learners of which a picture has every reading, finite, and with a finite standard error.
 
-    The least value of all, say, is not known before the last one.
+    Only a threshold can be known early: the least value, for example, is known after the last point only.
     """
     if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()
@@ -443,7 +447,7 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
 
 
 def _is_known(replicas: Replicas, count: int) -> bool:
-    """Whether readings are finite, and their standard error is."""
+    """Return whether readings and their standard errors are finite."""
     if not np.isfinite(replicas.whole[1]).all():
         return False
     error = reductions.standard_error(replicas.how, count, lambda subset: replicas.summary(subset)[1])

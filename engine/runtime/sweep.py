@@ -20,14 +20,14 @@ from engine.spec.sweep import Sweep
 
 @dataclass(frozen=True)
 class Begun:
-    """The results exist and will fill."""
+    """Event: the results exist and will fill."""
 
     results: Results
 
 
 @dataclass(frozen=True)
 class PointDone:
-    """Every learner at a point of the axes came to its end."""
+    """Event: every learner at a point of the axes has ended."""
 
     number: int
 
@@ -36,7 +36,7 @@ Event = RunEvent | Begun | PointDone
 
 
 def load_torch_for(sweep: Sweep, threads: int | None = None) -> None:
-    """Load torch, with at most so many threads, if it is needed at any point of a sweep."""
+    """Load torch, with at most `threads` threads, if a point of a sweep needs it."""
     if any(plan_run(point.experiment).needs_torch for point in sweep.points):
         load_torch(threads)
 
@@ -51,11 +51,12 @@ def run_sweep(
 ) -> Results:
     """Run every point of a sweep; `gate`, `notify` and `turn` are those of `run`. `Finished` comes last.
 
-    What a store has is not computed again, and every learner that comes to its end is kept in it: after any
-    end of the program, a sweep goes on where it was. Points whose data are the same share them. Along an axis
-    that goes on only until something is read off, learners of whom that is known are skipped. A gate that
-    stops a run is not called while numbers are drawn or a solver is at work, and `stopped` is: whether to end
-    there.
+    Curves in the store are not computed again, and it keeps those of every learner that ends: after any end
+    of the program, a sweep continues where it was. Points with equal data share them. Along an axis with
+    `until`, learners whose reading is known are skipped.
+
+    Args:
+        stopped: whether to end, called while numbers are drawn or a solver works, when `gate` is not.
 
     Raises: BadInput, with the point that cannot be run.
     """

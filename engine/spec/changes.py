@@ -1,4 +1,4 @@
-"""Changes of a document: new names that all references follow, and claims that are no longer judged."""
+"""Changes of a document: renamed references, and claims that are no longer judged."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from engine.spec.reading import Raw
 from engine.spec.sweep import Sweep
 
 OF_AXES = ("x", "y", "times")
-"""What pictures say as expressions in which axes may be named."""
+"""Keys of pictures whose expressions may name axes."""
 
 Text = Callable[[str], str]
 
 
 def rename_learner(raw: Raw, name: str, other: str) -> None:
-    """Call a learner otherwise in claims about it, also about its curves at values of axes, and in pictures
-    that are relative to it."""
+    """Rename a learner in claims about its curves, also at values of axes, and in relative pictures."""
 
     def renamed(curve: str) -> str:
         is_at_values = curve.startswith(f"{name}, ")
@@ -38,15 +37,14 @@ def rename_learner(raw: Raw, name: str, other: str) -> None:
 
 
 def rename_picture(raw: Raw, name: str, other: str) -> None:
-    """Call a picture otherwise in claims about it."""
+    """Rename a picture in claims about it."""
     for claim in _tables(raw, "claims"):
         if claim.get("picture") == name:
             claim["picture"] = other
 
 
 def rename_axis(raw: Raw, name: str, other: str) -> None:
-    """Call an axis otherwise in expressions, conditions, pictures, and claims about curves that it tells
-    apart."""
+    """Rename an axis in expressions, conditions, pictures, and claims about curves that it splits."""
     _change_expressions(raw, lambda text: with_name(text, name, other))
     _rename_curves(raw, lambda curve: curve.replace(f", {name} = ", f", {other} = "))
     for picture in _tables(raw, "pictures"):
@@ -63,12 +61,13 @@ def rename_axis(raw: Raw, name: str, other: str) -> None:
 
 
 def put_numbers(raw: Raw, names: Mapping[str, float]) -> None:
-    """Put numbers in the place of names in expressions and conditions."""
+    """Replace names by numbers in expressions and conditions."""
 
     def put(text: str) -> str | float:
         if (alone := text.strip()) in names:
             return int(names[alone]) if names[alone].is_integer() else names[alone]
         for name, number in names.items():
+            # In parentheses: "2d" with d = −1 must not become "2-1".
             text = with_name(text, name, f"({number:.12g})")
         return text
 
@@ -84,7 +83,7 @@ def _rename_curves(raw: Raw, change: Text) -> None:
 
 
 def _change_expressions(raw: Raw, change: Callable[[str], str | float]) -> None:
-    """Change all that is evaluated with the names of axes; what else is said stays as it is."""
+    """Change every expression that may name axes, and no other text."""
     document = {key: value for key, value in raw.items() if key != "axes"}
     raw |= with_texts(
         Experiment, document, "", lambda kinds, text, _: change(text) if is_expression(kinds, text) else text
@@ -106,14 +105,14 @@ SET_UP, PICTURE = "the set-up was changed", "its picture was changed"
 FEWER, COARSER = "the run has fewer replicas than the preset", "the run has less precision than the preset"
 
 PARTS = ("problem", "protocol", "learners", "axes", "pictures", "run")
-"""The parts of a document that decide what claims are about."""
+"""Parts of a document that determine what claims are about."""
 
 
 def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
-    """Reasons why claims are not judged, by their place in `document`.
+    """Return reasons why claims are not judged, by their place in `document`.
 
     A claim with the text of one of the preset's claims is about the preset's own runs. Another claim is the
-    user's own, and is judged. A different seed, more replicas and new titles leave what a claim means.
+    user's own, and is judged. A different seed, more replicas and new titles leave the meaning of a claim.
 
     Args:
         sweep: the sweep of `document`.
@@ -130,11 +129,11 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
     if not places:
         return {}
     now, before = sweep.experiment, documents.first(origin)
-    if _computes(now) != _computes(before):  # which is seen without a look at all points
+    if _computes(now) != _computes(before):  # cheap: no need to expand all points
         return dict.fromkeys(places, SET_UP)
     try:
         shipped = documents.sweep_of(origin)
-    except BadInput:  # a file whose later points cannot run has no runs that its claims could be about
+    except BadInput:  # later points cannot run, so the claims have no runs to be about
         return dict.fromkeys(places, SET_UP)
     if [_computes(point.experiment) for point in sweep.points] != [
         _computes(point.experiment) for point in shipped.points
@@ -153,10 +152,10 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
 
 
 def _computes(experiment: Experiment) -> tuple[Any, ...]:
-    """What a run computes, whatever its seed, replicas and precision."""
+    """Return what determines the numbers of a run, apart from seed, replicas and precision."""
     return experiment.problem, experiment.protocol, experiment.learners
 
 
 def _shows(picture: Picture) -> Picture:
-    """A picture without its words, and without what only its looks depend on."""
+    """Return a picture without its texts and looks."""
     return structs.replace(picture, name=None, title="", marks=(), draw="curves", x_log=None, y_log=None)

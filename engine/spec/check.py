@@ -1,4 +1,4 @@
-"""Whether the members of an experiment fit one another.
+"""Checks of an experiment: whether its members fit one another.
 
 Pictures and claims must name axes, clocks, indices, learners, lines and places that exist.
 """
@@ -26,22 +26,22 @@ from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment, missing, no_hessian, picture_of, pictures_of
 
 SIZES = ("n", "d")
-"""What expressions of a picture may name beside dimensions."""
+"""Sizes that expressions of a picture may name beside dimensions."""
 
 
 class Dimensions(NamedTuple):
-    """What a measure has values along."""
+    """Names of the dimensions of a picture's measure."""
 
     axes: dict[str, list[str]]
-    """The names that each axis gives numbers to: its own, the columns of a table, or none if it has words."""
+    """Names that each axis gives numbers to: its own, the columns of a table, or none if it has words."""
 
     clocks: list[str]
     indices: list[str]
     measures: list[str]
-    """The names in x of measures that are recorded where the one of the picture is."""
+    """Names of measures in x that are recorded with the measure of the picture."""
 
     rates: list[str]
-    """The name of the rates, where a learner tries several."""
+    """Name of the rates, if a learner tries several."""
 
     @property
     def of_axes(self) -> list[str]:
@@ -50,10 +50,10 @@ class Dimensions(NamedTuple):
 
 
 def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -> None:
-    """See that every picture of an experiment is of something that there is, of these learners.
+    """Check that every picture of an experiment refers to existing dimensions, learners and lines.
 
     Args:
-        experiments: as it is at the points of its axes at which its learners are; one where there are none.
+        experiments: the experiment at the points of its axes that cover its learners; one without axes.
 
     Raises: BadInput.
     """
@@ -76,7 +76,7 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
 
 
 def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> None:
-    """See that curves are divided by what there is: a learner's curve, or a line of the measure.
+    """Check that curves are divided by an existing learner's curve or line of the measure.
 
     Raises: BadInput.
     """
@@ -101,7 +101,7 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
 
 
 def _check_points(picture: Picture, where: str) -> None:
-    """See that examples are shown beside what is compared with labels, and nothing made of it.
+    """Check that examples are shown beside predictions of labels, without further steps.
 
     Raises: BadInput.
     """
@@ -117,7 +117,7 @@ def _check_points(picture: Picture, where: str) -> None:
 
 
 def _check_contours(picture: Picture, where: str) -> None:
-    """See that contours are of lines of the theory, and drawn over all that a map has. Raises: BadInput."""
+    """Check that contours are theory lines, and have values over all of a map. Raises: BadInput."""
     if picture.contours and picture.y is None:
         raise BadInput(f"{where}.contours", "contours are drawn on heat maps; give the picture a y")
     if picture.contours and picture.reading is not None and picture.reading.over != "record":
@@ -141,7 +141,7 @@ def _check_measure(
 def _dimensions(
     experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str], where: str
 ) -> Dimensions:
-    """What there is for a picture: all that there could be, if learners are at none of these points."""
+    """Return the dimensions of a picture; all possible ones if these points lack some learners."""
     pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
     if {learner.name for _, learner in pairs} < set(learners):
         measured, clocks = pairs, list(CLOCKS)
@@ -183,17 +183,17 @@ def _dimensions(
 
 
 def _names_places(picture: Picture, axis: Axis) -> bool:
-    """Whether bars of a picture stand at the values of an axis."""
+    """Return whether bars of a picture stand at the values of an axis."""
     return picture.draw == "bars" and picture.x == axis.name
 
 
 def _names_of(axis: Axis) -> Collection[str]:
-    """The names that an axis gives numbers to, or of words the one that says which of them it is."""
+    """Return the names that an axis gives numbers to; for words its own name, which is their position."""
     return (axis.name,) if axis.has_words else axis.bound(axis.grid[0])
 
 
 def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> None:
-    """See that what it draws along, sets, reads off and splits curves by are dimensions of the results."""
+    """Check that the names in x, y, times, at, curves and read are dimensions of the results."""
     along = [*dimensions.of_axes, *dimensions.clocks, *dimensions.indices]
     for key in ("x", "y", "times"):
         _check_numbers(_named(picture, key, where), dimensions, f"{where}.{key}")
@@ -229,7 +229,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
 
 
 def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
-    """Whether x goes along few places: values of an axis, of an index or rates."""
+    """Return whether x has few places: values of an axis, of an index, or rates."""
     few = {*dimensions.of_axes, *dimensions.indices, *dimensions.rates}
     named = _named(picture, "x", where)
     return bool(named & few) and named.isdisjoint([*dimensions.clocks, *dimensions.measures])
@@ -238,7 +238,7 @@ def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
 def _check_until(
     experiments: Sequence[Experiment], picture: Picture, clocks: Sequence[str], where: str
 ) -> None:
-    """See that what ends the records that a picture reads is recorded. Raises: BadInput."""
+    """Check that the `until` of a reading is recorded. Raises: BadInput."""
     until = None if picture.reading is None else picture.reading.until
     if until is None:
         return
@@ -254,7 +254,7 @@ def _check_until(
 
 
 def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -> None:
-    """See that axes stand for numbers where these are needed. Raises: BadInput."""
+    """Check that axes have numbers where an expression needs numbers. Raises: BadInput."""
     for name in names:
         if name in dimensions.axes and name not in dimensions.axes[name]:
             columns = listed(dimensions.axes[name])
@@ -263,7 +263,7 @@ def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -
 
 
 def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) -> None:
-    """See that x and y name nothing that is read off or set, and that all else is. Raises: BadInput."""
+    """Check that x and y name no dimension that is read off or set, and all others. Raises: BadInput."""
     over = None if picture.reading is None else picture.reading.over
     x = _named(picture, "x", where)
     clocks = [name for name in (*dimensions.clocks, *dimensions.measures) if name in x]
@@ -291,7 +291,7 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
 
 
 def _named(picture: Picture, key: str, where: str) -> set[str]:
-    """The names in an expression of a picture. Raises: BadInput."""
+    """Return the names in an expression of a picture. Raises: BadInput."""
     try:
         return names_in(getattr(picture, key) or "")
     except BadExpression as error:
@@ -306,11 +306,11 @@ def _check_known(names: Collection[str], choices: Sequence[str], where: str) -> 
 
 
 MOST_NAMED = 9
-"""Of an axis with more values not all are named."""
+"""Largest number of values of an axis that a message lists in full."""
 
 
 class BadClaims(BadInput):
-    """The refusal of the first of several claims; `others` are those of the next."""
+    """Refusal of the first of several bad claims; `others` are the refusals of the rest."""
 
     def __init__(self, first: BadInput, rest: Sequence[BadInput]) -> None:
         super().__init__(first.where, first.what)
@@ -318,8 +318,7 @@ class BadClaims(BadInput):
 
 
 def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
-    """See that every claim names a picture, curves of these learners, and lines that there are, and speaks of
-    what is measured.
+    """Check that every claim names an existing picture, curves, lines, and recorded measures.
 
     Raises: BadClaims.
     """
@@ -335,7 +334,7 @@ def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
 
 
 def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
-    """Refusals of all headlines of a picture but the first."""
+    """Return refusals of all headlines of a picture but the first."""
     first: dict[tuple[str | None, str], int] = {}
     refused = []
     for number, claim in enumerate(experiment.claims):
@@ -349,7 +348,7 @@ def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
 
 
 def _check(experiment: Experiment, claim: Claim, where: str, learners: Sequence[str]) -> None:
-    """The same of one claim. Raises: BadInput."""
+    """Check one claim. Raises: BadInput."""
     try:
         picture = picture_of(experiment, claim.picture)
     except KeyError:
@@ -367,7 +366,7 @@ def _check(experiment: Experiment, claim: Claim, where: str, learners: Sequence[
 
 
 def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
-    """See that a claim about a heat map speaks of one, and of a contour that it has. Raises: BadInput."""
+    """Check that a claim about a heat map has a heat map with its contour. Raises: BadInput."""
     if claim.of_map and picture.y is None:
         raise BadInput(f"{where}.picture", f"{claim.kind} is about heat maps; name a picture with a y")
     if not claim.of_map and picture.y is not None:
@@ -379,7 +378,7 @@ def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
 
 
 def check_places(experiment: Experiment) -> None:
-    """See that every claim of a run speaks of a record that there is.
+    """Check that every claim of a run is about an existing record.
 
     Raises: BadInput.
     """
@@ -398,7 +397,7 @@ def check_places(experiment: Experiment) -> None:
 def _check_values(
     experiment: Experiment, claim: Claim, picture: Picture, where: str, learners: Sequence[str]
 ) -> None:
-    """See that a claim speaks of values that the axes have. Raises: BadInput."""
+    """Check that a claim is about values that the axes have. Raises: BadInput."""
     axes = {axis.name: axis for axis in experiment.axes}
     at = getattr(claim, "at", None)
     if at is not None and (axis := axes.get(picture.x)) is not None:
@@ -417,14 +416,14 @@ def _check_values(
 
 
 def _values(axis: Axis) -> str:
-    """The values of an axis in words."""
+    """Return the values of an axis in words."""
     few = axis.grid if len(axis.grid) <= MOST_NAMED else (*axis.grid[:2], "…", axis.grid[-1])
     words = (f"{value:g}" if isinstance(value, float) else str(value) for value in few)
     return f"{axis.name} is {', '.join(words)}"
 
 
 def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool) -> None:
-    """See that what a claim calls curves and lines are such. Curves split by axes have longer names."""
+    """Check the names of curves and lines in a claim. Curves split by axes have longer names."""
     for field in dict.fromkeys((*claim.curve_fields, *claim.line_fields)):
         name = getattr(claim, field)
         if name is None:
@@ -448,9 +447,9 @@ def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool)
 
 
 def check(experiment: Experiment) -> None:
-    """See that the members of an experiment fit one another; types and ranges were checked when it was read.
+    """Check that the members of an experiment fit one another; reading checks types and ranges.
 
-    Raises: BadInput with the place, what is wrong there, and what would be right.
+    Raises: BadInput with the place, the fault, and a remedy.
     """
     problem, matrix, target = experiment.problem, experiment.problem.matrix, experiment.problem.target
     n, d = matrix.shape()
@@ -482,7 +481,7 @@ def check(experiment: Experiment) -> None:
         lacks = [missing(named()[ending.measure], experiment, learner) for learner in experiment.learners]
         if all(lacks):
             raise BadInput("protocol.until", f"{ending.measure} is measured only where {lacks[0]}")
-    if not experiment.axes:  # of several runs together the sweep knows what there is
+    if not experiment.axes:  # with axes the sweep checks them for all points together
         check_pictures([experiment], list(names))
         check_claims(experiment, list(names))
         check_places(experiment)

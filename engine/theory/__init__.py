@@ -104,7 +104,7 @@ class At:
         drawn: the data of the run, which all lines share; they are drawn at their first use.
         clocks: the clocks that the protocol plans, [S] each.
         indices: the coordinates of each index of the measure.
-        learner, rate: the learner and its rate, for a line that is `per_learner`.
+        of_learner, of_rate: the learner and its rate, for a line that is `per_learner`.
         own: for a line that is `along_runs`, its `measures` of the learner's run, at the records so far.
         runs: for such a line, the measures of its other `runs` by their names, at the same records.
     """
@@ -113,8 +113,8 @@ class At:
     drawn: RunData
     clocks: Mapping[str, Floats]
     indices: Mapping[str, Floats] = field(default_factory=dict)
-    learner: Learner | None = None
-    rate: float | None = None
+    of_learner: Learner | None = None
+    of_rate: float | None = None
     own: Measured = field(default_factory=dict)
     runs: Mapping[str, Measured] = field(default_factory=dict)
     beyond: bool = False
@@ -139,12 +139,25 @@ class At:
         return self.drawn.order
 
     @property
+    def learner(self) -> Learner:
+        """The learner that the line binds. Raises: TypeError for a line that is not `per_learner`."""
+        if self.of_learner is None:
+            raise TypeError("only a line that is per_learner has a learner")
+        return self.of_learner
+
+    @property
+    def rate(self) -> float:
+        """The rate of this learner. Raises: TypeError if it has none."""
+        if self.of_rate is None:
+            raise TypeError("only a line of a learner with a given rate has a rate")
+        return self.of_rate
+
+    @property
     def start(self) -> Descent:
         """The learner at this rate, before its first step."""
-        assert self.learner is not None, "a line per learner"
         update = self.learner.update
-        if self.rate is not None and update is not None:
-            update = msgspec.structs.replace(update, lr=self.rate)
+        if self.of_rate is not None and update is not None:
+            update = msgspec.structs.replace(update, lr=self.of_rate)
         return self.drawn.start(msgspec.structs.replace(self.learner, update=update))
 
 

@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 from rich.cells import cell_len
 
-from hadamard_tui.charts.colour_map import STEPS, ColourMap
 from hadamard_tui.charts.frame import BORDER, Frame, frame
 from hadamard_tui.charts.heat_map import cells_at
 from hadamard_tui.charts.legend import SAMPLES, Entry, Part, Piece, whole_remarks, wrapped
 from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille, line_dots, write
 from hadamard_tui.charts.scales import Scale, Tick, ticks
+from hadamard_tui.colours.palette import STEPS, ColourMap
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.heat_map import HeatMap, ValueScale

@@ -14,7 +14,7 @@ from engine.pictures.view import increases
 from engine.pictures.wording import short_name
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, LineStyle, Series
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, KindPlace, View

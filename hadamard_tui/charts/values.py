@@ -14,8 +14,8 @@ from engine.core.expressions import number
 from engine.pictures.bounds import line_for
 from engine.pictures.view import ZERO, negligible
 from engine.pictures.wording import curve_name, line_in_brief
-from hadamard_tui.charts.contrast import legible
 from hadamard_tui.charts.series_builder import colour, letter_of, mark
+from hadamard_tui.colours.contrast import legible
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, HeatView, KindPlace, LineView, View

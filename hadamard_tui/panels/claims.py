@@ -12,8 +12,8 @@ from hadamard_tui.panels.panel import Lack, Panel
 if TYPE_CHECKING:
     from engine.claims import Outcome
     from engine.spec.experiment import Experiment
-    from hadamard_tui.editing.fitting_claims import LeftOut
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.editing.document_edits import LeftOut
+    from hadamard_tui.panels.panel import PanelContext
 
 SIGNS = {True: "✓", False: "✗", None: "–"}
 STYLES = {True: "bold green", False: "bold red", None: "dim"}

@@ -13,7 +13,7 @@ from hadamard_tui.panels.panel import Panel
 
 if TYPE_CHECKING:
     from engine.results.trace import Curve, TheoryLine
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
 
 
 def show(context: PanelContext) -> Text:

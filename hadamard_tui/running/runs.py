@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.core.parts import BadInput
 from hadamard_tui.charts.look import Pinned
 from hadamard_tui.editing.differences import Difference, differences
-from hadamard_tui.editing.place_words import title_of
+from hadamard_tui.editing.history import title_of
 from hadamard_tui.running.viewed import Viewed
 
 if TYPE_CHECKING:

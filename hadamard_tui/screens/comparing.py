@@ -9,11 +9,11 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input
 
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 from hadamard_tui.running.runs import MOST_BYTES, MOST_RUNS, Kept
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.screens.running import Running
-from hadamard_tui.widgets.entry import Entry
+from hadamard_tui.widgets.controls import Entry
 from hadamard_tui.widgets.side import RunList
 from hadamard_tui.widgets.stage import Stage
 

@@ -14,7 +14,7 @@ from engine.pictures.view import along_records
 from hadamard_tui.charts.look import ChartOptions, Pinned, why_not_log
 from hadamard_tui.charts.view_axes import view_axes
 from hadamard_tui.charts.view_plot import view_series
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.running.runs import compare
 from hadamard_tui.screens.running import Running
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
     from hadamard_tui.charts.look import Look
     from hadamard_tui.charts.series import Series
+    from hadamard_tui.colours.palette import Palette
     from hadamard_tui.editing.editable_experiment import EditableExperiment
-    from hadamard_tui.looks.palette import Palette
     from hadamard_tui.panels.panel import Remedy
     from hadamard_tui.running.playback import Pace
     from hadamard_tui.running.runs import Kept

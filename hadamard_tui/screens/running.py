@@ -19,10 +19,10 @@ from textual.types import NoActiveAppError
 from engine.core.parts import BadInput
 from engine.pictures.view import DIVERGED, WHY_INACCURATE
 from hadamard_tui.charts.look import ChartOptions
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 from hadamard_tui.running.runs import Runs
-from hadamard_tui.terminal.alarm import after
 from hadamard_tui.terminal.textual_internals import forget_drawn_widgets
+from hadamard_tui.terminal.timing import after
 from hadamard_tui.widgets.setup import SetupPane
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class Running(Screen[None]):
             case NotKept(why):
                 self.notify(why, title="Finished points are not kept", severity="warning", timeout=10)
             case engine.Failed(traceback):
-                from hadamard_tui.screens.failure import Failure
+                from hadamard_tui.screens.modal import Failure
 
                 self.app.push_screen(Failure(traceback))
         self.run_changed(message.session)

@@ -19,8 +19,7 @@ from textual import events
 from textual.app import App
 from textual.drivers.web_driver import WebDriver
 
-from hadamard_tui.terminal.input_stream import ExitEvent, chunks
-from hadamard_tui.terminal.keys import Keys
+from hadamard_tui.terminal.terminal_input import ExitEvent, Keys, chunks
 
 GONE = 3
 """Exit code of an app whose server has gone, as after any failure."""

@@ -12,11 +12,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from hadamard_tui.charts.chart_sheet import ChartSheet, compose
-from hadamard_tui.charts.colour import triplet
-from hadamard_tui.charts.contrast import faded, legible
 from hadamard_tui.charts.raster import runs, write
-from hadamard_tui.looks import palette
-from hadamard_tui.sharing.png import png
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.contrast import faded, legible, triplet
+from hadamard_tui.sharing.rendering import png
 from hadamard_tui.sharing.svg import chart
 from hadamard_tui.sharing.svg_page import GROUND, INK
 

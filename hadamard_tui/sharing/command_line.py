@@ -13,7 +13,7 @@ from engine.core import files
 from engine.core.parts import BadInput
 from engine.spec import presets
 from hadamard_tui import NAME
-from hadamard_tui.editing.inline_toml import inline
+from hadamard_tui.editing.typed_text import inline
 from hadamard_tui.state.state_file import KeptView
 
 if TYPE_CHECKING:

@@ -26,15 +26,12 @@ from engine.spec.experiment import drawn, of_run
 from hadamard_tui.charts.derived_plots import difference, has_multiples, is_difference, multiples
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.view_plot import heat_map, plot
-from hadamard_tui.looks import palette
-from hadamard_tui.running.headline import headline_of_look
+from hadamard_tui.colours import palette
+from hadamard_tui.running.viewed import headline_of_look
 from hadamard_tui.sharing import tables
 from hadamard_tui.sharing.animation import asciicast, gif
-from hadamard_tui.sharing.fonts import boxes
-from hadamard_tui.sharing.pdf import pdf
-from hadamard_tui.sharing.png import png
-from hadamard_tui.sharing.svg import chart
-from hadamard_tui.sharing.svg_heat_map import heat_map_page
+from hadamard_tui.sharing.rendering import boxes, pdf, png
+from hadamard_tui.sharing.svg import chart, heat_map_page
 from hadamard_tui.sharing.svg_page import Tiles
 
 if TYPE_CHECKING:

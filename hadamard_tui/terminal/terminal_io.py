@@ -15,9 +15,8 @@ from typing import IO, Any
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
-from hadamard_tui.terminal.input_stream import ExitEvent, chunks
-from hadamard_tui.terminal.keys import Keys
 from hadamard_tui.terminal.signals import hang_up
+from hadamard_tui.terminal.terminal_input import ExitEvent, Keys, chunks
 from hadamard_tui.terminal.textual_internals import driver_of, replace_output
 
 SHARE = 0.5

@@ -11,7 +11,6 @@ from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 
-from hadamard_tui.charts.colour_map import ColourMap, colour_map
 from hadamard_tui.charts.heat_map import Reading, read
 from hadamard_tui.charts.heat_sheet import (
     BLACK,
@@ -25,8 +24,9 @@ from hadamard_tui.charts.heat_sheet import (
     cell_under,
     compose,
 )
-from hadamard_tui.keyboard.motions import motions
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.palette import ColourMap, colour_map
+from hadamard_tui.keyboard import motions
 from hadamard_tui.widgets.cell_view import CellView
 
 if TYPE_CHECKING:

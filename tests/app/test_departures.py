@@ -63,7 +63,7 @@ sys.exit(main(sys.argv[1:]))
 DEAF = """
 import sys
 from hadamard_tui.cli import main
-from hadamard_tui.terminal.keys import Keys
+from hadamard_tui.terminal.terminal_input import Keys
 read = Keys.messages
 def messages(self, text):
     if "?" in text:

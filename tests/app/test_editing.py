@@ -21,9 +21,9 @@ from engine.spec.experiment import Experiment
 from engine.spec.fields import UNTAGGED, fields_of
 from engine.spec.reading import Raw, apply
 from hadamard_tui.editing.differences import differences
+from hadamard_tui.editing.document_edits import fitting
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.editing.fitting_claims import fitting
-from hadamard_tui.editing.place_words import in_words
+from hadamard_tui.editing.history import in_words
 from hadamard_tui.editing.typed_text import text_of, value_of
 from hadamard_tui.sharing.command_line import overrides
 from hadamard_tui.sharing.exporting import as_toml

@@ -11,9 +11,9 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.contrast import contrast
+from hadamard_tui.colours.contrast import contrast
+from hadamard_tui.colours.themes import LOOKS
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.looks.themes import LOOKS
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.screens.jump import Jump, Place, Spot
 from hadamard_tui.state.config import Config

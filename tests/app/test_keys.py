@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from textual import events
 
-from hadamard_tui.terminal.keys import Keys
+from hadamard_tui.terminal.terminal_input import Keys
 
 PIECES = st.sampled_from(
     ["\x1b", "\x1b[", "\x1b[I", "\x1b[q", "\x1b[200~", "\x1b[48;9;9;9;9t", "\x1b[97u", "\x1b]0;title\x07",

@@ -9,12 +9,12 @@ from textual.color import Color
 
 from engine.pictures.view import KindPlace
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.contrast import legible
+from hadamard_tui.colours.contrast import legible
+from hadamard_tui.colours.themes import LOOKS, after
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.looks.themes import LOOKS, after
 from hadamard_tui.state.config import Config
 from hadamard_tui.terminal.ascii_text import AsciiFilter, to_ascii
-from hadamard_tui.widgets.learner_list import LearnerList
+from hadamard_tui.widgets.item_lists import LearnerList
 from hadamard_tui.widgets.scoreboard import Scoreboard
 
 from .conftest import SMALL, WIDE, opened, until

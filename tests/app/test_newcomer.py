@@ -7,7 +7,7 @@ from rich.text import Text
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.screens.help import questions
-from hadamard_tui.tours.talk import break_at
+from hadamard_tui.tours import break_at
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of

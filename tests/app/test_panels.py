@@ -27,16 +27,16 @@ from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui import panels
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.contrast import contrast
 from hadamard_tui.charts.heat_map import HeatMap, read
 from hadamard_tui.charts.look import ChartOptions
 from hadamard_tui.charts.nets import Nets, draw
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.contrast import contrast
+from hadamard_tui.colours.themes import LOOKS
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.keyboard.actions import ACTIONS
-from hadamard_tui.looks import palette
-from hadamard_tui.looks.themes import LOOKS
+from hadamard_tui.keyboard import ACTIONS
 from hadamard_tui.panels import (
     ABOUT,
     DIGITS,
@@ -57,12 +57,10 @@ from hadamard_tui.panels import (
     verdict,
 )
 from hadamard_tui.panels import weights as weights_panel
-from hadamard_tui.panels.context import PanelContext, PanelPredictions
-from hadamard_tui.panels.panel import Panel
-from hadamard_tui.running import certificate_worker as measuring_module
-from hadamard_tui.running.certificate_worker import CertificateWorker
-from hadamard_tui.running.retraining import Retraining
-from hadamard_tui.running.snapshot_worker import SnapshotWorker
+from hadamard_tui.panels.panel import Panel, PanelContext, PanelPredictions
+from hadamard_tui.running import workers as measuring_module
+from hadamard_tui.running.viewed import Retraining
+from hadamard_tui.running.workers import CertificateWorker, SnapshotWorker
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 from hadamard_tui.widgets.stage import Stage
 from hadamard_tui.widgets.tabs import Tabs

@@ -20,9 +20,9 @@ from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.values import Value, looked_at, values
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
-from hadamard_tui.widgets.progress import Situation, progress_text
 from hadamard_tui.widgets.scoreboard import row
-from hadamard_tui.widgets.status import Status
+from hadamard_tui.widgets.screen_lines import Status
+from hadamard_tui.widgets.selection_bar import Situation, progress_text
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of

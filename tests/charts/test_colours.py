@@ -13,11 +13,11 @@ from engine.pictures.view import KindPlace, kind_places
 from engine.results.gathering import kinds_in
 from engine.spec import presets
 from engine.spec.experiment import drawn, of_run
-from hadamard_tui.charts.contrast import faded, legible
 from hadamard_tui.charts.series_builder import LETTERS, mark
-from hadamard_tui.looks import palette
-from hadamard_tui.looks.palette import SHADES, Palette
-from hadamard_tui.looks.themes import LOOKS
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.contrast import faded, legible
+from hadamard_tui.colours.palette import SHADES, Palette
+from hadamard_tui.colours.themes import LOOKS
 
 NOTICED = 0.02
 """Just noticeable distance in OKLab of two adjacent areas (CSS Color 4, 13.4)."""

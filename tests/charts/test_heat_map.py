@@ -3,7 +3,6 @@ import math
 import numpy as np
 import pytest
 
-from hadamard_tui.charts.colour_map import STEPS, colour_map
 from hadamard_tui.charts.frame import arrange
 from hadamard_tui.charts.heat_map import (
     Column,
@@ -18,6 +17,7 @@ from hadamard_tui.charts.heat_map import (
 )
 from hadamard_tui.charts.heat_sheet import BLACK, GROUND, WHITE, cell_under, compose, paint
 from hadamard_tui.charts.scales import Scale, ticks
+from hadamard_tui.colours.palette import STEPS, colour_map
 from hadamard_tui.terminal.ascii_text import to_ascii
 
 from .heat_maps import criticality, halves, heat, lines

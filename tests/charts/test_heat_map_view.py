@@ -5,8 +5,8 @@ import pytest
 from rich.console import Console
 from textual.app import App
 
-from hadamard_tui.looks import palette
-from hadamard_tui.looks.themes import LOOKS
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.themes import LOOKS
 from hadamard_tui.terminal.ascii_text import AsciiFilter
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 

@@ -18,8 +18,8 @@ from looping import looped
 
 from hadamard_tui.serving import viewer
 from hadamard_tui.serving.driver import Packets
-from hadamard_tui.serving.messages import Focus, Resize, Size, Stdin, parse, size_of
 from hadamard_tui.serving.server import LARGEST_MESSAGE, Server
+from hadamard_tui.serving.viewer import Focus, Resize, Size, Stdin, parse, size_of
 
 BEGIN = """
 import os, signal, sys, time

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.heat_map import Contour, HeatMap, Point
-from hadamard_tui.sharing.svg_heat_map import heat_map_svg
+from hadamard_tui.colours.palette import colour_map
+from hadamard_tui.sharing.svg import heat_map_svg
 
 Z = np.array([[1e-6, 1e-3, 1.0], [10.0, 1e3, math.nan]])
 

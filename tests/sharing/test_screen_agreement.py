@@ -17,7 +17,6 @@ from engine.runtime.sweep import run_sweep
 from engine.spec import presets
 from engine.spec.experiment import drawn, of_run
 from hadamard_tui.charts.chart_sheet import ChartSheet, compose
-from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.frame import Layout, arrange
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.heat_sheet import bar_ticks
@@ -25,11 +24,10 @@ from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.view_plot import plot
-from hadamard_tui.looks import palette
-from hadamard_tui.sharing.pdf import pdf
-from hadamard_tui.sharing.png import png
-from hadamard_tui.sharing.svg import chart
-from hadamard_tui.sharing.svg_heat_map import heat_map_page
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.contrast import triplet
+from hadamard_tui.sharing.rendering import pdf, png
+from hadamard_tui.sharing.svg import chart, heat_map_page
 from hadamard_tui.sharing.svg_page import MUTED, WORDS, Page
 
 PRESETS = [
