@@ -76,7 +76,7 @@ class Reported:
 def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> Iterator[Reported]:
     """Write a page for each preset into a folder, and update the index after each page.
 
-    Pages of shipped presets that an earlier report wrote, points of axes and runs are reused unless `fresh`, so a
+    Pages of shipped presets that an earlier report wrote, points and runs are reused unless `fresh`, so a
     report that was stopped goes on. Raises: BadInput if a file cannot be written.
     """
     with files.faults(str(folder), "cannot be made"):
