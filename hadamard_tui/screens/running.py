@@ -45,7 +45,7 @@ class EngineSpoke(Message):
         self.session, self.event = session, event
 
 
-class Running(Screen[None]):
+class RunControl(Screen[None]):
     """Runs the experiment of the set-up."""
 
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
