@@ -10,7 +10,7 @@ from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import colour, mark, theory
 from hadamard_tui.keyboard import key
 from hadamard_tui.running.guesses import LEVEL, Guesses, in_words
-from hadamard_tui.screens.looking import LEAPS, ViewControl
+from hadamard_tui.screens.view_control import LEAPS, ViewControl
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.screen_lines import Caption
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hadamard_tui.running.playback import Pace
     from hadamard_tui.running.session import Session
 
+
 REST = 0.1
 """Seconds between two runs while numbers are stepped."""
 
