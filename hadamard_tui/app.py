@@ -35,7 +35,7 @@ from textual.widget import Widget
 from engine.core.parts import BadInput
 from hadamard_tui import keyboard
 from hadamard_tui.colours import palette
-from hadamard_tui.colours.themes import LOOKS, after
+from hadamard_tui.colours.themes import COLOUR_THEMES, after
 from hadamard_tui.headless import exit_codes
 from hadamard_tui.keyboard import ACTIONS
 from hadamard_tui.panels import ABOUT, DIGITS, story
@@ -111,7 +111,7 @@ class HadamardApp(FailingApp):
         self._copied = ""
         self._loop_of_app: asyncio.AbstractEventLoop | None = None
         self._is_ending = False
-        for look in LOOKS.values():
+        for look in COLOUR_THEMES.values():
             self.register_theme(look.theme)
         self.set_keymap(self.config.keys)
         keyboard.use(self.config.keys)
@@ -309,7 +309,7 @@ class HadamardApp(FailingApp):
 
     def wear(self, look: str) -> None:
         """Take on a look, with the palette of its curves."""
-        palette.use(LOOKS[look].palette)  # type: ignore[index]
+        palette.use(COLOUR_THEMES[look].palette)  # type: ignore[index]
         self.theme = look
 
     def action_theme(self) -> None:

@@ -25,7 +25,7 @@ from hadamard_tui.widgets.controls import Entry as Line
 from hadamard_tui.widgets.controls import Lines, compact
 
 if TYPE_CHECKING:
-    from engine.spec.preset_index import Entry
+    from engine.spec.preset_index import PresetEntry
 
 
 PREVIEW_FROM, TITLES_FROM = 72, 104
@@ -67,7 +67,7 @@ class Browser(Framed[str | None]):
         super().__init__()
         self._opened, self._typed, self._ascii_only = opened, typed, ascii_only
         self._groups: Sequence[Group] = ()
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, PresetEntry] = {}
 
     def compose(self) -> ComposeResult:
         with Vertical() as page:

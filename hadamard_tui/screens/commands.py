@@ -19,7 +19,7 @@ from textual.worker import Worker
 from engine.core import catalogue
 from engine.core.parts import Part, docstring, summary_of
 from engine.core.texts import printable
-from engine.spec.preset_index import Entry, index
+from engine.spec.preset_index import PresetEntry, index
 from hadamard_tui.browsing.preset_list import has_phrase, has_words
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.widgets.controls import Lines
@@ -52,7 +52,7 @@ class ActionProvider(SystemCommandsProvider):
 class PresetProvider(Provider):
     """Presets by name, by the words of titles, stories and learners, and by papers."""
 
-    _entries: tuple[Entry, ...] = ()
+    _entries: tuple[PresetEntry, ...] = ()
 
     async def startup(self) -> None:
         self._entries = await asyncio.to_thread(index)

@@ -24,9 +24,9 @@ from hadamard_tui.panels import ABOUT, TABLE, verdict
 from hadamard_tui.panels.panel import PanelContext, PanelPredictions
 from hadamard_tui.panels.weights import target_feature
 from hadamard_tui.running.playback import Pace
-from hadamard_tui.screens.comparing import Comparing
 from hadamard_tui.screens.modal import StyledOnce
 from hadamard_tui.screens.predicting import Predicting
+from hadamard_tui.screens.run_comparison import RunComparison
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.terminal.terminal_io import FrameRate, line_of
@@ -97,7 +97,7 @@ FULL = "-full"
 """Class of the screen while the chart or the open panel is shown alone."""
 
 
-class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
+class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     """Shows the trace of the engine so far, and the widgets that set runs up and compare them."""
 
     AUTO_FOCUS = ""

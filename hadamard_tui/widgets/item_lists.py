@@ -130,7 +130,7 @@ def claim_line(values: dict[str, Any]) -> str:
     return str(values.get("text"))
 
 
-class Kind(msgspec.Struct, frozen=True):
+class ItemKind(msgspec.Struct, frozen=True):
     """Items of a section: their name, their purpose, their line and their form."""
 
     one: str
@@ -145,11 +145,13 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 KINDS = {
-    "axes": Kind("axis", "runs the experiment for each of its values", axis_line, axis_form),
-    "pictures": Kind(
+    "axes": ItemKind("axis", "runs the experiment for each of its values", axis_line, axis_form),
+    "pictures": ItemKind(
         "picture", "draws a measure against examples, steps or an axis", picture_line, picture_form
     ),
-    "claims": Kind("claim", "is a statement about the curves that every run judges", claim_line, claim_form),
+    "claims": ItemKind(
+        "claim", "is a statement about the curves that every run judges", claim_line, claim_form
+    ),
 }
 """Kinds by the part of the document that holds the items."""
 

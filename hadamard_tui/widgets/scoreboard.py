@@ -16,7 +16,7 @@ from engine.pictures.view import DIVERGED, FROM_BELOW, LOST_ACCURACY, CurveView,
 from engine.pictures.wording import x_name
 from hadamard_tui.charts.legend import BETWEEN, elided, within
 from hadamard_tui.charts.series_builder import colour, mark
-from hadamard_tui.charts.values import Value, values
+from hadamard_tui.charts.values import ShownValue, values
 from hadamard_tui.colours.contrast import legible
 from hadamard_tui.keyboard import key, motions
 
@@ -121,7 +121,7 @@ class Heads(NamedTuple):
         return named.get(column, column)
 
 
-def heads(look: Look, rows: Sequence[Value], texts: Sequence[Mapping[str, str]]) -> Heads:
+def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, str]]) -> Heads:
     """Return the subjects of the columns for rows with these texts."""
     valued = [value for value in rows if value.value is not None]
     compared = [value.line for value in valued if value.line is not None] if valued else look.view.lines
@@ -284,14 +284,14 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
                 self.update_cell(str(number), column, cell)
 
 
-def column_notation(rows: Sequence[Value], by_factors: bool) -> int | None:
+def column_notation(rows: Sequence[ShownValue], by_factors: bool) -> int | None:
     """Return the decimals of values and lines; where y is logarithmic, two digits of each are visible."""
     numbers = [number for value in rows for number in (value.value, value.height) if number is not None]
     rounding = max((value.rounding for value in rows), default=0.0)
     return decimals(numbers, rounding, 2 if by_factors else 1)
 
 
-def row(value: Value, places: int | None) -> dict[str, str]:
+def row(value: ShownValue, places: int | None) -> dict[str, str]:
     """Return the texts of a row by column; values have so many decimals, None for powers of ten."""
     verdict = None if value.curve is None else value.curve.training.verdict
     height = None if value.height is None or value.value is None else _number(value.height, value, places)
@@ -307,7 +307,7 @@ def row(value: Value, places: int | None) -> dict[str, str]:
     }
 
 
-def _number(number: float, value: Value, places: int | None) -> str:
+def _number(number: float, value: ShownValue, places: int | None) -> str:
     """Return the value of a row, or the height of its line, as text."""
     if value.is_count and math.isfinite(number):
         return count_text(number)

@@ -101,7 +101,7 @@ class Status(Static):
 
 _GAP = 2
 
-Entry = tuple[str, str, str]
+FooterEntry = tuple[str, str, str]
 """Key, label and action of an entry."""
 
 
@@ -115,7 +115,7 @@ class Keys(Widget):
     }
     """
 
-    entries: reactive[dict[str, Entry]] = reactive[dict[str, Entry]](dict)
+    entries: reactive[dict[str, FooterEntry]] = reactive[dict[str, FooterEntry]](dict)
     """Labels of the footer's actions, by id."""
 
     in_a_run: reactive[bool] = reactive(False)
@@ -126,7 +126,7 @@ class Keys(Widget):
         self.call_after_refresh(self._bindings_changed, self.screen)
 
     def _bindings_changed(self, screen: Screen[object]) -> None:
-        entries: dict[str, Entry] = {}
+        entries: dict[str, FooterEntry] = {}
         for _, binding, enabled, _ in screen.active_bindings.values():
             if enabled and binding.id in FOOTER and binding.id not in entries:
                 action = binding.action if "." in binding.action else f"screen.{binding.action}"
@@ -145,7 +145,7 @@ class Keys(Widget):
         )
 
 
-def fitting(entries: Mapping[str, Entry], ranked: Sequence[str], width: int) -> list[Entry]:
+def fitting(entries: Mapping[str, FooterEntry], ranked: Sequence[str], width: int) -> list[FooterEntry]:
     """Return the first ranked entries that fit, in the order of the footer."""
     fitting_ids: set[str] = set()
     for id in ranked:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.results.trace import Trace
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
-    from hadamard_tui.editing.document_edits import LeftOut
+    from hadamard_tui.editing.document_edits import LeftOutClaim
     from hadamard_tui.panels.panel import PanelContext
 
 NONE_YET = "No run has ended yet. Run something, press {pin}, change one thing, and run again."
@@ -48,7 +48,7 @@ class Story(Words):
         self.border_title = "What am I seeing?"
 
     def show(
-        self, context: PanelContext | None, experiment: Experiment, left_out: Sequence[LeftOut] = ()
+        self, context: PanelContext | None, experiment: Experiment, left_out: Sequence[LeftOutClaim] = ()
     ) -> None:
         """Show the story of a run, or before a run that of the set-up, which leaves out these claims."""
         before = *story.expensive(experiment), *claims.left_out(left_out)

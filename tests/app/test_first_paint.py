@@ -52,7 +52,7 @@ MOST_MODULES = 120
 """Most modules of the program that importing the app may load; at present it loads 116."""
 
 FIRST_SCREEN = {
-    *("comparing", "laboratory", "looking", "predicting", "running", "modal"),
+    *("laboratory", "modal", "predicting", "run_comparison", "run_control", "view_control"),
 }
 """Modules of hadamard_tui/screens that the laboratory needs."""
 

@@ -30,11 +30,11 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.browser import Browser, NewExperiment
 from hadamard_tui.screens.commands import Commands
-from hadamard_tui.screens.comparing import Renaming
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.help import Help, PartPage, Welcome
 from hadamard_tui.screens.jump import Jump
 from hadamard_tui.screens.modal import Blank, Failure, Framed, Modal
+from hadamard_tui.screens.run_comparison import Renaming
 from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.setup import SetupPane

@@ -22,7 +22,7 @@ from hadamard_tui.running.playback import WHOLE_RUN_SECONDS
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.screens.modal import Failure
-from hadamard_tui.screens.running import EngineSpoke, divergence_message
+from hadamard_tui.screens.run_control import EngineSpoke, divergence_message
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.selection_bar import Progress
