@@ -12,7 +12,7 @@ from rich.console import Console
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.report import encode
 from engine.runtime.run import NotKept, Pacing
-from engine.runtime.sweep import Begun, Event, load_torch_for, run_sweep
+from engine.runtime.sweep_run import Begun, Event, load_torch_for, run_sweep
 from engine.spec import presets
 from engine.spec.experiment import drawn
 from engine.spec.sweep import only
