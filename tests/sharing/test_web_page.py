@@ -12,7 +12,6 @@ from rich.console import Console
 
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
-from engine.runtime.sweep_run import run_sweep
 from engine.runtime.store import Store
 from engine.runtime.sweep_run import run_sweep
 from engine.spec import documents, presets
