@@ -63,7 +63,7 @@ class RowNumbers(NamedTuple):
 
     @property
     def clusters(self) -> NDArray[np.int64] | None:
-        """The cluster of each row, [R, n]: its class where classes consist of no clusters."""
+        """Cluster of each row, [R, n]: its class if classes have no clusters."""
         return self.classes if self.subclasses is None else self.subclasses
 
 
@@ -190,7 +190,7 @@ class MatrixStructure(NamedTuple):
 
     @property
     def _repeated_values(self) -> Values:
-        """Return the range of entries of repeated rows; the negative of a bit is not a bit."""
+        """Range of entries of repeated rows; the negative of a bit is not a bit."""
         return "any" if self.row_values == "bits" and self.repeated else self.row_values
 
     @property
