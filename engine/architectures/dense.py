@@ -220,17 +220,17 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return value if isinstance(value, tuple) else (value,) * len(self._numbers)
 
     def _sizes(self) -> list[float]:
-        """s = √C_w of every layer."""
+        """Return s = √C_w of every layer."""
         if self.cw is None:
             return [1.0 if self.scale is None else self.scale] * len(self._numbers)
         return [math.sqrt(variance) for variance in self._each(self.cw)]
 
     def _fans(self, d: int) -> list[tuple[int, int]]:
-        """(fan-out, fan-in) of every layer."""
+        """Return (fan-out, fan-in) of every layer."""
         return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, self.outputs))]
 
     def _scalings(self, d: int) -> list[Scaling]:
-        """Scalings of every layer by the parametrisation."""
+        """Return the scalings of every layer by the parametrisation."""
         if self.parametrisation == "standard":
             return [Scaling()] * len(self._numbers)
         return [
@@ -505,7 +505,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
 
     def _units_start_alike(self, d: int) -> bool:
-        """Whether permuting the inputs permutes units of every hidden layer, as these start alike."""
+        """Return whether permuting the inputs permutes units of every hidden layer, as these start alike."""
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
 

@@ -64,7 +64,7 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return super().structure_at(d)._replace(kernel_at_start=kernel)
 
     def _alpha(self, d: int) -> float:
-        """Starting value of every parameter."""
+        """Return the starting value of every parameter."""
         w0 = self.w0 or (0.5 / d if self.signed else 1.0 / d)
         return float(w0 ** (1.0 / self.depth))
 

@@ -135,7 +135,7 @@ class Responses:
 
 
 def _convolved(values: NDArray[np.float64], kernel: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Σ_(s≤k) values_s kernel_(k−s) along the first axis, by fast Fourier transforms."""
+    """Return Σ_(s≤k) values_s kernel_(k−s) along the first axis, by fast Fourier transforms."""
     size = 2 * len(kernel)
     shaped = kernel.reshape(-1, *(1,) * (values.ndim - 1))
     spectrum = np.fft.rfft(values, size, axis=0) * np.fft.rfft(shaped, size, axis=0)

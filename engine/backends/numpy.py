@@ -151,7 +151,7 @@ class Multiplied:
 
 
 def _begun(undrawn: Undrawn, examples: Examples) -> WeightVectors:
-    """The weights of a learner at their start, for every replica, rate and target."""
+    """Return the weights of a learner at their start, for every replica, rate and target."""
     learner, (replicas, targets, _) = undrawn.learner, examples.labels.shape
     d, dtype = examples.instances.shape[2], examples.instances.dtype
     if learner.solver is not None:

@@ -67,7 +67,7 @@ class Curvature:
 
     @property
     def size(self) -> int:
-        """The number P of parameters."""
+        """Number P of parameters."""
         return sum(self._tensors[name][0].numel() for name in self._architecture.layers)
 
     @property
@@ -155,7 +155,7 @@ class Curvature:
             )
 
     def _slopes(self, predictions: torch.Tensor) -> torch.Tensor:
-        """∂L/∂ŷ [B, n]."""
+        """Return ∂L/∂ŷ [B, n]."""
         return self._loss.slope(predictions, self._labels) * self._shares
 
     @cached_property

@@ -290,7 +290,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return all(getattr(self, name) is None for name in STEP_OPTIONS)
 
     def has_layer_rates(self, d: int) -> bool:
-        """Whether layers have rates of their own for d features, by `layer_rates` or by the architecture."""
+        """Return whether layers have their own rates for d features, by `layer_rates` or the architecture."""
         factors = {} if self.architecture is None else self.architecture.layout(d).rate_factors
         return bool(self.layer_rates) or any(factor != 1 for factor in factors.values())
 

@@ -49,7 +49,7 @@ class Function(Measure, frozen=True, tag="function"):
 
 
 def _places(problem: Problem) -> NDArray[np.float64]:
-    """Inputs at which the function is evaluated."""
+    """Return the inputs at which the function is evaluated."""
     structure = problem.matrix.structure()
     if structure.points_are_fixed:
         return np.sort(problem.matrix.rows(Streams([0]))[0, :, 0])

@@ -163,7 +163,6 @@ class RecordedMeasures(NamedTuple):
 
 def recorded_measures(experiment: Experiment) -> RecordedMeasures:
     """Return the measures that every run records, and those that pictures, claims and lines need."""
-
     measures = _requested(experiment)
     requested = {
         learner.name: {

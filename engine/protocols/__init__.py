@@ -108,11 +108,11 @@ class OnlineLearner(Interface):
 
     @property
     def hypothesis(self) -> Weighted:
-        """The current hypothesis."""
+        """Current hypothesis."""
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder of the run."""
+        """Recorder of the run."""
 
     def learn(self, k: int) -> Iterable[None]:
         """Learn example number k, counted from 1; yield between pieces of work."""
@@ -131,7 +131,7 @@ class ModelGroup(Interface):
 
     @property
     def hypothesis(self) -> Descent:
-        """The current models as one hypothesis."""
+        """Current models as one hypothesis."""
 
     @property
     def training(self) -> bool:

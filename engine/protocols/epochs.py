@@ -49,7 +49,7 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
             raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")
 
     def rows(self, n: int) -> int:
-        """The number of training rows among n."""
+        """Return the number of training rows among n."""
         return self.train or max(1, n // 2)
 
     def extent(self, n: int) -> Extent:

@@ -131,7 +131,7 @@ class Models(NamedTuple):
     models: list[Descent]
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n], group by group."""
+        """Return predictions [B, n], group by group."""
         return torch.cat([model.predict(instances) for model in self.models])
 
     def rotate(self, rotation: torch.Tensor) -> None:

@@ -130,7 +130,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return Accuracy(self.method, self.rtol, self.atol, self.evaluations)
 
     def rows(self, n: int) -> int:
-        """The number of training rows among n."""
+        """Return the number of training rows among n."""
         return self.train or n
 
     def bytes_held(self, sizes: Sizes) -> int:

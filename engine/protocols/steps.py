@@ -121,7 +121,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
             raise BadInput("protocol.batch", message)
 
     def rows(self, n: int) -> int:
-        """The number of training rows among n."""
+        """Return the number of training rows among n."""
         return self.train or n
 
     def drawn_rows(self, n: int) -> int:
@@ -130,7 +130,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
 
     @property
     def _is_full(self) -> bool:
-        """Return whether every step follows the gradient of all training rows."""
+        """Whether every step follows the gradient of all training rows."""
         return self.batch is None and not self.replacement
 
     def extent(self, n: int) -> Extent:

@@ -148,7 +148,7 @@ class Replicas:
 
     @cached_property
     def whole(self) -> tuple[Floats, Floats]:
-        """x [N] and the values [R, N] of all replicas."""
+        """Places x [N] and the values [R, N] of all replicas."""
         return self._steps.curve(self.taken)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:

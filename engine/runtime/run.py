@@ -149,10 +149,9 @@ def run(
         turn: seconds after which a learner gives way to the others and to the gate.
         data: source of data that runs with equal data share.
 
-    Raises:
-        BadInput: the experiment cannot be run here, found before anything large is allocated; or memory ran
-            out, and the trace of `Loaded` has the curves so far.
-        Stopped: `data` stopped while the numbers for the start were drawn.
+    Raises: BadInput for an experiment that cannot be run here, before anything large is allocated, or if
+    memory ran out; the trace of `Loaded` has the curves so far. Stopped if `data` stopped while the numbers
+    for the start were drawn.
     """
     check(experiment)
     plan = plan_run(experiment)

@@ -77,7 +77,10 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
 
 
 def lowered(G: Floats) -> Floats:
-    """φ(G) = ηG − ½(e^η − 1)² for η = ln((1 + √(1 + 4G))/2), where e^η − 1 = 2G/(1 + √(1 + 4G))."""
+    """Return φ(G) = ηG − ½(e^η − 1)² for η = ln((1 + √(1 + 4G))/2).
+
+    There e^η − 1 = 2G/(1 + √(1 + 4G)).
+    """
     grown = 2 * G / (1 + np.sqrt(1 + 4 * G))
     decrease: Floats = np.log1p(grown) * G - grown**2 / 2
     return decrease

@@ -150,9 +150,9 @@ class Update(Part, frozen=True):
         return UpdateStructure(own_start=type(self).start is not Update.start)
 
     def response(self, steps: int) -> NDArray[np.float64] | None:
-        """ρ_1 … ρ_steps, if w after k gradients is w₀ − η Σ_j ρ_(k−j+1) g_j for all of them; else None.
+        """Return ρ_1 … ρ_steps, if w after k gradients is w₀ − η Σ_j ρ_(k−j+1) g_j for every k; else None.
 
-        −η ρ_m is what a single gradient 1 has moved a weight by m steps from its own on. Responses are of
+        A single gradient 1 has moved a weight by −η ρ_m after m steps, its own included. Responses exist for
         rules that treat all times alike, and move nothing without gradients.
         """
         return None

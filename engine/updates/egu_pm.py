@@ -48,7 +48,7 @@ class EGUPM(MultiplicativeUpdate, frozen=True, tag="egu-pm"):
         return params, state
 
     def _half(self, w: torch.Tensor) -> float:
-        """Value of both halves where w is 0."""
+        """Return the value of both halves where w is 0."""
         return self.w0 or 0.5 / w.shape[-1]
 
     @property

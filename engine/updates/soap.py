@@ -73,7 +73,7 @@ class SOAP(Update, frozen=True, tag="soap"):
         return descended(params, moves, rates), new
 
     def _updated_factors(self, G: torch.Tensor, state: Params) -> Params:
-        """L and R updated by G, and the number of gradients seen."""
+        """Return L and R updated by G, and the number of gradients seen."""
         return {
             "L": torch.lerp(state["L"], G @ G.mT, 1 - self.beta2),
             "R": torch.lerp(state["R"], G.mT @ G, 1 - self.beta2),
@@ -124,9 +124,9 @@ def _certain(sizes: torch.Tensor) -> torch.Tensor:
 
 
 def _refreshed(S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The order [B, d] of what Q's columns have of S, the largest first, and Q of S Q in that order.
+    """Return the order [B, d] of Q's columns by their share of S, largest first, and Q of S Q sorted so.
 
-    For those members of the batch that are due; the others keep their Q.
+    Only members of the batch that are due change; the others keep their Q.
     """
     sizes = (Q * (S @ Q)).sum(1)
     order = torch.where(

@@ -39,7 +39,7 @@ class Arrangement(NamedTuple):
     """Whether the instances are ½(s h + 1)."""
 
     def repeated(self, times: int) -> Arrangement:
-        """Return the arrangement with 2 · `times` copies of every row in a row, with signs +, −, +, …"""
+        """Return the arrangement with 2 · `times` copies of every row in sequence, with alternating signs."""
         order = self.order.repeat(2 * times, axis=1)
         signs = self.signs.repeat(2 * times, axis=1)
         signs[:, 1::2] *= -1
