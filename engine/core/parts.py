@@ -108,8 +108,8 @@ class BadInput(ValueError):
     """
 
     def __init__(self, where: str, fault: str) -> None:
-        self.where, self.what = message(where), message(fault)
-        super().__init__(f"{self.where}: {self.what}" if where else self.what)
+        self.where, self.fault = message(where), message(fault)
+        super().__init__(f"{self.where}: {self.fault}" if where else self.fault)
 
 
 class BadField(ValueError):
@@ -118,7 +118,7 @@ class BadField(ValueError):
     def __init__(self, field: str, fault: str) -> None:
         super().__init__(fault)
         self.field = field
-        self.what = fault
+        self.fault = fault
 
 
 class Finding(NamedTuple):

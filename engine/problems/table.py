@@ -295,7 +295,7 @@ def read(request: Request, where: str) -> Table:
         for oldest in list(_held)[:-HELD]:
             _held.pop(oldest, None)
     if isinstance(held, BadInput):
-        raise BadInput(held.where, held.what)
+        raise BadInput(held.where, held.fault)
     return held
 
 
@@ -332,7 +332,7 @@ def _read_or_refused(key: Key, where: str) -> Table | BadInput:
     except NotATable as error:
         return BadInput(f"{where}.path", f"{prefix}: {error}" if str(error) else prefix)
     except BadField as error:
-        return BadInput(f"{where}.{error.field}", error.what)
+        return BadInput(f"{where}.{error.field}", error.fault)
     except OSError as error:
         raise BadInput(f"{where}.path", f"{prefix}: {files.reason(error)}") from error
 

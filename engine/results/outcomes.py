@@ -30,7 +30,7 @@ def judge(results: Results) -> list[Outcome]:
             view_of_claim = views.of(picture_of_claim(experiment, claim))
             outcomes.append(_judged(number, claim, view_of_claim, results))
         except BadInput as error:
-            outcomes.append(claim.fails(f"there is no such picture: {error.what}"))
+            outcomes.append(claim.fails(f"there is no such picture: {error.fault}"))
     return outcomes
 
 

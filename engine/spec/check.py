@@ -313,7 +313,7 @@ class BadClaims(BadInput):
     """Refusal of the first of several bad claims; `others` are the refusals of the rest."""
 
     def __init__(self, first: BadInput, rest: Sequence[BadInput]) -> None:
-        super().__init__(first.where, first.what)
+        super().__init__(first.where, first.fault)
         self.others = tuple(rest)
 
 

@@ -273,7 +273,7 @@ def _points(
             )
         except BadInput as error:
             where = f"{error.where} where {label}" if label else error.where
-            raise BadInput(where, error.what) from error
+            raise BadInput(where, error.fault) from error
 
 
 def _at(

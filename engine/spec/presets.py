@@ -132,4 +132,4 @@ def _named(preset: str) -> Iterator[None]:
     try:
         yield
     except BadInput as error:
-        raise BadInput(f"{preset}: {error.where}" if error.where else preset, error.what) from error
+        raise BadInput(f"{preset}: {error.where}" if error.where else preset, error.fault) from error

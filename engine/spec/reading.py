@@ -113,7 +113,7 @@ def apply(raw: Raw, override: str) -> None:
     except tomllib.TOMLDecodeError:
         parsed = {}
     except BadInput as error:
-        raise BadInput(where, error.what) from error
+        raise BadInput(where, error.fault) from error
     put(raw, place.strip(), parsed["value"] if len(parsed) == 1 else _plain(text.strip()))
 
 
@@ -356,7 +356,7 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Ma
     where = f"{place}{path.rstrip('`')}".lstrip(".")
     cause = error.__cause__
     if isinstance(cause, BadField):
-        return BadInput(".".join(filter(None, (where, cause.field))), cause.what)
+        return BadInput(".".join(filter(None, (where, cause.field))), cause.fault)
     if match := re.fullmatch(r"Object contains unknown field `(.*)`", message):
         struct, key = _type_at(where, raw), match.group(1)
         if not isinstance(struct, inspect.StructType):

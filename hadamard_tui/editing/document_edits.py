@@ -235,4 +235,4 @@ def _left_out(refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int
         raise refusal
     number = numbers[int(place[1])]
     where = f"claims[{number}]{refusal.where[place.end() :]}"
-    return number, LeftOut(claims[number], BadInput(where, refusal.what))
+    return number, LeftOut(claims[number], BadInput(where, refusal.fault))

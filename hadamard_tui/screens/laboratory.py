@@ -246,7 +246,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         try:
             editable = swept(self._editable, place, is_whole, symbol)
         except BadInput as error:
-            self.notify(error.what, severity="warning")
+            self.notify(error.fault, severity="warning")
         else:
             await self.present(editable)
 

@@ -397,7 +397,7 @@ def test_claims_about_a_plan_are_checked_once_for_all_of_it(claim, where, reason
     with pytest.raises(BadInput) as caught:
         swept([{**TEXT, **claim}], [np.ones(2)] * 3)
     assert caught.value.where == where
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
 
 
 def test_a_line_is_that_of_the_curve_at_the_same_values_of_the_axes():

@@ -173,7 +173,7 @@ def _read(file: Version, labels: Version | None) -> Images:
     try:
         return read(file.file, None if labels is None else labels.file)
     except BadField as error:
-        raise BadInput(f"{PLACE}.{error.field}", error.what) from error
+        raise BadInput(f"{PLACE}.{error.field}", error.fault) from error
 
 
 @cache
