@@ -41,7 +41,7 @@ class Samples(NamedTuple):
     end: dict[str, float] | None = None
     """Clocks where the last replica diverged, if the records end early; else None."""
 
-    own: dict[str, Floats] = {}  # noqa: RUF012 - nobody changes it
+    own_clocks: dict[str, Floats] = {}  # noqa: RUF012 - nobody changes it
     """Clocks [R, S] of every replica, for clocks that differ between replicas; `clocks` has the least."""
 
     passed: NDArray[np.bool_] | None = None
@@ -57,7 +57,7 @@ class Samples(NamedTuple):
             by_replica: take clocks of every replica where they differ, instead of the least.
         """
         rank = 1 + len(self.indices)
-        clocks = self.clocks | self.own if by_replica else self.clocks
+        clocks = self.clocks | self.own_clocks if by_replica else self.clocks
         shaped = {name: times.reshape(*times.shape, *[1] * (rank - 1)) for name, times in clocks.items()}
         for at, (name, places) in enumerate(self.indices.items(), start=1):
             shaped[name] = places.reshape([-1 if axis == at else 1 for axis in range(rank)])
@@ -68,9 +68,11 @@ class Samples(NamedTuple):
         if name in self.clocks:
             record = [int(np.abs(self.clocks[name] - value).argmin())]
             clocks = {clock: times[record] for clock, times in self.clocks.items()}
-            own_clocks = {clock: times[:, record] for clock, times in self.own.items()}
+            own_clocks = {clock: times[:, record] for clock, times in self.own_clocks.items()}
             passed = None if self.passed is None else self.passed[:, record]
-            return self._replace(clocks=clocks, own=own_clocks, values=self.values[:, record], passed=passed)
+            return self._replace(
+                clocks=clocks, own_clocks=own_clocks, values=self.values[:, record], passed=passed
+            )
         if name in self.indices:
             axis = 2 + list(self.indices).index(name)
             place = int(np.abs(self.indices[name] - value).argmin())
@@ -91,8 +93,8 @@ class Samples(NamedTuple):
         subset, passed = [replica for replica in replicas if replica < len(self.values)], self.passed
         if passed is not None and len(passed) > 1:
             passed = passed[subset]
-        own_clocks = {clock: times[subset] for clock, times in self.own.items()}
-        return self._replace(own=own_clocks, values=self.values[subset], passed=passed)
+        own_clocks = {clock: times[subset] for clock, times in self.own_clocks.items()}
+        return self._replace(own_clocks=own_clocks, values=self.values[subset], passed=passed)
 
     def to_the_end(self) -> Samples:
         """Return the samples with a final NaN record where the last replica diverged."""
@@ -100,10 +102,12 @@ class Samples(NamedTuple):
             return self
         clocks = {name: np.append(times, self.end[name]) for name, times in self.clocks.items()}
         nothing = np.full_like(self.values, np.nan, shape=(len(self.values), 1, *self.values.shape[2:]))
-        own_clocks = {name: np.pad(times, ((0, 0), (0, 1)), mode="edge") for name, times in self.own.items()}
+        own_clocks = {
+            name: np.pad(times, ((0, 0), (0, 1)), mode="edge") for name, times in self.own_clocks.items()
+        }
         passed = None if self.passed is None else np.pad(self.passed, ((0, 0), (0, 1)))
         values = np.concatenate([self.values, nothing], 1)
-        return Samples(clocks, self.indices, values, own=own_clocks, passed=passed)
+        return Samples(clocks, self.indices, values, own_clocks=own_clocks, passed=passed)
 
 
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
@@ -375,7 +379,7 @@ class PictureSteps:
             return AtPoint(point, x, values[:, None])
         self._check_drawn_along(dimensions, samples)
         x = np.asarray(self._number(picture.x, point, samples)).reshape(-1)
-        if self._named & samples.own.keys():
+        if self._named & samples.own_clocks.keys():
             own_x = np.asarray(self._number(picture.x, point, samples, by_replica=True)).reshape(
                 len(values), -1
             )

@@ -267,7 +267,7 @@ def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats,
     samples = first.samples
     if rest or len(samples.values) != 1 or samples.why_first_only:
         return None
-    if steps.change_values or picture.at or samples.own:
+    if steps.change_values or picture.at or samples.own_clocks:
         return None
     if picture.summary == "geometric":  # of values below 0 there is none
         return None
@@ -416,7 +416,7 @@ class _Reduction:
     @property
     def _is_resampled(self) -> bool:
         """Whether replicas have different places on x, so that their values are resampled at common ones."""
-        return not names_in(self._picture.x).isdisjoint(self._taken[0].samples.own)
+        return not names_in(self._picture.x).isdisjoint(self._taken[0].samples.own_clocks)
 
     def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
         """Return x, the mean over replicas and its error as recorded; None if further steps are needed."""
