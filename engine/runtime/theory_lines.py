@@ -144,7 +144,7 @@ def _along_runs(
         clocks={name: times[:records] for name, times in at.clocks.items()},
         learner=learner_plan.learner,
         rate=learner_plan.rates_by_curve.get(curve.name),
-        own=_measured(curve, records),
+        measured=_measured(curve, records),
         runs={name: _measured(other, records) for name, other in runs.items()},
     )
     return _along(planned.line, at_curve)

@@ -116,7 +116,7 @@ class At:
     rate: float | None = None
     """Rate of that learner."""
 
-    own: Measured = field(default_factory=dict)
+    measured: Measured = field(default_factory=dict)
     """Measures of the learner's run at the records so far, for a line that is `along_runs`."""
 
     runs: Mapping[str, Measured] = field(default_factory=dict)
@@ -259,7 +259,7 @@ class Line(Part, frozen=True):
         return Finding(False, f"{self.kind} does not say what learners it binds")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
-        """Return the measures of a bound learner that `value` reads from `at.own`."""
+        """Return the measures of a bound learner that `value` reads from `at.measured`."""
         return ()
 
     def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:

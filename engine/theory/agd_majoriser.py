@@ -71,7 +71,7 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
     formula: ClassVar[str] = "2(ℓ − ηG + ½(e^η − 1)²), ℓ and G of half the mean square at the step before"
 
     def value(self, at: At) -> Floats:
-        losses, G = at.own[AverageLoss().name], np.sqrt(at.own[GradientSummary().name]) / 2
+        losses, G = at.measured[AverageLoss().name], np.sqrt(at.measured[GradientSummary().name]) / 2
         after: Floats = losses - 2 * lowered(G)
         return np.concatenate((losses[:, :1], after[:, :-1]), 1)
 
