@@ -430,7 +430,7 @@ class Trace:
     environment: dict[str, str]
     compared_by: str
     """Measure by which the rates of a learner are compared."""
-    others: list[Curve] = field(default_factory=list)
+    side_curves: list[Curve] = field(default_factory=list)
     """Curves of side runs, which only theory lines use."""
     examples: tuple[Floats, Floats] | None = None
     """Instances and labels of the first replica, if a picture shows them and both are single numbers."""
@@ -440,7 +440,7 @@ class Trace:
     @property
     def ended(self) -> bool:
         """Whether all training runs have ended."""
-        return all(curve.ended for curve in (*self.curves, *self.others))
+        return all(curve.ended for curve in (*self.curves, *self.side_curves))
 
     @property
     def frontier(self) -> int:

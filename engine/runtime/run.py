@@ -329,7 +329,7 @@ def prepare(
             "memory": in_words(need),
         },
         compared_by=COMPARED_BY,
-        others=[curve for learner_run in beside for curve in learner_run.curves],
+        side_curves=[curve for learner_run in beside for curve in learner_run.curves],
         examples=_examples(experiment, data)
         if any(picture.points for picture in experiment.pictures)
         else None,
