@@ -310,11 +310,11 @@ MOST_NAMED = 9
 
 
 class BadClaims(BadInput):
-    """Refusal of the first of several bad claims; `others` are the refusals of the rest."""
+    """Refusal of the first of several bad claims; `further_refusals` are those of the rest."""
 
     def __init__(self, first: BadInput, rest: Sequence[BadInput]) -> None:
         super().__init__(first.where, first.fault)
-        self.others = tuple(rest)
+        self.further_refusals = tuple(rest)
 
 
 def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:

@@ -217,7 +217,7 @@ def fitting(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
         try:
             return read(document), document, Fitting(fitting_numbers, left_out)
         except BadInput as first:
-            refusals = [first, *(first.others if isinstance(first, BadClaims) else ())]
+            refusals = [first, *(first.further_refusals if isinstance(first, BadClaims) else ())]
             left_out |= dict(_left_out(refusal, claims, fitting_numbers) for refusal in refusals)
             fitting_numbers = [number for number in fitting_numbers if number not in left_out]
 
