@@ -41,7 +41,9 @@ def needed_bytes(plan: RunPlan) -> int:
 def shares(plan: RunPlan) -> Counter[str]:
     """Return bytes by the field that needs them, the matrix first; side runs count for the protocol."""
     by_part = _own_shares(plan.experiment, plan.learners)
-    by_part["protocol"] += sum(_own_shares(planned.experiment, [planned]).total() for planned in plan.beside)
+    by_part["protocol"] += sum(
+        _own_shares(planned.experiment, [planned]).total() for planned in plan.side_learners
+    )
     return by_part
 
 

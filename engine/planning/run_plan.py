@@ -281,7 +281,7 @@ class RunPlan:
     lines: tuple[PlannedLine, ...]
     """Every line on a recorded measure or in a contour of a picture."""
 
-    beside: tuple[LearnerPlan, ...]
+    side_learners: tuple[LearnerPlan, ...]
     """Learners of side runs, each in an experiment of its own."""
 
     side_runs: SideRuns
@@ -295,7 +295,7 @@ class RunPlan:
     @property
     def all_learners(self) -> tuple[LearnerPlan, ...]:
         """Learners of side runs, then those of the experiment."""
-        return (*self.beside, *self.learners)
+        return (*self.side_learners, *self.learners)
 
     @property
     def vector_bytes(self) -> int:
@@ -319,10 +319,10 @@ def plan_run(experiment: Experiment) -> RunPlan:
     names = {measure.name for measures in recorded.by_learner.values() for measure in measures}
     lines = lines_on(experiment, names, recorded.along)
     sides = side_runs(experiment, lines, recorded.by_learner)
-    beside = tuple(
+    side_learners = tuple(
         planned for other in sides.experiments for planned in _learner_plans(other, recorded_measures(other))
     )
-    return RunPlan(experiment, learners, lines, beside, sides)
+    return RunPlan(experiment, learners, lines, side_learners, sides)
 
 
 def _learner_plans(experiment: Experiment, recorded: RecordedMeasures) -> tuple[LearnerPlan, ...]:

@@ -226,7 +226,7 @@ class LearnerRun:
     early_ends: list[EarlyEnd] = field(default_factory=list)
     """Early end of every curve; empty if the protocol has none."""
 
-    is_beside: bool = False
+    is_side_run: bool = False
     """Whether only theory lines use it, so that it sends no events."""
 
     @property
@@ -262,7 +262,7 @@ class LearnerRun:
             if curve.diverged > before and (before == 0 or last):
                 x = float((np.nanmax if last else np.nanmin)(curve.divergences))
                 events.append(Diverged(curve.name, x, curve.diverged, curve.replicas, curve.fate))
-        return [] if self.is_beside else events
+        return [] if self.is_side_run else events
 
     def keep(self, store: Store) -> str | None:
         """Store the ended curves; returns the reason of the first failure."""
@@ -300,25 +300,25 @@ def prepare(
     cost = experiment.loss.of_targets(_targets(experiment))
     clocks = experiment.protocol.clocks(experiment.n)
     begin = partial(_begun, cost=cost, streams=experiment.run.random_streams(), store=store)
-    beside = [
+    side_learner_runs = [
         begin(
             other,
             data
             if other.experiment.problem == experiment.problem
             else cache(partial(source.of, other.experiment, device)),
             partial(source.examples, other.experiment),
-            is_beside=True,
+            is_side_run=True,
         )
-        for other in plan.beside
+        for other in plan.side_learners
     ]
     started = [begin(planned, data, examples) for planned in plan.learners]
-    curves_beside = {
-        of: {name: beside[number].curves[0] for name, number in numbers.items()}
+    side_curves = {
+        of: {name: side_learner_runs[number].curves[0] for name, number in numbers.items()}
         for of, numbers in plan.side_runs.numbers.items()
     }
     trace = Trace(
         [curve for learner_run in started for curve in learner_run.in_trace],
-        theory_lines(plan, data, clocks, curves_beside, labels=None if plan.needs_torch else labels),
+        theory_lines(plan, data, clocks, side_curves, labels=None if plan.needs_torch else labels),
         clocks,
         x_label=CLOCKS[next(iter(clocks))],
         environment={
@@ -329,13 +329,13 @@ def prepare(
             "memory": in_words(need),
         },
         compared_by=COMPARED_BY,
-        side_curves=[curve for learner_run in beside for curve in learner_run.curves],
+        side_curves=[curve for learner_run in side_learner_runs for curve in learner_run.curves],
         examples=_examples(experiment, data)
         if any(picture.points for picture in experiment.pictures)
         else None,
         measures=plan.measures,
     )
-    return trace, [*beside, *started]
+    return trace, [*side_learner_runs, *started]
 
 
 @cache
@@ -348,7 +348,7 @@ def _begun(
     planned: LearnerPlan,
     data: Callable[[], Data],
     examples: Callable[[], Examples],
-    is_beside: bool = False,
+    is_side_run: bool = False,
     *,
     cost: Cost,
     streams: Streams,
@@ -360,8 +360,10 @@ def _begun(
     if store is None or not store.restore(planned, curves):
         undrawn = Undrawn(planned.learner, len(curves), data, examples, cost, streams, planned.measures)
         training_run = _training_run(undrawn, planned, [*curves, *filter(None, [shown])])
-    early_ends = [] if is_beside else _early_ends(planned.experiment, len(curves))
-    learner_run = LearnerRun(training_run, curves, shown, planned, early_ends=early_ends, is_beside=is_beside)
+    early_ends = [] if is_side_run else _early_ends(planned.experiment, len(curves))
+    learner_run = LearnerRun(
+        training_run, curves, shown, planned, early_ends=early_ends, is_side_run=is_side_run
+    )
     if learner_run.ended:
         learner_run.settle()
     return learner_run
