@@ -162,10 +162,12 @@ def of_line(
         clocks: along clocks that are not planned, a line has samples at the records of curves. It is the same
             for all curves only if these clocks agree.
     """
-    by_curve = line.of(trace.curves)
+    by_curve = line.by_curve(trace.curves)
     if not by_curve and not len(line.values):
         return {}
-    common = Along(trace.planned, line.indices, line.values[None] if line.each is None else line.each)
+    common = Along(
+        trace.planned, line.indices, line.values[None] if line.by_replica is None else line.by_replica
+    )
     if beyond and line.beyond is not None:
         further = line.beyond
         extended = {name: np.append(times, further.clocks[name]) for name, times in common.clocks.items()}

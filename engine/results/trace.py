@@ -386,7 +386,7 @@ class TheoryLine:
     along_runs: Callable[[Curve], Along | None] | None = None
     """Line of a curve so far, for a line made of measured values; None for other lines."""
 
-    each: Floats | None = None
+    by_replica: Floats | None = None
     """Line of every replica [R, S, *index], if replicas differ."""
 
     indices: dict[str, Floats] = field(default_factory=dict)
@@ -407,7 +407,7 @@ class TheoryLine:
             return []
         return [name for name, finding in self.on_learners.items() if finding.holds]
 
-    def of(self, curves: Iterable[Curve]) -> dict[str, Along]:
+    def by_curve(self, curves: Iterable[Curve]) -> dict[str, Along]:
         """Return the line of each curve so far, by name; empty if the line is the same for all."""
         if self.along_runs is None:
             return self.of_curves

@@ -81,7 +81,7 @@ def _line(
         on_learners=dict(planned.on_learners),
         x=NOTHING if by_replica is None and not of_curves and along is None else x,
         values=NOTHING if by_replica is None else by_replica.mean(0),
-        each=by_replica if structure.per_replica else None,
+        by_replica=by_replica if structure.per_replica else None,
         per_learner=structure.per_learner,
         of_curves=of_curves,
         along_runs=along,

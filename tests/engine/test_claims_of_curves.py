@@ -451,7 +451,7 @@ def test_a_difference_to_a_line_is_that_place_by_place():
 
 def of_replicas(per_replica):
     """A line that has values of its own for every replica."""
-    return dataclasses.replace(line(per_replica.mean(0)), each=per_replica)
+    return dataclasses.replace(line(per_replica.mean(0)), by_replica=per_replica)
 
 
 @pytest.mark.parametrize("claim", [
