@@ -139,24 +139,24 @@ class Replicas:
     """Curve or line that is summarised over all replicas or subsets of them, as standard errors need."""
 
     def __init__(self, steps: PictureSteps, sampled: list[tuple[Point, Samples]]) -> None:
-        self._steps, self.taken = steps, sampled
+        self._steps, self.samples = steps, sampled
 
     @property
-    def how(self) -> str:
+    def summary_name(self) -> str:
         """Name of the summary over replicas."""
         return self._steps.picture.summary
 
     @cached_property
-    def whole(self) -> tuple[Floats, Floats]:
+    def of_all(self) -> tuple[Floats, Floats]:
         """Places x [N] and the values [R, N] of all replicas."""
-        return self._steps.curve(self.taken)
+        return self._steps.curve(self.samples)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
         """Return x [N] and values [R, N] of all replicas or of a subset; a single row holds for all."""
         reading = self._steps.picture.reading
         if replicas is not None and reading is not None and reading.of == "mean":
-            return self._steps.curve([(point, samples.of(replicas)) for point, samples in self.taken])
-        x, values = self.whole  # all steps take every replica by itself
+            return self._steps.curve([(point, samples.subset(replicas)) for point, samples in self.samples])
+        x, values = self.of_all  # all steps take every replica by itself
         if replicas is not None and len(values) > 1:
             values = values[[replica for replica in replicas if replica < len(values)]]
         return x, values
@@ -164,12 +164,12 @@ class Replicas:
     def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
         """Return x and y of all replicas or of a subset."""
         x, values = self.values(replicas)
-        return x, reductions.summary(self.how, values)
+        return x, reductions.summary(self.summary_name, values)
 
     @property
     def differ(self) -> bool:
         """Whether replicas have different values."""
-        _, values = self.whole
+        _, values = self.of_all
         return not np.array_equal(values, np.broadcast_to(values[:1], values.shape), equal_nan=True)
 
 
@@ -448,7 +448,9 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
 
 def _is_known(replicas: Replicas, count: int) -> bool:
     """Return whether readings and their standard errors are finite."""
-    if not np.isfinite(replicas.whole[1]).all():
+    if not np.isfinite(replicas.of_all[1]).all():
         return False
-    error = reductions.standard_error(replicas.how, count, lambda subset: replicas.summary(subset)[1])
+    error = reductions.standard_error(
+        replicas.summary_name, count, lambda subset: replicas.summary(subset)[1]
+    )
     return error is None or bool(np.isfinite(error).all())

@@ -86,7 +86,7 @@ class Samples(NamedTuple):
             return np.full_like(self.values, np.nan)
         return reductions.held(self.values, self.passed)
 
-    def of(self, replicas: Sequence[int] | None) -> Samples:
+    def subset(self, replicas: Sequence[int] | None) -> Samples:
         """Return the samples of a subset of the replicas; a line and a single replica stand for all."""
         if replicas is None or len(self.values) == 1:
             return self

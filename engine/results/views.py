@@ -176,7 +176,7 @@ def _if_known(
 def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
     """Return why a line does not apply to replicas that are each divided by a number; empty if it does."""
     promises = line.statement.direction not in LIMITS and line.statement.in_expectation
-    if not promises or not divisor.taken or not divisor.differ:
+    if not promises or not divisor.samples or not divisor.differ:
         return ""
     return "it is about the mean over replicas, and each replica is divided by its own number before that"
 
@@ -191,7 +191,7 @@ def _divided(x: Floats, values: Floats, divisor: Replicas, replicas: Sequence[in
 
     NaN without a divisor.
     """
-    if not divisor.taken:
+    if not divisor.samples:
         return np.full_like(values, np.nan)
     places, divisors = divisor.values(replicas)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -460,7 +460,7 @@ class _Reduction:
 
     def _missing(self) -> NDArray[np.int64]:
         """Return the number of replicas without a value at every place."""
-        _, values = self._samples.whole
+        _, values = self._samples.of_all
         return np.asarray(np.isnan(values).sum(0), np.int64)
 
     def _diverged_at(self, only: Stretch) -> float | None:
