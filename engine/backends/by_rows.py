@@ -123,7 +123,7 @@ class Predictions:
         self._step(self._place)
         self._place += 1
         if self._place == AHEAD:
-            self._predictions, self._first = self._now(), self.kept()
+            self._predictions, self._first = self._now(), self.first_weights()
             self._learnt, self._place = self._learnt + AHEAD, 0
             self._begin_block()
 
@@ -201,7 +201,7 @@ class Predictions:
             self._added = pending.stop
         return self._weights.flatten(0, 1)
 
-    def kept(self) -> torch.Tensor:
+    def first_weights(self) -> torch.Tensor:
         """Return the weights of the first replica and target [V, d]."""
         learnt = slice(0, self._place)
         steps = self._steps[0, :: self._data.targets, learnt]
@@ -239,7 +239,7 @@ class SolvedPredictions(Predictions):
     def mean_square(self) -> torch.Tensor:
         return self._squares_after[self._place].flatten() / self._data.instances.n
 
-    def kept(self) -> torch.Tensor:
+    def first_weights(self) -> torch.Tensor:
         return self._firsts[:, self._place - 1].clone() if self._place else self._first
 
 

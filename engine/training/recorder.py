@@ -84,10 +84,10 @@ Time = float | NDArray[np.float64]
 
 
 @runtime_checkable
-class Keeping(Protocol):
+class HasFirstWeights(Protocol):
     """Hypothesis with direct access to the weights of the first replica and target."""
 
-    def kept(self) -> torch.Tensor:
+    def first_weights(self) -> torch.Tensor:
         """Return these weights [V, d]."""
 
 
@@ -115,13 +115,19 @@ class Recorder:
         """
         data, measures = inputs.data, inputs.measures
         self._data, self._hypothesis = data, hypothesis
-        self._keeping = hypothesis if isinstance(hypothesis, Keeping) else None
+        self._with_first_weights = hypothesis if isinstance(hypothesis, HasFirstWeights) else None
         # A backend that computes weights from a history would make all of them: the kept ones have the same
         # dtype.
-        weights = hypothesis.weights() if by is None or self._keeping is None else self._keeping.kept()
+        weights = (
+            hypothesis.weights()
+            if by is None or self._with_first_weights is None
+            else self._with_first_weights.first_weights()
+        )
         self._evaluator = by or evaluator(data, inputs.loss, weights, records, measures, order)
         sample = _signal_weights(hypothesis) if weights is None else weights
-        self._kept = None if sample is None else kept_records(records, data.instances.d, sample.itemsize)
+        self._weight_records = (
+            None if sample is None else kept_records(records, data.instances.d, sample.itemsize)
+        )
         self._loss, self._order = inputs.loss, order
         # Each record reads the schedules, so they are computed once, here.
         self._schedules = {
@@ -133,7 +139,7 @@ class Recorder:
         self._every_record, self._last = every_record, records - 1
         self._limit = None if inputs.learner.tends_to is None else Limit(inputs.learner.tends_to, data)
         self._start: Params | None = None
-        self._taken = 0
+        self._records_taken = 0
         self._clocks: defaultdict[str, list[Time]] = defaultdict(list)
         self._waiting = 0
         self._first: Mapping[Measure, torch.Tensor] | None = None
@@ -142,8 +148,12 @@ class Recorder:
 
     def take(self, clocks: Mapping[str, Time], seen: int | torch.Tensor) -> None:
         """Record the hypothesis at these clocks, after `seen` examples, a number or [B, 1]."""
-        if self.keeps(self._taken):
-            weights = self._first_weights() if self._keeping is None else self._keeping.kept()
+        if self.keeps(self._records_taken):
+            weights = (
+                self._first_weights()
+                if self._with_first_weights is None
+                else self._with_first_weights.first_weights()
+            )
             self._weights[self._waiting] = weights
         predicted = self._measure_others(seen) if self._schedules else None
         if (
@@ -156,12 +166,12 @@ class Recorder:
             self._evaluator.take(self._hypothesis, seen)
         for name, time in clocks.items():
             self._clocks[name].append(time)
-        self._taken += 1
+        self._records_taken += 1
         self._waiting += 1
 
     def keeps(self, record: int) -> bool:
         """Return whether the first weights are kept at a record."""
-        return self._kept is not None and record in self._kept
+        return self._weight_records is not None and record in self._weight_records
 
     def looks(self, record: int) -> bool:
         """Return whether a record needs more of the hypothesis than the loss and the first weights."""
@@ -174,10 +184,14 @@ class Recorder:
 
         Returns the predictions of all rows [B, n], if a measure needed them.
         """
-        of_start = self._taken == 0 and any(measure.needs().start for measure in self._schedules)
+        of_start = self._records_taken == 0 and any(measure.needs().start for measure in self._schedules)
         if of_start and isinstance(self._hypothesis, Parametrised):
             self._start = {name: tensor.clone() for name, tensor in self._hypothesis.params.items()}
-        due = [measure for measure, schedule in self._schedules.items() if self._due(schedule, self._taken)]
+        due = [
+            measure
+            for measure, schedule in self._schedules.items()
+            if self._due(schedule, self._records_taken)
+        ]
         if not due:
             return None
         probe = Probe(
