@@ -374,7 +374,7 @@ class PictureSteps:
             values = reductions.read(reading, values, places[reading.over], axis)
             dimensions.remove(reading.over)
         if "record" in dimensions and not self._named & samples.clocks.keys():
-            values = reductions.taken("last", values, 1)
+            values = reductions.selected("last", values, 1)
             dimensions.remove("record")
         if not dimensions:
             x = np.array([self._number(picture.x, point, None)])
