@@ -102,7 +102,7 @@ class Diverged:
     replicas: int = 1
     """Number of replicas that have diverged so far."""
 
-    of: int = 1
+    total: int = 1
     """Number of replicas."""
 
     fate: str = "diverged"
