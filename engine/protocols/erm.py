@@ -72,7 +72,7 @@ class FreshModels(InPieces):
         super().__init__()
         learner, data = inputs.learner, inputs.data
         self._protocol, self._data = protocol, data
-        self._whole: Block | None = None
+        self._complete_block: Block | None = None
         grid = places(protocol, data.instances.n)
         assert learner.architecture is not None, "solvers are fitted by `Fits`"
         assert learner.update is not None, "solvers are fitted by `Fits`"
@@ -91,7 +91,7 @@ class FreshModels(InPieces):
         for group in self._groups:
             blocks.append(group.finish())
             yield
-        self._whole = _joined(blocks)
+        self._complete_block = _joined(blocks)
 
     def _on_all_rows(self) -> Iterator[None]:
         """Train group by group, so that the weights of a group stay in the cache."""
@@ -113,7 +113,7 @@ class FreshModels(InPieces):
                     yield
 
     def block(self) -> Block:
-        block, self._whole = self._whole, None
+        block, self._complete_block = self._complete_block, None
         return block or Block({}, nothing_measured(self._data), {}, {})
 
     def _drawn(self, batch: int) -> Drawn:
@@ -147,7 +147,7 @@ class ModelGroup:
         """From the tensors `start` of every replica."""
         learner, data = inputs.learner, inputs.data
         self._grid, self._loss = grid, inputs.loss
-        self._one, self._data = data, data.with_variants(len(grid))
+        self._data_of_one_k, self._data = data, data.with_variants(len(grid))
         side_by_side = replace(inputs, data=self._data)
         self.hypothesis = Descent(side_by_side, start)
         self._recorder = Recorder(side_by_side, self.hypothesis, 1)
@@ -184,7 +184,7 @@ class ModelGroup:
 
     def _shares_of(self, drawn: Drawn) -> torch.Tensor:
         """Return the share of every row in the gradient of a mini-batch."""
-        batch, members = drawn.shape[-1], self._one.variants * self._one.targets
+        batch, members = drawn.shape[-1], self._data_of_one_k.variants * self._data_of_one_k.targets
         rows = torch.from_numpy(drawn).to(self._shares.device).repeat_interleave(members, 1).view(-1, batch)
         ones = torch.full_like(rows, 1 / batch, dtype=self._shares.dtype)
         return torch.zeros_like(self._shares).scatter_add_(1, rows, ones)
@@ -195,7 +195,7 @@ class ModelGroup:
             self.hypothesis.widen()
         self._recorder.take({}, self._seen)
         block = self._recorder.block()
-        k, variants = len(self._grid), self._one.variants
+        k, variants = len(self._grid), self._data_of_one_k.variants
 
         weights = {}
         if block.weights:

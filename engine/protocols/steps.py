@@ -273,15 +273,15 @@ class MiniBatches:
     ) -> None:
         self._draws, self._rows, self._batch = draws, rows, batch
         self._replacement, self._fresh, self._drop_last = replacement, fresh, drop_last
-        self._left = np.empty((self._draws.replicas, 0), np.int64)
+        self._unused_rows = np.empty((self._draws.replicas, 0), np.int64)
         """Rows drawn but not used yet, [R, m]."""
 
     def draw(self) -> torch.Tensor:
         """Return the numbers of the rows of the next mini-batch, [R, batch]."""
-        while self._left.shape[1] < self._batch:
+        while self._unused_rows.shape[1] < self._batch:
             more = self._more()
-            self._left = more if self._drop_last else np.concatenate([self._left, more], 1)
-        drawn, self._left = self._left[:, : self._batch], self._left[:, self._batch :]
+            self._unused_rows = more if self._drop_last else np.concatenate([self._unused_rows, more], 1)
+        drawn, self._unused_rows = self._unused_rows[:, : self._batch], self._unused_rows[:, self._batch :]
         return torch.from_numpy(np.ascontiguousarray(drawn))
 
     def _more(self) -> NDArray[np.int64]:

@@ -51,14 +51,14 @@ class _Views:
 
     def __init__(self, results: Results) -> None:
         self._results = results
-        self._made: dict[bytes, View] = {}
+        self._views: dict[bytes, View] = {}
 
     def of(self, picture: Picture) -> View:
         """Return the view of a picture. Raises: BadInput."""
         key = msgspec.json.encode(picture)
-        if key not in self._made:
-            self._made[key] = view(picture, self._results)
-        return self._made[key]
+        if key not in self._views:
+            self._views[key] = view(picture, self._results)
+        return self._views[key]
 
 
 def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:

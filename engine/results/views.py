@@ -330,18 +330,18 @@ class _Reduction:
         self, picture: Picture, results: Results, steps: PictureSteps, collected: Gathered, key: Key
     ) -> None:
         self._picture, self._results, self._steps = picture, results, steps
-        self._key, self._taken = key, collected.curves[key]
-        self._samples = Replicas(steps, [(stretch.point, stretch.samples) for stretch in self._taken])
+        self._key, self._stretches = key, collected.curves[key]
+        self._samples = Replicas(steps, [(stretch.point, stretch.samples) for stretch in self._stretches])
         self._divisor = Replicas(steps, collected.divisor_of(picture, key))
-        self._kind_place = collected.kind_place(self._taken[0].curve, self._taken[0].point, key[1])
+        self._kind_place = collected.kind_place(self._stretches[0].curve, self._stretches[0].point, key[1])
         self._replicas = min(
             stretch.curve.replicas if picture.measure.is_number else len(stretch.samples.values)
-            for stretch in self._taken
+            for stretch in self._stretches
         )
 
     def view(self, number: int, best: Collection[Curve]) -> CurveView:
         """Return the view of the curve with this number: values, errors and progress."""
-        (name, apart), first = self._key, self._taken[0]
+        (name, apart), first = self._key, self._stretches[0]
         if (measured := self._as_measured()) is not None:
             x, y, stderr = measured
         else:
@@ -356,7 +356,7 @@ class _Reduction:
             learner=first.curve.learner,
             kind_place=self._kind_place,
             apart=apart,
-            chosen=any(stretch.curve in best for stretch in self._taken if stretch.trace is first.trace),
+            chosen=any(stretch.curve in best for stretch in self._stretches if stretch.trace is first.trace),
             x=x,
             y=y,
             stderr=stderr,
@@ -369,23 +369,25 @@ class _Reduction:
         )
 
     def _places(self) -> Places:
-        samples, steps = self._taken[0].samples, self._steps
+        samples, steps = self._stretches[0].samples, self._steps
         if not self._along_records:
             return Places(planned=len(self._wanted))
         return Places(
-            self._taken[0].curve.capacity,
+            self._stretches[0].curve.capacity,
             next(iter(samples.clocks.values())),
             is_ordered=self._picture.x in samples.clocks and not steps.measured,
             is_passed=bool(steps.measured) or self._is_resampled,
         )
 
     def _training(self) -> Training:
-        first, is_single = self._taken[0], len(self._taken) == 1
+        first, is_single = self._stretches[0], len(self._stretches) == 1
         curve = first.curve
         return Training(
             verdict=curve.verdict,
             is_bound=first.trace.is_bound(curve),
-            backend=curve.backend if len({stretch.curve.backend for stretch in self._taken}) == 1 else None,
+            backend=curve.backend
+            if len({stretch.curve.backend for stretch in self._stretches}) == 1
+            else None,
             rate=curve.rate if is_single else None,
             grid=curve.grid if is_single else {},
             oracle_tuned=curve.oracle_tuned,
@@ -395,7 +397,7 @@ class _Reduction:
 
     def _ends(self, x: Floats) -> Ends:
         """Return the progress of the runs, for a curve with these places."""
-        along, first, divergences = self._along_records, self._taken[0], NOTHING
+        along, first, divergences = self._along_records, self._stretches[0], NOTHING
         if along:
             divergences = self._divergences
             clock = next(iter(first.samples.clocks.values()))
@@ -405,22 +407,22 @@ class _Reduction:
             lost = self._missing()
             diverged = int(lost.min(initial=self._replicas))
             diverged_at = next(iter(x[lost > 0].tolist()), None)
-        ended = all(stretch.curve.ended for stretch in self._taken)
+        ended = all(stretch.curve.ended for stretch in self._stretches)
         return Ends(lost, diverged, diverged_at, divergences, self._fate, ended, self._complete(along))
 
     @property
     def _along_records(self) -> bool:
         """Whether the curve is drawn along the progress of a single run."""
-        return len(self._taken) == 1 and self._steps.along_records(self._taken[0].samples.clocks)
+        return len(self._stretches) == 1 and self._steps.along_records(self._stretches[0].samples.clocks)
 
     @property
     def _is_resampled(self) -> bool:
         """Whether replicas have different places on x, so that their values are resampled at common ones."""
-        return not names_in(self._picture.x).isdisjoint(self._taken[0].samples.own_clocks)
+        return not names_in(self._picture.x).isdisjoint(self._stretches[0].samples.own_clocks)
 
     def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
         """Return x, the mean over replicas and its error as recorded; None if further steps are needed."""
-        picture, (first, *rest) = self._picture, self._taken
+        picture, (first, *rest) = self._picture, self._stretches
         if rest or self._steps.change_values or picture.summary != "mean":
             return None
         if not picture.measure.is_number or not self._along_records or self._is_resampled:
@@ -439,13 +441,13 @@ class _Reduction:
     @property
     def _divergences(self) -> Floats:
         """Sorted places of divergence of the replicas in the only run."""
-        divergences = self._taken[0].curve.divergences[: self._replicas]
+        divergences = self._stretches[0].curve.divergences[: self._replicas]
         return np.sort(divergences[~np.isnan(divergences)])
 
     @property
     def _fate(self) -> str:
         """Fate of the replicas that ended early in any of the runs."""
-        curves = [stretch.curve for stretch in self._taken]
+        curves = [stretch.curve for stretch in self._stretches]
         inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
         return fate(sum(curve.diverged for curve in curves), inaccurate)
 
@@ -478,25 +480,25 @@ class _Reduction:
 
     def _complete(self, along: bool) -> bool:
         if along:
-            only = self._taken[0].curve
+            only = self._stretches[0].curve
             return only.sound == only.capacity
         ended = [
             stretch.curve.complete or stretch.curve.diverged == stretch.curve.replicas
-            for stretch in self._taken
+            for stretch in self._stretches
         ]
         return all(ended) and not self._to_come
 
     @property
     def _to_come(self) -> list[Point]:
         """Points of the curve that have no results yet."""
-        numbers = {stretch.number for stretch in self._taken}
+        numbers = {stretch.number for stretch in self._stretches}
         return [point for number, point in self._wanted.items() if number not in numbers]
 
     @property
     def _wanted(self) -> dict[int, Point]:
         """Points of the curve by number, without skipped ones."""
         _, apart = self._key
-        learner = self._taken[0].curve.learner
+        learner = self._stretches[0].curve.learner
         return {
             number: point
             for number, point in _points_of(self._results, self._picture, apart).items()

@@ -58,8 +58,8 @@ class Store:
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:
         """Use a folder, made on first use, for files of up to `limit` bytes together."""
-        self._folder, self._most = folder, limit
-        self._taken: int | None = None
+        self._folder, self._limit = folder, limit
+        self._bytes_used: int | None = None
         self._reported = False
 
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve]) -> bool:
@@ -113,9 +113,11 @@ class Store:
         path, size = self._path(key), content.getbuffer().nbytes
         with files.faults(str(path), "cannot be made"):
             path.parent.mkdir(parents=True, exist_ok=True)
-        if size > self._most:
-            raise BadInput(str(path), f"it takes {size / MB:.3g} MB, and all may take {self._most / MB:.3g}")
-        if self._taken is None:  # once: a folder that nothing is written to is not looked at by its writers
+        if size > self._limit:
+            raise BadInput(str(path), f"it takes {size / MB:.3g} MB, and all may take {self._limit / MB:.3g}")
+        if (
+            self._bytes_used is None
+        ):  # once: a folder that nothing is written to is not looked at by its writers
             for folder in self._folder.glob("??"):
                 files.remove_leftovers(folder)
         files.write(path, content.getvalue(), "")
@@ -123,17 +125,17 @@ class Store:
 
     def _make_room(self, size: int) -> None:
         """Remove old files beyond the limit, after a file of this size was written."""
-        if self._taken is not None:
-            self._taken += size
-        if self._taken is None or self._taken > self._most:
+        if self._bytes_used is not None:
+            self._bytes_used += size
+        if self._bytes_used is None or self._bytes_used > self._limit:
             files = sorted(_files(self._folder), key=lambda file: file.used)
-            self._taken = sum(file.size for file in files)
+            self._bytes_used = sum(file.size for file in files)
             for file in files:
-                if self._taken <= self._most:
+                if self._bytes_used <= self._limit:
                     break
                 with suppress(OSError):
                     file.path.unlink()
-                self._taken -= file.size
+                self._bytes_used -= file.size
 
     def _path(self, key: bytes) -> Path:
         """Return the path of the curves of a learner, named by a hash of their key."""

@@ -382,7 +382,7 @@ class OptionedSteps:
         self._update, self._learner = learner.update, learner
         self._draws = streams("steps")
         self._turn: torch.Tensor | None = None
-        self._made = 0
+        self._steps_made = 0
         self.factor: float | torch.Tensor = 1.0
         """Factor of the rate in the last step: a number, or one for every net [N]."""
 
@@ -413,12 +413,12 @@ class OptionedSteps:
         if learner.noise is not None and learner.noise.on == "weights":
             params = self._with_noise(params, learner.noise.sigma)
         # Counted after the step: the schedule's first factor is that of step 0.
-        self._made += 1
+        self._steps_made += 1
         return params, state
 
     def _factor(self, schedule: AnySchedule, losses: torch.Tensor | None) -> float | torch.Tensor:
         """Return the factor of the rate of the next step: a number, or one for every net [N]."""
-        factor = schedule.factor(self._made)
+        factor = schedule.factor(self._steps_made)
         return factor if losses is None else factor / losses
 
     def _with_noise(self, tensors: Params, sigma: float) -> Params:
