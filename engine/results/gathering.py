@@ -48,13 +48,13 @@ def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
     steps = PictureSteps(picture, sweep.axes)
     one_curve = steps.along_rates or steps.over_rates  # whatever the number of rates
     ranks = {name: rank for rank, name in enumerate(sweep.learners)}
-    values: dict[Apart, int] = {}
+    value_ranks: dict[Apart, int] = {}
     kinds: dict[CurveKey, LearnerKind] = {}
     for point in sweep.points:
         if not point.is_in(picture):
             continue
         apart = sweep.apart(picture, point)
-        values.setdefault(apart, len(values))
+        value_ranks.setdefault(apart, len(value_ranks))
         for learner in point.experiment.learners:
             if learner.role == "reference" or learner.name == picture.relative:
                 continue
@@ -62,7 +62,7 @@ def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
             for number in range(len(rates) if isinstance(rates, tuple) else 1):
                 if (key := (learner.name, apart, number)) not in kinds:
                     kinds[key] = learner.learner_kind
-    keys = sorted(kinds, key=lambda key: (values[key[1]], ranks[key[0]], key[2]))
+    keys = sorted(kinds, key=lambda key: (value_ranks[key[1]], ranks[key[0]], key[2]))
     return dict(zip(keys, kind_places([kinds[key] for key in keys]), strict=True))
 
 
@@ -156,21 +156,21 @@ class Replicas:
         reading = self._steps.picture.reading
         if replicas is not None and reading is not None and reading.of == "mean":
             return self._steps.curve([(point, samples.subset(replicas)) for point, samples in self.samples])
-        x, values = self.of_all  # all steps take every replica by itself
-        if replicas is not None and len(values) > 1:
-            values = values[[replica for replica in replicas if replica < len(values)]]
-        return x, values
+        x, y = self.of_all  # all steps take every replica by itself
+        if replicas is not None and len(y) > 1:
+            y = y[[replica for replica in replicas if replica < len(y)]]
+        return x, y
 
     def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
         """Return x and y of all replicas or of a subset."""
-        x, values = self.values(replicas)
-        return x, reductions.summary(self.summary_name, values)
+        x, y = self.values(replicas)
+        return x, reductions.summary(self.summary_name, y)
 
     @property
     def differ(self) -> bool:
         """Whether replicas have different values."""
-        _, values = self.of_all
-        return not np.array_equal(values, np.broadcast_to(values[:1], values.shape), equal_nan=True)
+        _, y = self.of_all
+        return not np.array_equal(y, np.broadcast_to(y[:1], y.shape), equal_nan=True)
 
 
 def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathered:

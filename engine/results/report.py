@@ -204,7 +204,7 @@ def _spectrum(spectrum: Spectrum) -> dict[str, Any]:
     return {
         "x": _series(spectrum.x),
         "rank": spectrum.rank.tolist(),
-        "values": [_series(values) for values in spectrum.values],
+        "values": [_series(sigmas) for sigmas in spectrum.values],
     }
 
 

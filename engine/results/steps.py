@@ -63,10 +63,10 @@ class Samples(NamedTuple):
             shaped[name] = places.reshape([-1 if axis == at else 1 for axis in range(rank)])
         return shaped
 
-    def at(self, name: str, value: float) -> Samples:
+    def at(self, name: str, nearest_to: float) -> Samples:
         """Return the samples at the record or index nearest to a value; unchanged for other names."""
         if name in self.clocks:
-            record = [int(np.abs(self.clocks[name] - value).argmin())]
+            record = [int(np.abs(self.clocks[name] - nearest_to).argmin())]
             clocks = {clock: times[record] for clock, times in self.clocks.items()}
             own_clocks = {clock: times[:, record] for clock, times in self.own_clocks.items()}
             passed = None if self.passed is None else self.passed[:, record]
@@ -75,7 +75,7 @@ class Samples(NamedTuple):
             )
         if name in self.indices:
             axis = 2 + list(self.indices).index(name)
-            place = int(np.abs(self.indices[name] - value).argmin())
+            place = int(np.abs(self.indices[name] - nearest_to).argmin())
             remaining = {other: places for other, places in self.indices.items() if other != name}
             return self._replace(indices=remaining, values=np.asarray(self.values.take(place, axis)))
         return self
@@ -113,7 +113,7 @@ class Samples(NamedTuple):
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
     """Return the clocks of a curve and, for names of measures, their means over replicas at its records."""
     means = {name: curve.mean(measure.name) for name, measure in measures_in(names).items()}
-    return curve.clocks | {name: values for name, values in means.items() if values is not None}
+    return curve.clocks | {name: mean for name, mean in means.items() if mean is not None}
 
 
 def of_curve(
@@ -358,35 +358,33 @@ class PictureSteps:
             samples = samples.to_the_end()
         for name, value in picture.at.items():
             samples = samples.at(name, value)
-        values = samples.values if self.until is None else samples.held()
+        y = samples.values if self.until is None else samples.held()
         # `running` comes before `times`: a running mean of loss × k differs from the running mean of loss,
         # times k.
         if picture.running is not None:
-            values = reductions.running(picture.running, values, 1)
+            y = reductions.running(picture.running, y, 1)
         if picture.times is not None:
-            values = values * self._number(picture.times, point, samples, by_replica=True)
+            y = y * self._number(picture.times, point, samples, by_replica=True)
         places = {"record": next(iter(samples.clocks.values())), **samples.indices}
         dimensions = list(places)
         if reading is not None and reading.over in places:
             if reading.of == "mean":
-                values = reductions.summary("mean", values)[None]
+                y = reductions.summary("mean", y)[None]
             axis = 1 + dimensions.index(reading.over)
-            values = reductions.read(reading, values, places[reading.over], axis)
+            y = reductions.read(reading, y, places[reading.over], axis)
             dimensions.remove(reading.over)
         if "record" in dimensions and not self._named & samples.clocks.keys():
-            values = reductions.selected("last", values, 1)
+            y = reductions.selected("last", y, 1)
             dimensions.remove("record")
         if not dimensions:
             x = np.array([self._number(picture.x, point, None)])
-            return AtPoint(point, x, values[:, None])
+            return AtPoint(point, x, y[:, None])
         self._check_drawn_along(dimensions, samples)
         x = np.asarray(self._number(picture.x, point, samples)).reshape(-1)
         if self._named & samples.own_clocks.keys():
-            own_x = np.asarray(self._number(picture.x, point, samples, by_replica=True)).reshape(
-                len(values), -1
-            )
-            values = reductions.resampled(values, own_x, x)
-        return AtPoint(point, x, values)
+            own_x = np.asarray(self._number(picture.x, point, samples, by_replica=True)).reshape(len(y), -1)
+            y = reductions.resampled(y, own_x, x)
+        return AtPoint(point, x, y)
 
     def _number(
         self, text: str, point: Point, samples: Samples | None, by_replica: bool = False
@@ -430,16 +428,16 @@ class PictureSteps:
             group.sort(key=lambda part: coordinate(reading.over, part.point, number))
             places = np.array([coordinate(reading.over, part.point, number) for part in group])
             longest = max(group, key=lambda part: len(part.x))
-            values = np.stack([_extended(part.values, len(longest.x)) for part in group], 1)  # [R, P, N]
+            stacked = np.stack([_extended(part.values, len(longest.x)) for part in group], 1)  # [R, P, N]
             if reading.of == "mean":
-                values = reductions.summary("mean", values)[None]
-            yield AtPoint(longest.point, longest.x, reductions.read(reading, values, places, 1))
+                stacked = reductions.summary("mean", stacked)[None]
+            yield AtPoint(longest.point, longest.x, reductions.read(reading, stacked, places, 1))
 
     def _check_nothing_left(self, parts: list[AtPoint]) -> None:
         """Check that only axes in x vary along a curve. Raises: BadInput."""
         read = {self._reading.over} if self._reading is not None else set()
         for number, axis in enumerate(self._axes):
-            names = {axis.name, *(name for value in axis.grid for name in axis.bound(value))}
+            names = {axis.name, *(name for axis_value in axis.grid for name in axis.bound(axis_value))}
             if names & (self._named | read):
                 continue
             if len({part.point.place[number] for part in parts}) > 1:

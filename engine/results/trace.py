@@ -212,12 +212,12 @@ class Curve:
             self._series = {name: MeasureSeries(self.capacity, self.replicas) for name in measures}
         for name, times in clocks.items():
             self._clocks[name][start : start + len(x)] = times
-        for name, values in measures.items():
-            self._series[name].fill(start, values)
+        for name, numbers in measures.items():
+            self._series[name].fill(start, numbers)
         for record, vector in weights.items():
             self._keep(x[record], vector)
         for name, by_record in arrays.items():
-            records = [record for record, values in by_record.items() if not np.isnan(values).all()]
+            records = [record for record, numbers in by_record.items() if not np.isnan(numbers).all()]
             if records:
                 new = Arrays(x[records], np.stack([by_record[record] for record in records]))
                 old = self._arrays.get(name)
@@ -518,11 +518,11 @@ class Trace:
         return min(candidates, key=lambda curve: curve.mean_along(self.compared_by))
 
 
-def _at(x: float, places: Floats, values: Floats) -> float:
+def _at(x: float, places: Floats, heights: Floats) -> float:
     """Return the value at x, linear between places and beyond the last; NaN beyond a single place."""
     if len(places) and x <= places[-1]:
-        return float(np.interp(x, places, values))
+        return float(np.interp(x, places, heights))
     if len(places) < 2:
         return float("nan")
-    slope = (values[-1] - values[-2]) / (places[-1] - places[-2])
-    return float(values[-1] + slope * (x - places[-1]))
+    slope = (heights[-1] - heights[-2]) / (places[-1] - places[-2])
+    return float(heights[-1] + slope * (x - places[-1]))

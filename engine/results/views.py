@@ -186,16 +186,16 @@ def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
     return reductions.summary(how, values[list(replicas)])
 
 
-def _divided(x: Floats, values: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
+def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
     """Return values [R, N] of a curve or line, each replica divided by the divisor's same replica.
 
     NaN without a divisor.
     """
     if not divisor.samples:
-        return np.full_like(values, np.nan)
+        return np.full_like(y, np.nan)
     places, divisors = divisor.values(replicas)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(values / np.stack([np.interp(x, places, row) for row in divisors]))
+        return np.asarray(y / np.stack([np.interp(x, places, row) for row in divisors]))
 
 
 def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
@@ -309,9 +309,9 @@ def _contour(
                 direction, title = line.statement.direction, line.statement.called
     if not sampled:
         return None
-    values = _over(x, y, steps.parts(sampled), lambda group: reductions.summary(picture.summary, group))
+    level_values = _over(x, y, steps.parts(sampled), lambda group: reductions.summary(picture.summary, group))
     name = contour.name or f"{title} = {contour.level:g}"
-    return ContourView(name, contour.line, direction, contour.level, values)
+    return ContourView(name, contour.line, direction, contour.level, level_values)
 
 
 def _error(how: str, values: Floats) -> Floats:
@@ -453,17 +453,17 @@ class _Reduction:
 
     def _estimate(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
         """Return x and y of the curve over all replicas or a subset."""
-        x, values = self._samples.values(replicas)
+        x, y = self._samples.values(replicas)
         if self._picture.relative is not None:
-            values = _divided(x, values, self._divisor, replicas)
+            y = _divided(x, y, self._divisor, replicas)
         if self._picture.share is not None:
-            values = reductions.holds(self._picture.share, values)
-        return x, reductions.summary(self._picture.summary, values)
+            y = reductions.holds(self._picture.share, y)
+        return x, reductions.summary(self._picture.summary, y)
 
     def _missing(self) -> NDArray[np.int64]:
         """Return the number of replicas without a value at every place."""
-        _, values = self._samples.of_all
-        return np.asarray(np.isnan(values).sum(0), np.int64)
+        _, y = self._samples.of_all
+        return np.asarray(np.isnan(y).sum(0), np.int64)
 
     def _diverged_at(self, only: Stretch) -> float | None:
         """Return the place on x of the first divergence."""

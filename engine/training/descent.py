@@ -275,10 +275,10 @@ class Descent:
         factors = {"w": instances.chosen(factor, 1 / factor)}
         return self._update.multiply(self._params, factors, self._state)
 
-    def of_nets(self, values: torch.Tensor) -> torch.Tensor:
-        """Return values [B] of members of the batch, averaged over the outputs of each net."""
+    def of_nets(self, by_member: torch.Tensor) -> torch.Tensor:
+        """Return numbers [B] of members of the batch, averaged over the outputs of each net."""
         outputs = self._architecture.outputs
-        return values if outputs == 1 else values.view(-1, outputs).mean(1)
+        return by_member if outputs == 1 else by_member.view(-1, outputs).mean(1)
 
     def predict(self, instances: Instances) -> torch.Tensor:
         return self._architecture.predict(self.tensors, instances)
@@ -318,8 +318,8 @@ def start_of(inputs: TrainingInputs) -> Params:
     assert architecture is not None, "solvers have no tensors"
     drawn = architecture.start(inputs.learner.stream_of_start(inputs.streams), instances.d)
     start = {
-        name: torch.as_tensor(value, dtype=instances.dtype, device=instances.device)
-        for name, value in drawn.items()
+        name: torch.as_tensor(array, dtype=instances.dtype, device=instances.device)
+        for name, array in drawn.items()
     }
     return architecture.rotated(start, instances.turn)
 

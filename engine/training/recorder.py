@@ -61,22 +61,22 @@ class Block(NamedTuple):
         clocks = {
             name: times if times.ndim == 1 else times[..., variant] for name, times in self.clocks.items()
         }
-        return clocks, {name: values[:, :, variant] for name, values in self.measures.items()}
+        return clocks, {name: series[:, :, variant] for name, series in self.measures.items()}
 
     def after(self, count: int) -> Block:
         """Return the block without its first `count` records."""
         return Block(
             {name: times[count:] for name, times in self.clocks.items()},
-            {name: values[count:] for name, values in self.measures.items()},
+            {name: series[count:] for name, series in self.measures.items()},
             _later(self.weights, count),
-            {name: _later(values, count) for name, values in self.arrays.items()},
+            {name: _later(series, count) for name, series in self.arrays.items()},
             None if self.inaccurate is None else self.inaccurate[count:],
         )
 
 
 def _later(by_record: dict[int, Values], count: int) -> dict[int, Values]:
     """Return the values of the records from number `count` on, counted from there."""
-    return {record - count: values for record, values in by_record.items() if record >= count}
+    return {record - count: tensor for record, tensor in by_record.items() if record >= count}
 
 
 Time = float | NDArray[np.float64]
@@ -228,11 +228,11 @@ class Recorder:
         measures = {name: torch.cat(parts).cpu().numpy() for name, parts in measured.items()}
         arrays: dict[str, dict[int, NDArray[np.float64]]] = {}
         for measure in self._schedules:
-            values, self._values[measure.name] = self._values[measure.name], {}
+            by_record, self._values[measure.name] = self._values[measure.name], {}
             if measure.is_number:
-                measures[measure.name] = self._everywhere(values)
+                measures[measure.name] = self._everywhere(by_record)
             else:
-                arrays[measure.name] = {record: value.numpy() for record, value in values.items()}
+                arrays[measure.name] = {record: tensor.numpy() for record, tensor in by_record.items()}
         weights: dict[int, NDArray[np.floating[Any]]] = {}
         if self._weights:
             together = torch.cat(list(self._weights.values()))
@@ -251,11 +251,11 @@ class Recorder:
         self._waiting = 0
         return block
 
-    def _everywhere(self, values: dict[int, torch.Tensor]) -> NDArray[np.float64]:
+    def _everywhere(self, by_record: dict[int, torch.Tensor]) -> NDArray[np.float64]:
         """Return numbers [R or 1, V] by record as [S, R, V], with NaN elsewhere."""
         series = np.full((self._waiting, self._data.replicas, self._data.variants), np.nan)
-        for record, value in values.items():
-            series[record, : len(value)] = value.numpy()
+        for record, numbers in by_record.items():
+            series[record, : len(numbers)] = numbers.numpy()
         return series
 
 
