@@ -54,7 +54,7 @@ def rename_axis(raw: Raw, name: str, other: str) -> None:
         elif isinstance(curves, list | tuple):
             picture["curves"] = [other if axis == name else axis for axis in curves]
         if isinstance(at := picture.get("at"), Mapping):
-            picture["at"] = {other if key == name else key: value for key, value in at.items()}
+            picture["at"] = {other if key == name else key: number for key, number in at.items()}
         read = picture.get("read")
         if isinstance(read, dict) and read.get("over") == name:
             read["over"] = other
@@ -84,7 +84,7 @@ def _rename_curves(raw: Raw, change: Text) -> None:
 
 def _change_expressions(raw: Raw, change: Callable[[str], str | float]) -> None:
     """Change every expression that may name axes, and no other text."""
-    document = {key: value for key, value in raw.items() if key != "axes"}
+    document = {key: part for key, part in raw.items() if key != "axes"}
     raw |= with_texts(
         Experiment, document, "", lambda kinds, text, _: change(text) if is_expression(kinds, text) else text
     )
@@ -97,8 +97,8 @@ def _change_expressions(raw: Raw, change: Callable[[str], str | float]) -> None:
 
 
 def _tables(raw: Raw, part: str) -> Iterator[dict[str, Any]]:
-    items = raw.get(part)
-    return (item for item in items if isinstance(item, dict)) if isinstance(items, list) else iter(())
+    tables = raw.get(part)
+    return (table for table in tables if isinstance(table, dict)) if isinstance(tables, list) else iter(())
 
 
 SET_UP, PICTURE = "the set-up was changed", "its picture was changed"

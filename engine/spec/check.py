@@ -401,8 +401,8 @@ def _check_values(
     axes = {axis.name: axis for axis in experiment.axes}
     at = getattr(claim, "at", None)
     if at is not None and (axis := axes.get(picture.x)) is not None:
-        values = [value for value in axis.grid if isinstance(value, int | float)]
-        if values and not any(abs(value - at) <= NEAR * abs(at) for value in values):
+        numbers = [number for number in axis.grid if isinstance(number, int | float)]
+        if numbers and not any(abs(number - at) <= NEAR * abs(at) for number in numbers):
             raise BadInput(f"{where}.at", f"there is no {axis.name} = {at:g}; {_values(axis)}")
     apart = [axes[name] for name in picture.split_by]
     labels = (map(axis.label, axis.grid) for axis in apart)
@@ -418,7 +418,7 @@ def _check_values(
 def _values(axis: Axis) -> str:
     """Return the values of an axis in words."""
     few = axis.grid if len(axis.grid) <= MOST_NAMED else (*axis.grid[:2], "…", axis.grid[-1])
-    words = (f"{value:g}" if isinstance(value, float) else str(value) for value in few)
+    words = (f"{axis_value:g}" if isinstance(axis_value, float) else str(axis_value) for axis_value in few)
     return f"{axis.name} is {', '.join(words)}"
 
 

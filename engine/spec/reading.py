@@ -120,7 +120,7 @@ def apply(raw: Raw, override: str) -> None:
 def _plain(text: str) -> str | list[str]:
     """Return a value that is no TOML: a text, or a list of expressions without quotes."""
     if text.startswith("[") and text.endswith("]"):
-        return [item.strip() for item in text[1:-1].split(",")]
+        return [expression.strip() for expression in text[1:-1].split(",")]
     return text
 
 
@@ -198,14 +198,14 @@ def _child(node: Any, step: str | int, place: str) -> Any:
     raise BadInput(f"--set {place}", "there is a value here, and it has no parts")
 
 
-def _index(items: list[Any], step: str | int, place: str) -> int:
-    """Return the position of an item given by index or name."""
-    if isinstance(step, int) and step < len(items):
+def _index(tables: list[Any], step: str | int, place: str) -> int:
+    """Return the position of a table given by index or name."""
+    if isinstance(step, int) and step < len(tables):
         return step
-    names = [str(item.get("name")) for item in items if isinstance(item, dict)]
+    names = [str(table.get("name")) for table in tables if isinstance(table, dict)]
     if isinstance(step, str) and step in names:
         return names.index(step)
-    choices = listed(f"[{number}] {name}" for number, name in enumerate(names)) or f"{len(items)} items"
+    choices = listed(f"[{number}] {name}" for number, name in enumerate(names)) or f"{len(tables)} items"
     wanted = f"[{step}]" if isinstance(step, int) else quoted(step)
     raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", f"there is no {wanted}; there are {choices}")
 
@@ -265,7 +265,7 @@ def current_in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
 def with_expressions(numbers: Any, raw: Any) -> Any:
     """Return `numbers` with the expressions that `raw` has in their places."""
     if isinstance(numbers, dict) and isinstance(raw, Mapping):
-        return {key: with_expressions(value, raw.get(key)) for key, value in numbers.items()}
+        return {key: with_expressions(number, raw.get(key)) for key, number in numbers.items()}
     if isinstance(numbers, list) and isinstance(raw, list | tuple) and len(numbers) == len(raw):
         return [with_expressions(*pair) for pair in zip(numbers, raw, strict=True)]
     return raw if isinstance(numbers, int | float | str) and isinstance(raw, str) else numbers
@@ -435,13 +435,13 @@ def _choices(where: str, raw: Any) -> list[str]:
         literals = [member for member in kind.types if isinstance(member, inspect.LiteralType)]
         has_numbers = any(isinstance(member, inspect.FloatType) for member in kind.types)
         numbers = ["a number", "a list of numbers"] if has_numbers else []
-        return [*numbers, *(_word(value) for literal in literals for value in literal.values)]
-    return [_word(value) for value in kind.values] if isinstance(kind, inspect.LiteralType) else []
+        return [*numbers, *(_word(word) for literal in literals for word in literal.values)]
+    return [_word(word) for word in kind.values] if isinstance(kind, inspect.LiteralType) else []
 
 
-def _word(value: Any) -> str:
+def _word(word: Any) -> str:
     """Return an allowed word, in quotes if it is a mere sign."""
-    return str(value) if re.search(r"\w", str(value)) else f'"{value}"'
+    return str(word) if re.search(r"\w", str(word)) else f'"{word}"'
 
 
 def _members(kind: Any) -> list[inspect.StructType]:

@@ -36,8 +36,8 @@ class Point:
 
     def is_in(self, picture: Picture) -> bool:
         """Return whether the point has the values in `at` of a picture."""
-        wanted = ((self.names[name], value) for name, value in picture.at.items() if name in self.names)
-        return all(abs(coordinate - value) <= NEAR * abs(value) for coordinate, value in wanted)
+        wanted = ((self.names[name], number) for name, number in picture.at.items() if name in self.names)
+        return all(abs(coordinate - number) <= NEAR * abs(number) for coordinate, number in wanted)
 
     def at_rate(self, number: int, rate: float) -> Point:
         """Return the point with one of a learner's rates, as a value of an axis of its own."""
@@ -157,8 +157,8 @@ def _along(sweep: Sweep, picture: Picture, pairs: list[tuple[Point, Mark]], wher
             drawn = _straight(mark.title, mark)
         else:
             drawn = _curve(sweep, picture, mark.name or "mark", group_pairs, where)
-        values = sweep.name("", picture, group)
-        marked.append(drawn._replace(name=drawn.kind + values_written(values, sweep.symbols), apart=group))
+        label = sweep.name("", picture, group)
+        marked.append(drawn._replace(name=drawn.kind + values_written(label, sweep.symbols), apart=group))
     return marked
 
 
@@ -170,18 +170,18 @@ def _curve(sweep: Sweep, picture: Picture, name: str, pairs: list[tuple[Point, M
     """Return a mark at y along the axes in x, or one at x along those in y. Raises: BadInput."""
     at_y = pairs[0][1].x is None
     along = picture.x if at_y else picture.y
-    values: dict[float, float] = {}
+    height_by_place: dict[float, float] = {}
     for point, mark in pairs:
-        value = mark.y if at_y else mark.x
-        assert value is not None, "a mark is at x or at y, the same at every point"
+        height = mark.y if at_y else mark.x
+        assert height is not None, "a mark is at x or at y, the same at every point"
         try:
             at = None if along is None else evaluate(along, point.numbers)
         except BadExpression:  # along goes a clock, or an index
             at = None
-        if at is None or values.setdefault(at, value) != value:
+        if at is None or height_by_place.setdefault(at, height) != height:
             raise BadInput(where, _several(sweep.axes, picture, name, at_y))
-    places = tuple(sorted(values))
-    numbers = tuple(values[place] for place in places)
+    places = tuple(sorted(height_by_place))
+    numbers = tuple(height_by_place[place] for place in places)
     return Marked(name, places, numbers, name) if at_y else Marked(name, numbers, places, name)
 
 

@@ -228,11 +228,11 @@ class Recorder:
         measures = {name: torch.cat(parts).cpu().numpy() for name, parts in measured.items()}
         arrays: dict[str, dict[int, NDArray[np.float64]]] = {}
         for measure in self._schedules:
-            by_record, self._values[measure.name] = self._values[measure.name], {}
+            tensors, self._values[measure.name] = self._values[measure.name], {}
             if measure.is_number:
-                measures[measure.name] = self._everywhere(by_record)
+                measures[measure.name] = self._everywhere(tensors)
             else:
-                arrays[measure.name] = {record: tensor.numpy() for record, tensor in by_record.items()}
+                arrays[measure.name] = {record: tensor.numpy() for record, tensor in tensors.items()}
         weights: dict[int, NDArray[np.floating[Any]]] = {}
         if self._weights:
             together = torch.cat(list(self._weights.values()))
