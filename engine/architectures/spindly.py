@@ -83,7 +83,7 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return w - params["v"] ** self.depth if self.signed else w
 
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
-        return chains([params[name][:, inputs] for name in self.layers], self.depth)
+        return chains([params[layer][:, inputs] for layer in self.layers], self.depth)
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]

@@ -228,7 +228,7 @@ class Flowing(InPieces):
         assert update is not None, "a protocol that trains admits only learners with a rule"
         assert update.mirror is not None, "refuses() admits no other rule"
         dual, tensors = update.mirror.dual(descent.params, descent.state), descent.tensors
-        fixed = {name: tensor for name, tensor in tensors.items() if name not in dual}
+        fixed = {layer: tensor for layer, tensor in tensors.items() if layer not in dual}
         speeds = speeds_of(self._learner, self._data.instances.d)
         count, size = len(next(iter(dual.values()))), self._together
         for first in range(0, count, size):
@@ -238,8 +238,8 @@ class Flowing(InPieces):
                 descent.architecture,
                 update.mirror,
                 speeds,
-                {name: tensor[nets] for name, tensor in dual.items()},
-                {name: tensor[nets] for name, tensor in fixed.items()},
+                {layer: tensor[nets] for layer, tensor in dual.items()},
+                {layer: tensor[nets] for layer, tensor in fixed.items()},
                 self._instances.of_replica(first * self._data.replicas // count),
                 self._labels[first * outputs : (first + size) * outputs],
                 self._loss,
@@ -247,8 +247,8 @@ class Flowing(InPieces):
 
     def _too_few(self, time: float) -> BadInput:
         """Return the error for a flow that has used all allowed evaluations at this time."""
-        protocol, name = self._protocol, self._learner.name
-        progress = f"{name} has come to time {time:.3g} of {protocol.time:g} with so many"
+        protocol, learner = self._protocol, self._learner.name
+        progress = f"{learner} has come to time {time:.3g} of {protocol.time:g} with so many"
         stiff = "" if protocol.method in ("bdf", "radau") else ", or method = bdf if the flow is stiff"
         return BadInput(
             "protocol.evaluations", f"{progress}; take more, an earlier end, a larger rtol{stiff}"
