@@ -120,8 +120,8 @@ def _of_steps(update: Update, architecture: Architecture, sizes: Sizes) -> int:
     """
     structure = update.structure()
     held, drawn, trained = 0, 0, frozenset(architecture.layers)
-    for name, shape in architecture.layout(sizes.d).shapes.items():
-        if name in trained:
+    for layer, shape in architecture.layout(sizes.d).shapes.items():
+        if layer in trained:
             inputs, outputs = shape[-1], math.prod(shape[:-1])
             held += matrix_numbers(update, inputs, outputs)
             held += (inputs + outputs) * sizes.n if structure.observes else 0

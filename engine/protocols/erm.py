@@ -202,11 +202,11 @@ class ModelGroup:
             weights = dict(enumerate(block.weights[0].reshape(k, variants, -1)))
         return Block(
             {"k": self._grid},
-            {name: np.moveaxis(_apart(values[0], k), 1, 0) for name, values in block.measures.items()},
+            {measure: np.moveaxis(_apart(values[0], k), 1, 0) for measure, values in block.measures.items()},
             weights,
             {
-                name: dict(enumerate(np.moveaxis(_apart(array[0], k), 1, 0)))
-                for name, array in block.arrays.items()
+                measure: dict(enumerate(np.moveaxis(_apart(array[0], k), 1, 0)))
+                for measure, array in block.arrays.items()
             },
         )
 
@@ -221,12 +221,15 @@ def _joined(blocks: list[Block]) -> Block:
     weights = [vector for block in blocks for vector in block.weights.values()]
     records = kept_records(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else ()
     arrays = {
-        name: dict(enumerate(values for block in blocks for values in block.arrays[name].values()))
-        for name in blocks[0].arrays
+        measure: dict(enumerate(values for block in blocks for values in block.arrays[measure].values()))
+        for measure in blocks[0].arrays
     }
     return Block(
         {"k": np.concatenate([block.clocks["k"] for block in blocks])},
-        {name: np.concatenate([block.measures[name] for block in blocks]) for name in blocks[0].measures},
+        {
+            measure: np.concatenate([block.measures[measure] for block in blocks])
+            for measure in blocks[0].measures
+        },
         {record: vector for record, vector in enumerate(weights) if record in records},
         arrays,
     )

@@ -152,14 +152,14 @@ class Pass(InPieces):
         measures = dict(block.measures)
         if not self._counted_everywhere:
             measures.pop("error", None)
-        for name in measures.keys() & AVERAGED:
-            measures[name] = self._means(name, block.clocks["k"], measures[name])
+        for measure in measures.keys() & AVERAGED:
+            measures[measure] = self._means(measure, block.clocks["k"], measures[measure])
         return block._replace(measures=measures)
 
-    def _means(self, name: str, k: Floats, values: Floats) -> Floats:
-        before = self._sums.get(name, np.zeros_like(values[:1]))
+    def _means(self, measure: str, k: Floats, values: Floats) -> Floats:
+        before = self._sums.get(measure, np.zeros_like(values[:1]))
         sums = np.cumsum(np.concatenate([before, values]), 0)
-        self._sums[name] = sums[-1:]
+        self._sums[measure] = sums[-1:]
         k = k[:, None, None]
         return np.where(k == 0, values, sums[:-1] / np.maximum(k, 1))
 

@@ -58,7 +58,7 @@ class Samples(NamedTuple):
         """
         rank = 1 + len(self.indices)
         clocks = self.clocks | self.own_clocks if by_replica else self.clocks
-        shaped = {name: times.reshape(*times.shape, *[1] * (rank - 1)) for name, times in clocks.items()}
+        shaped = {clock: times.reshape(*times.shape, *[1] * (rank - 1)) for clock, times in clocks.items()}
         for at, (name, places) in enumerate(self.indices.items(), start=1):
             shaped[name] = places.reshape([-1 if axis == at else 1 for axis in range(rank)])
         return shaped
@@ -100,10 +100,10 @@ class Samples(NamedTuple):
         """Return the samples with a final NaN record where the last replica diverged."""
         if self.end is None:
             return self
-        clocks = {name: np.append(times, self.end[name]) for name, times in self.clocks.items()}
+        clocks = {clock: np.append(times, self.end[clock]) for clock, times in self.clocks.items()}
         nothing = np.full_like(self.values, np.nan, shape=(len(self.values), 1, *self.values.shape[2:]))
         own_clocks = {
-            name: np.pad(times, ((0, 0), (0, 1)), mode="edge") for name, times in self.own_clocks.items()
+            clock: np.pad(times, ((0, 0), (0, 1)), mode="edge") for clock, times in self.own_clocks.items()
         }
         passed = None if self.passed is None else np.pad(self.passed, ((0, 0), (0, 1)))
         values = np.concatenate([self.values, nothing], 1)
@@ -112,8 +112,8 @@ class Samples(NamedTuple):
 
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
     """Return the clocks of a curve and, for names of measures, their means over replicas at its records."""
-    means = {name: curve.mean(measure.name) for name, measure in measures_in(names).items()}
-    return curve.clocks | {name: mean for name, mean in means.items() if mean is not None}
+    means = {measure_name: curve.mean(measure.name) for measure_name, measure in measures_in(names).items()}
+    return curve.clocks | {measure_name: mean for measure_name, mean in means.items() if mean is not None}
 
 
 def of_curve(
@@ -130,16 +130,16 @@ def of_curve(
         values = curve.values(measure.name)
         if values is None:
             return None
-        own_clocks = {name: times.T[: values.shape[1]] for name, times in curve.own_clocks.items()}
+        own_clocks = {clock: times.T[: values.shape[1]] for clock, times in curve.own_clocks.items()}
         why = curve.why_first_only(measure.name) or ended_by
         return Samples(clocks_of(curve, names), {}, values.T, end, own_clocks, passed, why)
     arrays = curve.array(measure.name)
     if arrays is None:
         return None
     records = np.searchsorted(curve.x, arrays.x)
-    clocks = {name: times[records] for name, times in clocks_of(curve, names).items()}
+    clocks = {clock: times[records] for clock, times in clocks_of(curve, names).items()}
     values = np.moveaxis(arrays.values, 1, 0)
-    own_clocks = {name: times[records].T[: len(values)] for name, times in curve.own_clocks.items()}
+    own_clocks = {clock: times[records].T[: len(values)] for clock, times in curve.own_clocks.items()}
     passed = None if passed is None else passed[:, records]
     return Samples(clocks, dict(curve.indices(measure.name)), values, end, own_clocks, passed, ended_by)
 
@@ -170,9 +170,9 @@ def of_line(
     )
     if beyond and line.beyond is not None:
         further = line.beyond
-        extended = {name: np.append(times, further.clocks[name]) for name, times in common.clocks.items()}
+        extended = {clock: np.append(times, further.clocks[clock]) for clock, times in common.clocks.items()}
         common = Along(extended, line.indices, np.append(common.values, further.values, 1))
-    samples_by_curve = {name: Samples(*along) for name, along in (by_curve or {"": common}).items()}
+    samples_by_curve = {curve: Samples(*along) for curve, along in (by_curve or {"": common}).items()}
     measured = set(clocks) - trace.planned.keys()
     return _along_measured(samples_by_curve, line, trace, measured) if measured else samples_by_curve
 
@@ -188,7 +188,7 @@ def _along_measured(
         if samples is None or curve.learner not in line.applies_to or not measured <= measured_clocks.keys():
             continue
         records = min(curve.length, samples.values.shape[1])
-        clocks = {name: times[:records] for name, times in (samples.clocks | measured_clocks).items()}
+        clocks = {clock: times[:records] for clock, times in (samples.clocks | measured_clocks).items()}
         by_curve[curve.name] = samples._replace(clocks=clocks, values=samples.values[:, :records])
     # Curves end at different records: the longest has the clocks of all others as its start, if they agree.
     longest = max(by_curve.values(), key=lambda candidate: candidate.values.shape[1], default=None)
@@ -201,7 +201,7 @@ def _along_measured(
 def _is_start_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool:
     """Return whether the measured clocks of `shorter` equal the first ones of `longest`."""
     records = shorter.values.shape[1]
-    return all(np.array_equal(shorter.clocks[name], longest.clocks[name][:records]) for name in measured)
+    return all(np.array_equal(shorter.clocks[clock], longest.clocks[clock][:records]) for clock in measured)
 
 
 class ReplicasMissing(BadInput):
@@ -262,11 +262,11 @@ class PictureSteps:
 
     def _rows(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
         """Yield the parts of a point: one row of a map, or one for every place of the index in y."""
-        for name in self._of_rows & samples.indices.keys():
-            for place in samples.indices[name].tolist():
+        for index in self._of_rows & samples.indices.keys():
+            for place in samples.indices[index].tolist():
                 assert self.picture.y is not None, "it names an index"
-                up = evaluate(self.picture.y, {**point.numbers, name: place})
-                yield self._at_point(point, samples.at(name, place))._replace(height=up)
+                up = evaluate(self.picture.y, {**point.numbers, index: place})
+                yield self._at_point(point, samples.at(index, place))._replace(height=up)
             return
         height = self.height(point)
         yield self._at_point(point, samples)._replace(height=np.nan if height is None else height)
@@ -343,7 +343,7 @@ class PictureSteps:
 
     def place(self, point: Point, clocks: dict[str, float]) -> float:
         """Return x at one reading of the clocks."""
-        x = self.places(point, {name: np.array([time]) for name, time in clocks.items()})
+        x = self.places(point, {clock: np.array([time]) for clock, time in clocks.items()})
         return float(x.item())
 
     def places(self, point: Point, clocks: Mapping[str, Floats]) -> Floats:
@@ -356,8 +356,8 @@ class PictureSteps:
         # Along records a diverged curve just stops; a last value must not be the one before the divergence.
         if not self.along_records(samples.clocks):
             samples = samples.to_the_end()
-        for name, value in picture.at.items():
-            samples = samples.at(name, value)
+        for dimension, value in picture.at.items():
+            samples = samples.at(dimension, value)
         y = samples.values if self.until is None else samples.held()
         # `running` comes before `times`: a running mean of loss × k differs from the running mean of loss,
         # times k.
@@ -437,7 +437,10 @@ class PictureSteps:
         """Check that only axes in x vary along a curve. Raises: BadInput."""
         read = {self._reading.over} if self._reading is not None else set()
         for number, axis in enumerate(self._axes):
-            names = {axis.name, *(name for axis_value in axis.grid for name in axis.bound(axis_value))}
+            names = {
+                axis.name,
+                *(axis_name for axis_value in axis.grid for axis_name in axis.bound(axis_value)),
+            }
             if names & (self._named | read):
                 continue
             if len({part.point.place[number] for part in parts}) > 1:

@@ -128,12 +128,12 @@ class Curve:
 
         Where replicas differ, the value is the least among replicas that have not diverged.
         """
-        return {name: self._least(times[: self.length]) for name, times in self._clocks.items()}
+        return {clock: self._least(times[: self.length]) for clock, times in self._clocks.items()}
 
     @property
     def own_clocks(self) -> dict[str, Floats]:
         """Clocks that differ between replicas, [S, R]."""
-        return {name: times[: self.length] for name, times in self._clocks.items() if times.ndim > 1}
+        return {clock: times[: self.length] for clock, times in self._clocks.items() if times.ndim > 1}
 
     def _least(self, times: Floats) -> Floats:
         if times.ndim == 1:
@@ -207,9 +207,9 @@ class Curve:
         start, x = self.length, next(iter(clocks.values()))
         if not start:  # readers may go through the names meanwhile
             self._clocks = {
-                name: np.empty((self.capacity, *times.shape[1:])) for name, times in clocks.items()
+                clock: np.empty((self.capacity, *times.shape[1:])) for clock, times in clocks.items()
             }
-            self._series = {name: MeasureSeries(self.capacity, self.replicas) for name in measures}
+            self._series = {measure: MeasureSeries(self.capacity, self.replicas) for measure in measures}
         for name, times in clocks.items():
             self._clocks[name][start : start + len(x)] = times
         for name, numbers in measures.items():
@@ -405,14 +405,14 @@ class TheoryLine:
         """Names of the learners that the line binds here."""
         if not self.on_problem.holds:
             return []
-        return [name for name, finding in self.on_learners.items() if finding.holds]
+        return [learner for learner, finding in self.on_learners.items() if finding.holds]
 
     def by_curve(self, curves: Iterable[Curve]) -> dict[str, Along]:
         """Return the line of each curve so far, by name; empty if the line is the same for all."""
         if self.along_runs is None:
             return self.of_curves
         by_curve = {curve.name: self.along_runs(curve) for curve in curves if curve.length}
-        return {name: along for name, along in by_curve.items() if along is not None}
+        return {curve: along for curve, along in by_curve.items() if along is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -486,10 +486,10 @@ class Trace:
         records.
         """
         record = min(int(np.searchsorted(self.x, x)), len(self.x) - 1)
-        planned = {name: float(times[record]) for name, times in self.planned.items()}
+        planned = {clock: float(times[record]) for clock, times in self.planned.items()}
         if curve is None:
             return planned
-        return {name: _at(x, curve.x, times) for name, times in curve.clocks.items()} | planned
+        return {clock: _at(x, curve.x, times) for clock, times in curve.clocks.items()} | planned
 
     @property
     def theorems(self) -> list[TheoryLine]:

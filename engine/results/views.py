@@ -93,7 +93,7 @@ def view(picture: Picture, results: Results) -> View:
         without = [point for number, point in points.items() if number not in results.traces]
         y = _if_known(picture, steps, x, y, without)
         of_some = partial(_of_some, picture.summary, values) if len(values) > 1 else None
-        applies = dict.fromkeys(name for _, _, line in pieces for name in line.applies_to)
+        applies = dict.fromkeys(learner for _, _, line in pieces for learner in line.applies_to)
         statement = pieces[0][2].statement
         shown.lines.append(
             LineView(
@@ -341,7 +341,7 @@ class _Reduction:
 
     def view(self, number: int, best: Collection[Curve]) -> CurveView:
         """Return the view of the curve with this number: values, errors and progress."""
-        (name, apart), first = self._key, self._stretches[0]
+        (curve_name, apart), first = self._key, self._stretches[0]
         if (measured := self._as_measured()) is not None:
             x, y, stderr = measured
         else:
@@ -351,7 +351,7 @@ class _Reduction:
                 self._picture.summary, self._replicas, lambda subset: self._estimate(subset)[1]
             )
         return CurveView(
-            name=self._results.sweep.name(name, self._picture, apart),
+            name=self._results.sweep.name(curve_name, self._picture, apart),
             number=number,
             learner=first.curve.learner,
             kind_place=self._kind_place,
@@ -511,14 +511,19 @@ def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
     """Return short names of axes and of the measures that x names, for charts."""
     loss = f"{sweep.experiment.protocol.loss} "
     labels = _labels(picture, sweep).items()
-    brief = {name: label.removeprefix("average ").removeprefix(loss) for name, label in labels}
+    brief = {
+        measure_name: label.removeprefix("average ").removeprefix(loss) for measure_name, label in labels
+    }
     return brief | sweep.symbols
 
 
 def _labels(picture: Picture, sweep: Sweep) -> dict[str, str]:
     """Return the labels of the measures that x names."""
     loss = sweep.experiment.protocol.loss
-    return {name: measure.label_with(loss) for name, measure in measures_in(names_in(picture.x)).items()}
+    return {
+        measure_name: measure.label_with(loss)
+        for measure_name, measure in measures_in(names_in(picture.x)).items()
+    }
 
 
 def _x_label(picture: Picture, sweep: Sweep, words: Mapping[str, str]) -> str:

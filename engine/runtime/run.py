@@ -430,7 +430,9 @@ def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
         },
     )
     rates = zip(planned.curve_names, planned.rates, strict=True)
-    curves = [new_curve(name, rate=None if len(planned.rates) == 1 else rate) for name, rate in rates]
+    curves = [
+        new_curve(curve_name, rate=None if len(planned.rates) == 1 else rate) for curve_name, rate in rates
+    ]
     if not planned.learner.is_tuned:
         return curves, None
     shown = new_curve(planned.learner.name)
@@ -474,8 +476,8 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
     if early_end is not None:
         length = early_end.length(clocks, measures, sound)
         sound = np.minimum(sound, length)
-        clocks = {name: times[:length] for name, times in clocks.items()}
-        measures = {name: values[:length] for name, values in measures.items()}
+        clocks = {clock: times[:length] for clock, times in clocks.items()}
+        measures = {measure: values[:length] for measure, values in measures.items()}
     records, first_sound = int(sound.max()), int(sound[0])
     x = next(iter(clocks.values()))
     for replica in np.flatnonzero((sound < len(x)) & np.isnan(curve.divergences)):
@@ -484,10 +486,10 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
             curve.inaccurate[replica] = block.inaccurate[sound[replica], replica]
     if (sound < records).any():
         after = np.arange(len(x))[:, None] >= sound
-        measures = {name: np.where(after, np.nan, values) for name, values in measures.items()}
+        measures = {measure: np.where(after, np.nan, values) for measure, values in measures.items()}
     curve.append(
-        {name: times[:records] for name, times in clocks.items()},
-        {name: values[:records] for name, values in measures.items()},
+        {clock: times[:records] for clock, times in clocks.items()},
+        {measure: values[:records] for measure, values in measures.items()},
         {record: vectors[variant] for record, vectors in block.weights.items() if record < first_sound},
         {
             name: {record: _left(values[:, variant], sound > record) for record, values in by_record.items()}

@@ -124,9 +124,9 @@ def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]
     for learner_plan in learners.values():
         if planned.binds(learner_plan.learner):
             indices = _indices(planned.line, learner_plan.learner, at.experiment)
-            for name, rate in learner_plan.rates_by_curve.items():
+            for curve_name, rate in learner_plan.rates_by_curve.items():
                 at_curve = replace(at, indices=indices, learner=learner_plan.learner, rate=rate)
-                of_curves[name] = _along(planned.line, at_curve)
+                of_curves[curve_name] = _along(planned.line, at_curve)
     return of_curves
 
 
@@ -141,7 +141,7 @@ def _along_runs(
     records = min(curve.length, *(other.length for other in runs.values()), curve.capacity)
     at_curve = replace(
         at,
-        clocks={name: times[:records] for name, times in at.clocks.items()},
+        clocks={clock: times[:records] for clock, times in at.clocks.items()},
         learner=learner_plan.learner,
         rate=learner_plan.rates_by_curve.get(curve.name),
         measured=_measured(curve, records),
@@ -152,8 +152,8 @@ def _along_runs(
 
 def _measured(curve: Curve, records: int) -> Measured:
     """Return the measured numbers along the first records of a curve, [R, S] each."""
-    values = {name: curve.values(name) for name in curve.measures}
-    return {name: series[:records].T for name, series in values.items() if series is not None}
+    values = {measure: curve.values(measure) for measure in curve.measures}
+    return {measure: series[:records].T for measure, series in values.items() if series is not None}
 
 
 def _indices(line: Line, learner: Learner, experiment: Setup) -> dict[str, Floats]:

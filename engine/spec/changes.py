@@ -23,40 +23,40 @@ OF_AXES = ("x", "y", "times")
 Text = Callable[[str], str]
 
 
-def rename_learner(raw: Raw, name: str, other: str) -> None:
+def rename_learner(raw: Raw, former: str, other: str) -> None:
     """Rename a learner in claims about its curves, also at values of axes, and in relative pictures."""
 
     def renamed(curve: str) -> str:
-        is_at_values = curve.startswith(f"{name}, ")
-        return f"{other}{curve[len(name) :]}" if curve == name or is_at_values else curve
+        is_at_values = curve.startswith(f"{former}, ")
+        return f"{other}{curve[len(former) :]}" if curve == former or is_at_values else curve
 
     _rename_curves(raw, renamed)
     for picture in _tables(raw, "pictures"):
-        if picture.get("relative") == name:
+        if picture.get("relative") == former:
             picture["relative"] = other
 
 
-def rename_picture(raw: Raw, name: str, other: str) -> None:
+def rename_picture(raw: Raw, former: str, other: str) -> None:
     """Rename a picture in claims about it."""
     for claim in _tables(raw, "claims"):
-        if claim.get("picture") == name:
+        if claim.get("picture") == former:
             claim["picture"] = other
 
 
-def rename_axis(raw: Raw, name: str, other: str) -> None:
+def rename_axis(raw: Raw, former: str, other: str) -> None:
     """Rename an axis in expressions, conditions, pictures, and claims about curves that it splits."""
-    _change_expressions(raw, lambda text: with_name(text, name, other))
-    _rename_curves(raw, lambda curve: curve.replace(f", {name} = ", f", {other} = "))
+    _change_expressions(raw, lambda text: with_name(text, former, other))
+    _rename_curves(raw, lambda curve: curve.replace(f", {former} = ", f", {other} = "))
     for picture in _tables(raw, "pictures"):
         curves = picture.get("curves")
         if isinstance(curves, str):
-            picture["curves"] = other if curves == name else curves
+            picture["curves"] = other if curves == former else curves
         elif isinstance(curves, list | tuple):
-            picture["curves"] = [other if axis == name else axis for axis in curves]
+            picture["curves"] = [other if axis == former else axis for axis in curves]
         if isinstance(at := picture.get("at"), Mapping):
-            picture["at"] = {other if key == name else key: number for key, number in at.items()}
+            picture["at"] = {other if key == former else key: number for key, number in at.items()}
         read = picture.get("read")
-        if isinstance(read, dict) and read.get("over") == name:
+        if isinstance(read, dict) and read.get("over") == former:
             read["over"] = other
 
 

@@ -162,7 +162,7 @@ def sweep_of(raw: Mapping[str, Any]) -> Sweep:
 def _listed(raw: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the learners of a document; learners at no point are not checked."""
     tables = (table for table in raw.get("learners", ()) if isinstance(table, Mapping))
-    return tuple(name for table in tables if isinstance(name := table.get("name"), str))
+    return tuple(learner_name for table in tables if isinstance(learner_name := table.get("name"), str))
 
 
 def _with_each_learner(sweep: Sweep) -> list[Experiment]:
@@ -206,7 +206,11 @@ def with_words(raw: Mapping[str, Any]) -> reading.Raw:
 
 def _names_of(pairs: list[tuple[Axis, Value]]) -> dict[str, float]:
     """Return the names that expressions may use at a point: axes and columns of table axes."""
-    return {name: number for axis, axis_value in pairs for name, number in axis.bound(axis_value).items()}
+    return {
+        bound_name: number
+        for axis, axis_value in pairs
+        for bound_name, number in axis.bound(axis_value).items()
+    }
 
 
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
@@ -219,9 +223,13 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
     if raw.get("axes"):
         tables = {learner["name"]: learner for learner in full["learners"]}
         written = {learner["name"]: learner for learner in raw["learners"]}
-        expressed = reading.with_expressions(list(tables.values()), [written[name] for name in tables])
+        expressed = reading.with_expressions(
+            list(tables.values()), [written[learner_name] for learner_name in tables]
+        )
         tables = dict(zip(tables, expressed, strict=True))
-        full["learners"] = [tables.get(name) or _elsewhere(learner) for name, learner in written.items()]
+        full["learners"] = [
+            tables.get(learner_name) or _elsewhere(learner) for learner_name, learner in written.items()
+        ]
     return full
 
 
@@ -230,7 +238,7 @@ def _elsewhere(learner: Mapping[str, Any]) -> dict[str, Any]:
     fields = (field for field in msgspec.structs.fields(Learner) if not field.required)
     defaults = {optional.encode_name: (optional.default, optional.default_factory) for optional in fields}
     plain = {
-        name: factory() if callable(factory) else default for name, (default, factory) in defaults.items()
+        field: factory() if callable(factory) else default for field, (default, factory) in defaults.items()
     }
     return {"name": learner["name"], **plain, **with_tables(Learner, learner)}
 
@@ -245,13 +253,18 @@ def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
     axes: tuple[Axis, ...] = reading.axes(raw)
     names: set[str] = set()
     for number, axis in enumerate(axes):
-        for name in {axis.name, *(name for axis_value in axis.grid for name in axis.bound(axis_value))}:
+        for bound_name in {
+            axis.name,
+            *(bound_name for axis_value in axis.grid for bound_name in axis.bound(axis_value)),
+        }:
             where = f"axes[{number}].name"
-            if name in TAKEN:
-                raise BadInput(where, f"{name!r} means something else in expressions; take another name")
-            if name in names:
-                raise BadInput(where, f"{name!r} is a name of another axis; take another")
-            names.add(name)
+            if bound_name in TAKEN:
+                raise BadInput(
+                    where, f"{bound_name!r} means something else in expressions; take another name"
+                )
+            if bound_name in names:
+                raise BadInput(where, f"{bound_name!r} is a name of another axis; take another")
+            names.add(bound_name)
     return axes
 
 

@@ -74,9 +74,9 @@ def entry_of(preset: str) -> Entry:
 
 
 def _entries() -> Iterator[Entry]:
-    for name in presets.names():
+    for preset in presets.names():
         try:
-            yield entry_of(name)
+            yield entry_of(preset)
         except BadInput:
             continue
 

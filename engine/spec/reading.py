@@ -52,11 +52,11 @@ def read_raw(path: Path) -> Raw:
     with files.faults(""):
         content = files.read(path, MOST_BYTES_OF_RESULT if is_result else MOST_BYTES)
     raw = _experiment_of_result(content) if is_result else raw_values.document(content)
-    for name, part, fields in _data_files(raw):
+    for part_name, part, fields in _data_files(raw):
         for field in fields:
             if isinstance(part.get(field), str):
                 part[field] = beside(path.parent, part[field])
-            _set_beside(path.parent, raw.get("axes"), f"problem.{name}.{field}")
+            _set_beside(path.parent, raw.get("axes"), f"problem.{part_name}.{field}")
     return raw
 
 
@@ -81,11 +81,11 @@ class _Result(msgspec.Struct):
 def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:
     """Yield the matrix and the target if they are tables, with their names and file fields."""
     problem = raw.get("problem")
-    for name, family in (("matrix", "matrices"), ("target", "targets")):
-        part = problem.get(name) if isinstance(problem, dict) else None
+    for part_name, family in (("matrix", "matrices"), ("target", "targets")):
+        part = problem.get(part_name) if isinstance(problem, dict) else None
         if isinstance(part, dict) and isinstance(kind := part.get("kind"), str):
             member = catalogue.members(family).get(kind)
-            yield name, part, () if member is None else member.file_fields
+            yield part_name, part, () if member is None else member.file_fields
 
 
 def _set_beside(folder: Path, axes: Any, place: str) -> None:
@@ -205,7 +205,9 @@ def _index(tables: list[Any], step: str | int, place: str) -> int:
     names = [str(table.get("name")) for table in tables if isinstance(table, dict)]
     if isinstance(step, str) and step in names:
         return names.index(step)
-    choices = listed(f"[{number}] {name}" for number, name in enumerate(names)) or f"{len(tables)} items"
+    choices = (
+        listed(f"[{number}] {item_name}" for number, item_name in enumerate(names)) or f"{len(tables)} items"
+    )
     wanted = f"[{step}]" if isinstance(step, int) else quoted(step)
     raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", f"there is no {wanted}; there are {choices}")
 
@@ -256,9 +258,9 @@ def current_in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
     """Return a `current` document with its defaults, as `in_full` does."""
     resolved: Raw = msgspec.json.decode(msgspec.json.encode(experiment))
     numbers: Raw = with_expressions(resolved, raw)
-    for name, part, fields in _data_files(resolved):
+    for part_name, part, fields in _data_files(resolved):
         for field in fields:  # a relative path, as written, would mean another file in another folder
-            numbers["problem"][name][field] = part[field]
+            numbers["problem"][part_name][field] = part[field]
     return numbers
 
 
@@ -323,14 +325,14 @@ def _kind_of(part: Any) -> Any:
     return part.get("kind") if isinstance(part, Mapping) else part
 
 
-def _resolved_part(name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:
+def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:
     """Return the matrix or the target, after resolving its numbers. Raises: BadInput."""
-    place, problem = f"problem.{name}", numbers["problem"]
-    _need(name, problem, Problem, "problem", raw)
-    kind = types_of(Problem)[name]
-    if name == "matrix":
-        names = _with_its_own_d(kind, problem[name], names)
-    problem[name] = resolved(kind, problem[name], place, names)
+    place, problem = f"problem.{part_name}", numbers["problem"]
+    _need(part_name, problem, Problem, "problem", raw)
+    kind = types_of(Problem)[part_name]
+    if part_name == "matrix":
+        names = _with_its_own_d(kind, problem[part_name], names)
+    problem[part_name] = resolved(kind, problem[part_name], place, names)
     return _typed(kind, place, numbers, raw)
 
 
@@ -398,9 +400,9 @@ def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place:
 
 
 def _unknown(key: str, place: str, keys: list[str], new: str = "") -> BadInput:
-    name = renamed(key, keys) if place.startswith("claims[") else None
-    name = new if new in keys else name
-    right = nearest(key, keys) if name is None else f"it is called {name} here"
+    new_name = renamed(key, keys) if place.startswith("claims[") else None
+    new_name = new if new in keys else new_name
+    right = nearest(key, keys) if new_name is None else f"it is called {new_name} here"
     return BadInput(f"{place}.{key}".lstrip("."), f"unknown key; {right}")
 
 

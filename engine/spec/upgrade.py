@@ -83,15 +83,17 @@ def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def renamed(key: str, keys: list[str]) -> str | None:
     """Return the present name of a key of the first edition, if it is in `keys`; None for other keys."""
-    name = NAMES.get(key)
-    return name if name in keys else None
+    new = NAMES.get(key)
+    return new if new in keys else None
 
 
 def _names_of_learners(raw: Mapping[str, Any]) -> set[str]:
     learners = raw.get("learners")
     tables = learners if isinstance(learners, list | tuple) else ()
     return {
-        name for table in tables if isinstance(table, Mapping) and isinstance(name := table.get("name"), str)
+        learner_name
+        for table in tables
+        if isinstance(table, Mapping) and isinstance(learner_name := table.get("name"), str)
     }
 
 

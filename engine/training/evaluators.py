@@ -249,9 +249,9 @@ class ByPredictions:
     def _measure_seen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
         """Measure the losses over rows seen and unseen, with the counts [S, B or 1, n] of each row."""
         losses = self._loss.value(predictions, self._data.labels)
-        for name, shares in (("train", counts), ("unseen", (counts == 0).double())):
+        for measure, shares in (("train", counts), ("unseen", (counts == 0).double())):
             means = (losses * shares).sum(2) / shares.sum(2)
-            self._measures[name].append(self._data.over_targets(means))
+            self._measures[measure].append(self._data.over_targets(means))
 
 
 def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor) -> torch.Tensor:

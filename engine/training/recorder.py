@@ -59,17 +59,17 @@ class Block(NamedTuple):
     ) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
         """Return the clocks of a variant, [S] or [S, R] if replicas differ, and its numbers, [S, R]."""
         clocks = {
-            name: times if times.ndim == 1 else times[..., variant] for name, times in self.clocks.items()
+            clock: times if times.ndim == 1 else times[..., variant] for clock, times in self.clocks.items()
         }
-        return clocks, {name: series[:, :, variant] for name, series in self.measures.items()}
+        return clocks, {measure: series[:, :, variant] for measure, series in self.measures.items()}
 
     def after(self, count: int) -> Block:
         """Return the block without its first `count` records."""
         return Block(
-            {name: times[count:] for name, times in self.clocks.items()},
-            {name: series[count:] for name, series in self.measures.items()},
+            {clock: times[count:] for clock, times in self.clocks.items()},
+            {measure: series[count:] for measure, series in self.measures.items()},
             _later(self.weights, count),
-            {name: _later(series, count) for name, series in self.arrays.items()},
+            {measure: _later(series, count) for measure, series in self.arrays.items()},
             None if self.inaccurate is None else self.inaccurate[count:],
         )
 
@@ -164,8 +164,8 @@ class Recorder:
             self._evaluator.take_known(predicted, seen)
         else:
             self._evaluator.take(self._hypothesis, seen)
-        for name, time in clocks.items():
-            self._clocks[name].append(time)
+        for clock, time in clocks.items():
+            self._clocks[clock].append(time)
         self._records_taken += 1
         self._waiting += 1
 
@@ -186,7 +186,7 @@ class Recorder:
         """
         of_start = self._records_taken == 0 and any(measure.needs().start for measure in self._schedules)
         if of_start and isinstance(self._hypothesis, Parametrised):
-            self._start = {name: tensor.clone() for name, tensor in self._hypothesis.params.items()}
+            self._start = {layer: tensor.clone() for layer, tensor in self._hypothesis.params.items()}
         due = [
             measure
             for measure, schedule in self._schedules.items()
@@ -225,7 +225,7 @@ class Recorder:
     def block(self) -> Block:
         """Return the records taken since the last block."""
         measured = self._evaluator.measured()
-        measures = {name: torch.cat(parts).cpu().numpy() for name, parts in measured.items()}
+        measures = {measure: torch.cat(parts).cpu().numpy() for measure, parts in measured.items()}
         arrays: dict[str, dict[int, NDArray[np.float64]]] = {}
         for measure in self._schedules:
             tensors, self._values[measure.name] = self._values[measure.name], {}
@@ -241,7 +241,7 @@ class Recorder:
             by_record = turned.reshape(len(self._weights), -1, turned.shape[-1])
             weights = dict(zip(self._weights, by_record, strict=True))
         block = Block(
-            {name: np.array(times, float) for name, times in self._clocks.items()},
+            {clock: np.array(times, float) for clock, times in self._clocks.items()},
             nothing_measured(self._data) | measures,
             weights,
             arrays,

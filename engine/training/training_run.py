@@ -148,11 +148,13 @@ class CoupledRuns:
         block = self._run.advance(min(records, 1), seconds)
         if new := len(block.loss):
             before = self._by_member(self._run.hypothesis.predict(self._data.instances))
-            for name, (data, other) in self._coupled.items():
+            for measure, (data, other) in self._coupled.items():
                 complete = 0
                 while complete < new:
                     complete += len(other.advance(1).loss)
-                block.measures[name] = self._compared(before, other.hypothesis.predict(data.instances), new)
+                block.measures[measure] = self._compared(
+                    before, other.hypothesis.predict(data.instances), new
+                )
         return block
 
     def _compared(self, before: torch.Tensor, after: torch.Tensor, records: int) -> np.ndarray:
