@@ -23,7 +23,7 @@ from engine.results.outcomes import judge
 from engine.results.results import Results
 from engine.spec import presets
 from engine.spec.experiment import SUBJECTS, drawn
-from engine.spec.preset_index import Entry, index
+from engine.spec.preset_index import PresetEntry, index
 from engine.spec.reading import Raw
 from hadamard_tui.browsing import preview
 from hadamard_tui.browsing.preview import Thumbnail, takes
@@ -93,14 +93,14 @@ def main() -> int:
     return int(failed)
 
 
-def _is_stale(entry: Entry, thumbnails: dict[str, Thumbnail]) -> bool:
+def _is_stale(entry: PresetEntry, thumbnails: dict[str, Thumbnail]) -> bool:
     """Whether a preset has no chart, or a chart of an earlier version."""
     files = PICTURES / f"{entry.name}.svg", stored.file_of(entry.name)
     has_chart = entry.name in thumbnails and all(file.exists() for file in files)
     return not has_chart or thumbnails[entry.name].digest != entry.digest
 
 
-def _run_all(due: Sequence[Entry], thumbnails: dict[str, Thumbnail], errors: Console) -> bool:
+def _run_all(due: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail], errors: Console) -> bool:
     """Run presets, add their thumbnails, and print the remaining time; return whether one failed."""
     failed = False
     expected = {
@@ -123,7 +123,7 @@ def _run_all(due: Sequence[Entry], thumbnails: dict[str, Thumbnail], errors: Con
     return failed
 
 
-def make(entry: Entry, errors: Console) -> Thumbnail:
+def make(entry: PresetEntry, errors: Console) -> Thumbnail:
     """Run a preset on one thread, write the picture of its chart and make its thumbnail. Raises: BadInput."""
     document = presets.document(entry.name)
     sweep = presets.sweep_of(entry.name, document)
@@ -195,23 +195,23 @@ def _law(name: str, document: Raw, errors: Console) -> StoredPicture | None:
     return replace(picture, headline=shown.caption)
 
 
-def page(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> str:
+def page(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> str:
     """Page of all presets with a chart, by subject."""
     return "\n".join([HEAD, *_contents(entries, thumbnails), "", *_sections(entries, thumbnails)])
 
 
-def _of(subject: str, entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> list[Entry]:
+def _of(subject: str, entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> list[PresetEntry]:
     return [entry for entry in entries if entry.subject == subject and entry.name in thumbnails]
 
 
-def _contents(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:
+def _contents(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:
     for subject in SUBJECTS:
         if entries_of_subject := _of(subject, entries, thumbnails):
             links = ", ".join(f"[{entry.name}](#{entry.name})" for entry in entries_of_subject)
             yield f"- **{subject}**: {links}"
 
 
-def _sections(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:
+def _sections(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:
     for subject in SUBJECTS:
         if entries_of_subject := _of(subject, entries, thumbnails):
             yield f"## {subject}\n"
@@ -219,7 +219,7 @@ def _sections(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> Ite
                 yield from _section(entry, thumbnails[entry.name])
 
 
-def _section(entry: Entry, thumbnail: Thumbnail) -> Iterator[str]:
+def _section(entry: PresetEntry, thumbnail: Thumbnail) -> Iterator[str]:
     yield f"### {entry.name}\n\n**{entry.title}**\n"
     yield f"![{entry.title}](gallery/{entry.name}.svg)\n"
     yield f"{thumbnail.caption}\n"

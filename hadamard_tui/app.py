@@ -35,7 +35,7 @@ from textual.widget import Widget
 from engine.core.parts import BadInput
 from hadamard_tui import keyboard
 from hadamard_tui.colours import palette
-from hadamard_tui.colours.themes import LOOKS, after
+from hadamard_tui.colours.themes import COLOUR_THEMES, after
 from hadamard_tui.headless import exit_codes
 from hadamard_tui.keyboard import ACTIONS
 from hadamard_tui.panels import ABOUT, DIGITS, story
@@ -51,8 +51,8 @@ from hadamard_tui.terminal.signals import heeded
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
 from hadamard_tui.terminal.textual_internals import FailingApp, driver_of, lay_out, notifications_of
 from hadamard_tui.terminal.timing import SteadyNotification
-from hadamard_tui.widgets.item_forms import KINDS
-from hadamard_tui.widgets.preset_choice import PresetChoice
+from hadamard_tui.widgets.controls import PresetChoice
+from hadamard_tui.widgets.item_lists import KINDS
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import Stage
 
@@ -111,7 +111,7 @@ class HadamardApp(FailingApp):
         self._copied = ""
         self._loop_of_app: asyncio.AbstractEventLoop | None = None
         self._is_ending = False
-        for look in LOOKS.values():
+        for look in COLOUR_THEMES.values():
             self.register_theme(look.theme)
         self.set_keymap(self.config.keys)
         keyboard.use(self.config.keys)
@@ -147,7 +147,7 @@ class HadamardApp(FailingApp):
         if self._guide is not None:
             self.call_after_refresh(self._guide.start)
         elif self._first:
-            from hadamard_tui.screens.welcome import Welcome
+            from hadamard_tui.screens.help import Welcome
 
             self.push_screen(Welcome(), self._welcomed)
         if served():
@@ -253,7 +253,7 @@ class HadamardApp(FailingApp):
 
     def action_new_experiment(self) -> None:
         """Choose a problem and a learner, and put up the experiment that they make."""
-        from hadamard_tui.screens.new_experiment import NewExperiment
+        from hadamard_tui.screens.browser import NewExperiment
 
         self.push_screen(NewExperiment(), self._begin_new)
 
@@ -303,13 +303,13 @@ class HadamardApp(FailingApp):
 
     def show_part(self, family: str, kind: str) -> None:
         """Say what a part is, and which presets show it."""
-        from hadamard_tui.screens.part_page import PartPage
+        from hadamard_tui.screens.help import PartPage
 
         self.push_screen(PartPage(family, kind), self.choose_preset)
 
     def wear(self, look: str) -> None:
         """Take on a look, with the palette of its curves."""
-        palette.use(LOOKS[look].palette)  # type: ignore[index]
+        palette.use(COLOUR_THEMES[look].palette)  # type: ignore[index]
         self.theme = look
 
     def action_theme(self) -> None:
@@ -367,7 +367,7 @@ class HadamardApp(FailingApp):
         self.notify(f"{', '.join(change.set)}: {change.text} {keyboard.key('undo')} goes back.")
 
     def action_blank(self) -> None:
-        from hadamard_tui.screens.blank import Blank
+        from hadamard_tui.screens.modal import Blank
 
         self.push_screen(Blank())
 

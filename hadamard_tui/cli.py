@@ -57,7 +57,7 @@ class _Command(_PlainHelp, TyperCommand):
     """A single command."""
 
 
-class Commands(_PlainHelp, TyperGroup):
+class CommandGroup(_PlainHelp, TyperGroup):
     """The commands; a preset in the place of one is answered by the two commands that take it."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -72,7 +72,7 @@ def _flag(name: str, help: str, **more: Any) -> Any:
 
 
 HELP = {"help_option_names": ["-h", "--help"]}
-app = typer.Typer(cls=Commands, add_completion=False, context_settings=HELP)
+app = typer.Typer(cls=CommandGroup, add_completion=False, context_settings=HELP)
 command = partial(app.command, cls=_Command)
 
 Settings = Annotated[

@@ -127,7 +127,7 @@ FORM = (
 )
 
 
-class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A stop as a talk file says it.
 
     Args:
@@ -153,7 +153,7 @@ class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """A talk file. `place` is its position in lists."""
 
     title: str
-    stops: Annotated[tuple[Place, ...], Meta(min_length=1, max_length=200)]
+    stops: Annotated[tuple[TalkStop, ...], Meta(min_length=1, max_length=200)]
     place: int = 100
 
 
@@ -242,7 +242,7 @@ def _talk(name: str, raw: dict[str, Any]) -> Talk:
         raise BadInput(name, f"{error}; {FORM}") from error
 
 
-def _stop(name: str, number: int, place: Place, path: Path) -> Stop:
+def _stop(name: str, number: int, place: TalkStop, path: Path) -> Stop:
     """Return a stop whose preset, panel and break exist. Raises: BadInput."""
     where = f"{name}: stops[{number}]"
     preset = str(path.parent / place.preset) if place.preset.endswith(".toml") else place.preset

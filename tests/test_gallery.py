@@ -14,7 +14,7 @@ from rich.console import Console
 
 from engine.spec import presets
 from engine.spec.experiment import SUBJECTS
-from engine.spec.preset_index import Entry, entry_of, index
+from engine.spec.preset_index import PresetEntry, entry_of, index
 from hadamard_tui.browsing import preview
 from hadamard_tui.browsing.preview import Thumbnail
 from hadamard_tui.charts.series import Axes, Series
@@ -45,7 +45,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     module = gallery()
     module.ran = []
 
-    def make(entry: Entry, errors: Console) -> Thumbnail:
+    def make(entry: PresetEntry, errors: Console) -> Thumbnail:
         module.ran.append(entry.name)
         module.PICTURES.mkdir(exist_ok=True)
         stored.file_of(entry.name).write_text("{}")

@@ -78,8 +78,7 @@ class Responses:
     def __init__(self, inputs: TrainingInputs, steps: int) -> None:
         learner, data = inputs.learner, inputs.data
         assert isinstance(data.instances, ScaledIdentity), "orthogonal instances come as a scaled identity"
-        assert learner.update is not None, "the backend serves no other learner"
-        response = learner.update.response(steps)
+        response = learner.trained.update.response(steps)
         assert response is not None, "the backend serves no other learner"
         # A descent that never steps: it makes starts, rates and speeds as every other backend has them.
         start = Descent(inputs)

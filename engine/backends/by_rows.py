@@ -94,9 +94,8 @@ class Predictions:
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None) -> None:
         """Take the examples in this order of the rows [R, n], or in their own for None."""
         learner, data = inputs.learner, inputs.data
-        assert learner.architecture is not None, "the backend serves no other learner"
-        assert learner.update is not None, "the backend serves no other learner"
-        scalar_step = learner.update.scalar_step(learner.architecture)
+        architecture, update = learner.trained
+        scalar_step = update.scalar_step(architecture)
         assert scalar_step is not None, "the backend serves no other learner"
         start = Descent(inputs)
         self._scalar_step, self._loss, self._data, self._order = scalar_step, inputs.loss, data, order

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from engine.backends import Backend, Needs, weight_vectors
 from engine.backends.structured import LARGE
+from engine.learners.learner import AtStart, Fitted, Learner, Trained
 from engine.measures import Measure
 from engine.training.descent import kept_records, rates_of
 from engine.training.recorder import Block
 from engine.training.training_run import InPieces
 
 if TYPE_CHECKING:
-    from engine.learners.learner import Learner
     from engine.problems.examples import Examples
     from engine.spec.experiment import Experiment
     from engine.training.descent import Undrawn
@@ -70,10 +70,15 @@ class Numpy(Backend):
 
 def _has_step(learner: Learner, experiment: Experiment) -> bool:
     """Return whether every step of a learner is one of the classes below."""
-    if learner.solver is not None:
-        return learner.solver.structure().projects and experiment.problem.matrix.structure().is_orthogonal
-    rule, net = learner.update, learner.architecture
-    if rule is None or net is None or not (structure := rule.structure()).by_operators:
+    match learner.form:
+        case Fitted(solver):
+            orthogonal = experiment.problem.matrix.structure().is_orthogonal
+            return solver.structure().projects and orthogonal
+        case AtStart():
+            return False
+        case Trained(net, rule):
+            structure = rule.structure()
+    if not structure.by_operators:
         return False
     signs = experiment.problem.matrix.structure().entries_are_signs
     if rule.multiplicative_step(net) is not None:
@@ -107,9 +112,8 @@ class Added:
     """Rule that adds multiples of examples to weights: w ← w − s x."""
 
     def __init__(self, learner: Learner, start: Numbers, rates: Numbers) -> None:
-        assert learner.update is not None, "the backend serves no other learner"
-        assert learner.architecture is not None, "the backend serves no other learner"
-        step = learner.update.scalar_step(learner.architecture)
+        architecture, update = learner.trained
+        step = update.scalar_step(architecture)
         assert step is not None, "the backend serves no other learner"
         self._step: Any = step
         self.now, self._rates, self._memory = start, rates, np.zeros(start.shape[:2], start.dtype)
@@ -123,9 +127,7 @@ class Multiplied:
     """Rule that multiplies, w = a^L − b^L: a by one of two factors for entries ±1, b by the other."""
 
     def __init__(self, learner: Learner, start: dict[str, Numbers], rates: Numbers) -> None:
-        rule, net = learner.update, learner.architecture
-        assert rule is not None, "the backend serves no other learner"
-        assert net is not None, "the backend serves no other learner"
+        net, rule = learner.trained
         step = rule.multiplicative_step(net)
         assert step is not None, "the backend serves no other learner"
         tensors: Any = start
@@ -154,14 +156,13 @@ def _begun(undrawn: Undrawn, examples: Examples) -> WeightVectors:
     """Return the weights of a learner at their start, for every replica, rate and target."""
     learner, (replicas, targets, _) = undrawn.learner, examples.labels.shape
     d, dtype = examples.instances.shape[2], examples.instances.dtype
-    if learner.solver is not None:
+    if isinstance(learner.form, Fitted):
         return Projected(np.zeros((replicas, targets, d)))
-    assert learner.architecture is not None, "a learner without a solver has an architecture"
+    architecture, update = learner.trained
     rates = np.repeat(np.array(rates_of(learner), dtype), targets)
-    drawn = learner.architecture.start(learner.stream_of_start(undrawn.streams), d)
+    drawn = architecture.start(learner.stream_of_start(undrawn.streams), d)
     start = {name: np.repeat(tensor.astype(dtype)[:, None], len(rates), 1) for name, tensor in drawn.items()}
-    assert learner.update is not None, "an architecture is trained by an update rule"
-    if learner.update.multiplicative_step(learner.architecture) is not None:
+    if update.multiplicative_step(architecture) is not None:
         return Multiplied(learner, start, rates)
     return Added(learner, start["w"], rates)
 

@@ -77,9 +77,8 @@ class OrthogonalRows:
     def __init__(self, inputs: TrainingInputs) -> None:
         learner, data = inputs.learner, inputs.data
         assert isinstance(data.instances, ScaledIdentity), "orthogonal instances come as a scaled identity"
-        assert learner.architecture is not None, "the backend serves no other learner"
-        assert learner.update is not None, "the backend serves no other learner"
-        scalar_step = learner.update.scalar_step(learner.architecture)
+        architecture, update = learner.trained
+        scalar_step = update.scalar_step(architecture)
         assert scalar_step is not None, "the backend serves no other learner"
         start = Descent(inputs)
         self._scalar_step, self._loss, self._data = scalar_step, inputs.loss, data

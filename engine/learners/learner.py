@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -199,6 +199,25 @@ MOST_NAME = 40
 Name = Annotated[str, Meta(max_length=MOST_NAME)]
 
 
+class Trained(NamedTuple):
+    """An architecture that an update rule trains."""
+
+    architecture: AnyArchitecture
+    update: AnyUpdate
+
+
+class Fitted(NamedTuple):
+    """A solver that is fitted to the examples seen."""
+
+    solver: AnySolver
+
+
+class AtStart(NamedTuple):
+    """An architecture that is measured as it starts."""
+
+    architecture: AnyArchitecture
+
+
 class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Who learns: an architecture trained by an update rule, or a solver.
 
@@ -274,12 +293,32 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
 
     @property
+    def form(self) -> Trained | Fitted | AtStart:
+        """The parts that it consists of."""
+        if self.solver is not None:
+            return Fitted(self.solver)
+        return AtStart(self.net) if self.update is None else Trained(self.net, self.update)
+
+    @property
+    def trained(self) -> Trained:
+        """Architecture and update rule. Raises: TypeError for a learner without a rule."""
+        if self.update is None:
+            raise TypeError(f"{self.name} has no update rule")
+        return Trained(self.net, self.update)
+
+    @property
+    def net(self) -> AnyArchitecture:
+        """Architecture. Raises: TypeError for a solver."""
+        if self.architecture is None:
+            raise TypeError(f"{self.name} is a solver and has no architecture")
+        return self.architecture
+
+    @property
     def learner_kind(self) -> LearnerKind:
         """Kind of learner that its parts declare: the solver, or the architecture before the rule."""
         if self.solver is not None:
             return self.solver.structure().learner_kind
-        assert self.architecture is not None, "a learner without a solver has one"
-        of_net = self.architecture.structure().learner_kind
+        of_net = self.net.structure().learner_kind
         if of_net != "by-rule":
             return of_net
         return "other" if self.update is None else self.update.structure().learner_kind

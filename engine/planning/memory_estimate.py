@@ -17,7 +17,7 @@ from engine.backends import LONG, WIDE
 from engine.core.lazy import torch
 from engine.core.memory import DERIVED, Sizes, free_bytes, in_words
 from engine.core.parts import BadField, BadInput
-from engine.learners.learner import Learner
+from engine.learners.learner import Fitted, Learner, Trained
 from engine.measures import Measure
 from engine.planning.run_plan import LearnerPlan, RunPlan, plan_run
 from engine.problems.problem import ROTATED, Problem
@@ -101,18 +101,17 @@ def _trained(planned: LearnerPlan) -> int:
     held = rates * min(MOST_WEIGHT_BYTES, records * sizes.d * sizes.item)
     if rates > 1:
         held += sizes.batch * sizes.n * sizes.item
-    if learner.solver is not None:
-        return held + learner.solver.bytes_held(sizes)
-    assert learner.architecture is not None, "Learner admits no other combination"
+    if isinstance(form := learner.form, Fitted):
+        return held + form.solver.bytes_held(sizes)
     held += planned.backend.bytes_held(sizes) + planned.experiment.protocol.bytes_held(sizes)
     if learner.rate_unit == "start-jacobian":
         held += KERNELS * DERIVED * (sizes.n * sizes.outputs) ** 2
-    if learner.update is not None:
-        held += _of_steps(learner.update, learner.architecture, sizes)
+    if isinstance(form, Trained):
+        held += _of_steps(*form, sizes)
     return held + (0 if learner.noise is None else learner.noise.bytes_held(sizes))
 
 
-def _of_steps(update: Update, architecture: Architecture, sizes: Sizes) -> int:
+def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
     """Return the bytes of steps beside those held for every parameter.
 
     These are matrices over the inputs and the outputs of trained parameters, signals through them for a rule

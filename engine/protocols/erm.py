@@ -70,19 +70,18 @@ class FreshModels(InPieces):
 
     def __init__(self, protocol: ERM, inputs: TrainingInputs, begin: BeginGroup) -> None:
         super().__init__()
-        learner, data = inputs.learner, inputs.data
+        data = inputs.data
         self._protocol, self._data = protocol, data
         self._complete_block: Block | None = None
         grid = places(protocol, data.instances.n)
-        assert learner.architecture is not None, "solvers are fitted by `Fits`"
-        assert learner.update is not None, "solvers are fitted by `Fits`"
-        nets = data.replicas * data.variants * data.targets // learner.architecture.outputs
-        together = max(1, NUMBERS // (nets * learner.architecture.layout(data.instances.d).size))
+        architecture, update = inputs.learner.trained
+        nets = data.replicas * data.variants * data.targets // architecture.outputs
+        together = max(1, NUMBERS // (nets * architecture.layout(data.instances.d).size))
         self._parts = [slice(first, first + together) for first in range(0, len(grid), together)]
         start = start_of(inputs)
         self._groups = [begin(grid[part], inputs, start) for part in self._parts]
         self._grid, self._draws = grid, inputs.streams("batches")
-        self._batch = learner.update.structure().mini_batch
+        self._batch = update.structure().mini_batch
         self.hypothesis = Models([group.hypothesis for group in self._groups])
 
     def pieces(self) -> Iterator[None]:
@@ -145,7 +144,7 @@ class ModelGroup:
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
         """From the tensors `start` of every replica."""
-        learner, data = inputs.learner, inputs.data
+        data = inputs.data
         self._grid, self._loss = grid, inputs.loss
         self._data_of_one_k, self._data = data, data.with_variants(len(grid))
         side_by_side = replace(inputs, data=self._data)
@@ -153,12 +152,9 @@ class ModelGroup:
         self._recorder = Recorder(side_by_side, self.hypothesis, 1)
         last = int(grid[-1])
         self._instances, self._labels = data.instances.at(slice(0, last)), self._data.labels[:, :last]
-        assert learner.update is not None, "solvers are fitted by `Fits`"
-        assert learner.architecture is not None, "Learner admits no other combination"
-        decays = learner.architecture.layout(data.instances.d).l2_penalty > 0
-        narrowed = (
-            self._instances.narrowed() if learner.update.structure().columnwise and not decays else None
-        )
+        architecture, update = inputs.learner.trained
+        decays = architecture.layout(data.instances.d).l2_penalty > 0
+        narrowed = self._instances.narrowed() if update.structure().columnwise and not decays else None
         self._narrow = narrowed is not None
         if narrowed is not None:
             self._instances = narrowed

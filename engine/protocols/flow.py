@@ -224,8 +224,7 @@ class Flowing(InPieces):
 
     def _fields(self, descent: Descent) -> Iterator[GradientField]:
         """Yield the gradient field of every net, or group of coupled nets, at their current weights."""
-        update = self._learner.update
-        assert update is not None, "a protocol that trains admits only learners with a rule"
+        update = self._learner.trained.update
         assert update.mirror is not None, "refuses() admits no other rule"
         dual, tensors = update.mirror.dual(descent.params, descent.state), descent.tensors
         fixed = {layer: tensor for layer, tensor in tensors.items() if layer not in dual}

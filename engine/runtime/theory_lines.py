@@ -125,7 +125,7 @@ def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]
         if planned.binds(learner_plan.learner):
             indices = _indices(planned.line, learner_plan.learner, at.experiment)
             for curve_name, rate in learner_plan.rates_by_curve.items():
-                at_curve = replace(at, indices=indices, learner=learner_plan.learner, rate=rate)
+                at_curve = replace(at, indices=indices, of_learner=learner_plan.learner, of_rate=rate)
                 of_curves[curve_name] = _along(planned.line, at_curve)
     return of_curves
 
@@ -142,8 +142,8 @@ def _along_runs(
     at_curve = replace(
         at,
         clocks={clock: times[:records] for clock, times in at.clocks.items()},
-        learner=learner_plan.learner,
-        rate=learner_plan.rates_by_curve.get(curve.name),
+        of_learner=learner_plan.learner,
+        of_rate=learner_plan.rates_by_curve.get(curve.name),
         measured=_measured(curve, records),
         runs={name: _measured(other, records) for name, other in runs.items()},
     )

@@ -21,7 +21,7 @@ WORDS = ("title", "story", "source", "subject")
 
 
 @dataclass(frozen=True)
-class Entry:
+class PresetEntry:
     """A preset as its file describes it.
 
     Args:
@@ -44,23 +44,23 @@ class Entry:
 
 
 @cache
-def index() -> tuple[Entry, ...]:
+def index() -> tuple[PresetEntry, ...]:
     """Return every shipped preset that can be read."""
     return tuple(_entries())
 
 
-def naming(kind: str) -> list[Entry]:
+def naming(kind: str) -> list[PresetEntry]:
     """Return the presets that name a part, a measure or a theory line."""
     return [entry for entry in index() if kind in entry.kinds]
 
 
-def entry_of(preset: str) -> Entry:
+def entry_of(preset: str) -> PresetEntry:
     """Return the entry of a preset, given by name or path. Raises: BadInput if it cannot be read."""
     raw = reading.read_raw(presets.path_of(preset))
     if any(map(has_braces, texts_of(raw).values())):
         raw = documents.with_words(raw)
     title, story, source, subject = (str(raw.get(key, "")) for key in WORDS)
-    return Entry(
+    return PresetEntry(
         preset,
         title,
         story,
@@ -73,7 +73,7 @@ def entry_of(preset: str) -> Entry:
     )
 
 
-def _entries() -> Iterator[Entry]:
+def _entries() -> Iterator[PresetEntry]:
     for preset in presets.names():
         try:
             yield entry_of(preset)

@@ -110,10 +110,10 @@ class At:
     indices: Mapping[str, Floats] = field(default_factory=dict)
     """Coordinates of each index of the measure."""
 
-    learner: Learner | None = None
+    of_learner: Learner | None = None
     """Learner, for a line that is `per_learner`."""
 
-    rate: float | None = None
+    of_rate: float | None = None
     """Rate of that learner."""
 
     measured: Measured = field(default_factory=dict)
@@ -144,12 +144,25 @@ class At:
         return self.drawn.order
 
     @property
+    def learner(self) -> Learner:
+        """The learner that the line binds. Raises: TypeError for a line that is not `per_learner`."""
+        if self.of_learner is None:
+            raise TypeError("only a line that is per_learner has a learner")
+        return self.of_learner
+
+    @property
+    def rate(self) -> float:
+        """The rate of this learner. Raises: TypeError if it has none."""
+        if self.of_rate is None:
+            raise TypeError("only a line of a learner with a given rate has a rate")
+        return self.of_rate
+
+    @property
     def start(self) -> Descent:
         """Learner at this rate, before its first step."""
-        assert self.learner is not None, "a line per learner"
         update = self.learner.update
-        if self.rate is not None and update is not None:
-            update = msgspec.structs.replace(update, lr=self.rate)
+        if self.of_rate is not None and update is not None:
+            update = msgspec.structs.replace(update, lr=self.of_rate)
         return self.drawn.start(msgspec.structs.replace(self.learner, update=update))
 
 

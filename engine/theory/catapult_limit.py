@@ -41,7 +41,6 @@ class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
         return finding
 
     def value(self, at: At) -> Floats:
-        assert at.rate is not None, "binds() admits no other rate"
         records = len(at.clocks["step"])
         last = catapult.landing(at.rate).product / at.rate
         return np.where(np.arange(records) == records - 1, last, np.nan)

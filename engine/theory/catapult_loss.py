@@ -51,12 +51,10 @@ class TwoLinearLayers(Line, frozen=True):
         return only_square(experiment) or Finding(True, "steps follow the square loss of one example")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        name, architecture, update = learner.name, learner.architecture, learner.update
         in_any_unit = structs.replace(learner, rate_unit="one")  # the line reads the resulting rates
         if (lacking := descends(in_any_unit, experiment)) is not None:
             return lacking
-        assert architecture is not None, "descends() admits no solver"
-        assert update is not None, "descends() admits no other"
+        name, (architecture, update) = learner.name, learner.trained
         if update.structure().stable_up_to != catapult.MONOTONE_BELOW:
             return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
         linear_layers = architecture.structure_at(experiment.d).linear_layers

@@ -50,9 +50,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if (lacking := descends(learner, experiment)) is not None:
             return lacking
-        name, architecture, update = learner.name, learner.architecture, learner.update
-        assert architecture is not None, "descends() admits no solver"
-        assert update is not None, "descends() admits no other"
+        name, (architecture, update) = learner.name, learner.trained
         if update.structure().stable_up_to != catapult.MONOTONE_BELOW:
             return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
         if architecture.layout(experiment.d).l2_penalty or experiment.m > 1:
@@ -67,7 +65,6 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
         batches = protocol.schedule().batches
         assert batches is not None, "holds() admits no other mini-batches"
         variance = batches.variance(protocol.extent(at.experiment.n).rows)
-        assert at.rate is not None, "binds() admits no other rate"
         full_square = at.measured[GradientNorm().name] ** 2
         right_side: Floats = (
             at.rate / 2 * (full_square + variance * (at.measured[RowGradients().name] - full_square))

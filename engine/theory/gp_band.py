@@ -68,9 +68,8 @@ class GPBand(Line, frozen=True, tag="gp-band"):
         data, rows = at.drawn.data, int(at.k.max(initial=0))
         x, y = data.instances.rows[:, :rows].double(), data.labels[:, :rows, None].double()
         inputs = torch.from_numpy(at.indices["input"]).to(x)[None, :, None].expand(len(x), -1, -1)
-        assert at.learner is not None, "a line per learner"
-        assert at.learner.solver is not None, "`binds` admits no other"
         solver = at.learner.solver
+        assert solver is not None, "`binds` admits no other"
         variance = solver.structure().prior_noise
         assert variance is not None, "`binds` admits no other"
         noise = variance * torch.eye(rows).to(x)

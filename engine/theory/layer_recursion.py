@@ -71,7 +71,6 @@ def starts_anew(learner: Learner) -> Finding | None:
 
 def signals_at(at: At) -> Signals:
     """Return `signals_of` the learner of a line that binds it."""
-    assert at.learner is not None, "a line per learner"
     signals = signals_of(at.learner)
     assert signals is not None, "binds() admits no other architecture"
     return signals

@@ -55,11 +55,9 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
         return Finding(True, f"{name} starts at 0 with a multiple of xᵀx̃ as its tangent kernel")
 
     def value(self, at: At) -> Floats:
-        assert at.learner is not None, "a line per learner"
-        assert at.learner.architecture is not None, "binds() admits no solver"
         data = at.drawn.data
         rates = speeds_of(at.learner, data.instances.d)
-        parts = at.learner.architecture.structure_at(data.instances.d).kernel_at_start
+        parts = at.learner.net.structure_at(data.instances.d).kernel_at_start
         assert parts is not None, "binds() admits no other start"
         scale = sum(part * rates[layer] for layer, part in parts.items())
         rows = data.instances.rows.double().cpu().numpy()

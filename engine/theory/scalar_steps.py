@@ -59,11 +59,8 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
         )
 
     def value(self, at: At) -> Floats:
-        assert at.learner is not None, "a line per learner"
-        assert at.learner.update is not None, "binds() admits no solver"
-        assert at.learner.architecture is not None, "binds() admits no solver"
-        assert at.rate is not None, "binds() admits no other rate"
-        step = at.learner.update.scalar_step(at.learner.architecture)
+        architecture, update = at.learner.trained
+        step = update.scalar_step(architecture)
         assert step is not None, "binds() admits no other rule"
         n, d = at.experiment.n, at.experiment.d
         label, memory = torch.ones(1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)

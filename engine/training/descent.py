@@ -14,7 +14,7 @@ from engine.core.params import Params, per_member
 from engine.core.streams import Streams
 from engine.hypotheses.curvature import Curvature, largest, largest_eigenpairs, tangent_kernels
 from engine.hypotheses.hypothesis import Hypothesis
-from engine.learners.learner import AnySchedule, Learner, drawn
+from engine.learners.learner import AnySchedule, Fitted, Learner, drawn
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.updates import BEST, GRID, Rates, State, descended
@@ -92,8 +92,7 @@ class Descent:
     def __init__(self, inputs: TrainingInputs, start: Params | None = None) -> None:
         """Start from `start` [R, …], by default the tensors of every replica that `start_of` makes."""
         learner, data = inputs.learner, inputs.data
-        assert learner.architecture is not None, "Learner admits no other combination"
-        architecture, update = learner.architecture, learner.update
+        architecture, update = learner.net, learner.update
         self._architecture, self._update, self._loss = architecture, update, inputs.loss
         instances = data.instances
         nets = data.targets // architecture.outputs
@@ -314,8 +313,7 @@ class Descent:
 
 def start_of(inputs: TrainingInputs) -> Params:
     """Return the tensors [R, …] at which every replica starts, in the coordinates of the instances."""
-    architecture, instances = inputs.learner.architecture, inputs.data.instances
-    assert architecture is not None, "solvers have no tensors"
+    architecture, instances = inputs.learner.net, inputs.data.instances
     drawn = architecture.start(inputs.learner.stream_of_start(inputs.streams), instances.d)
     start = {
         layer: torch.as_tensor(array, dtype=instances.dtype, device=instances.device)
@@ -339,11 +337,9 @@ def speeds_of(learner: Learner, d: int) -> dict[str, float]:
 
     It is the rate of its layer times the factor of the architecture.
     """
-    assert learner.architecture is not None, "solvers have no layers"
-    factors = learner.architecture.layout(d).rate_factors
+    factors = learner.net.layout(d).rate_factors
     return {
-        layer: factors.get(layer, 1.0) * learner.layer_rates.get(layer, 1.0)
-        for layer in learner.architecture.layers
+        layer: factors.get(layer, 1.0) * learner.layer_rates.get(layer, 1.0) for layer in learner.net.layers
     }
 
 
@@ -365,8 +361,8 @@ def _where(active: torch.Tensor, new: Params, old: Params) -> Params:
 
 def begin(inputs: TrainingInputs) -> Hypothesis:
     """Return the hypothesis of a learner before the first example."""
-    if inputs.learner.solver is not None:
-        return inputs.learner.solver.begin(inputs.data, inputs.streams)
+    if isinstance(form := inputs.learner.form, Fitted):
+        return form.solver.begin(inputs.data, inputs.streams)
     return Descent(inputs)
 
 
@@ -378,8 +374,7 @@ class OptionedSteps:
     """
 
     def __init__(self, learner: Learner, streams: Streams) -> None:
-        assert learner.update is not None, "only learners with a rule have options"
-        self._update, self._learner = learner.update, learner
+        self._update, self._learner = learner.trained.update, learner
         self._draws = streams("steps")
         self._turn: torch.Tensor | None = None
         self._steps_made = 0

@@ -10,7 +10,7 @@ from pathlib import Path
 from engine.core.catalogue import members
 from engine.core.parts import BadInput, summary_of
 from engine.spec.experiment import SUBJECTS
-from engine.spec.preset_index import Entry, entry_of, index
+from engine.spec.preset_index import PresetEntry, entry_of, index
 from engine.spec.presets import name_of
 from hadamard_tui.state import state_file
 from hadamard_tui.tours import ESSENTIALS, is_path, talks
@@ -80,7 +80,7 @@ NEW = "new experiment"
 NEW_TITLE = "Choose a problem and a learner, then run"
 NEW_STORY = "Every part can be exchanged afterwards, in the first row and in the set-up."
 
-Group = tuple[str, Sequence[Entry]]
+Group = tuple[str, Sequence[PresetEntry]]
 """A heading and its entries."""
 
 
@@ -90,7 +90,7 @@ def groups(opened: str | None = None) -> list[Group]:
     The person's presets start with a new experiment, and include the file of the opened preset.
     """
     opened_files = [opened] if opened is not None and opened.endswith(".toml") else []
-    new = Entry(NEW, NEW_TITLE, NEW_STORY, "", YOURS, (), (), frozenset(), "")
+    new = PresetEntry(NEW, NEW_TITLE, NEW_STORY, "", YOURS, (), (), frozenset(), "")
     own_entries = [new, *(_own(path) for path in dict.fromkeys([*opened_files, *state_file.own_presets()]))]
     entries_by_name = {entry.name: entry for entry in index()}
     essentials = talks()[ESSENTIALS]
@@ -102,12 +102,12 @@ def groups(opened: str | None = None) -> list[Group]:
     return [group for group in all_groups if group[1]]
 
 
-def _paths() -> Iterator[Entry]:
+def _paths() -> Iterator[PresetEntry]:
     """Yield the guided paths, which are found by the words of their questions."""
     for name, talk in talks().items():
         if is_path(talk):
             questions = " ".join(stop.predict for stop in talk.stops)
-            yield Entry(name, talk.title, questions, "", PATHS, (), (), frozenset(), "")
+            yield PresetEntry(name, talk.title, questions, "", PATHS, (), (), frozenset(), "")
 
 
 def matching(all_groups: Iterable[Group], typed: str) -> list[Group]:
@@ -124,7 +124,7 @@ def matching(all_groups: Iterable[Group], typed: str) -> list[Group]:
     return [group for group in matches if group[1]]
 
 
-def best(matches: Iterable[Group], typed: str) -> Entry | None:
+def best(matches: Iterable[Group], typed: str) -> PresetEntry | None:
     """Return the best match: the first preset whose name has the typed words, or else the first."""
     all_entries = [entry for _, entries in matches for entry in entries]
     return next(
@@ -133,12 +133,12 @@ def best(matches: Iterable[Group], typed: str) -> Entry | None:
     )
 
 
-def shown_name(entry: Entry) -> str:
+def shown_name(entry: PresetEntry) -> str:
     """Return the name of a preset, or of its file without the folder."""
     return name_of(entry.name)
 
 
-def _has(entry: Entry, heading: str, typed: str) -> bool:
+def _has(entry: PresetEntry, heading: str, typed: str) -> bool:
     words = (
         shown_name(entry),
         entry.title,
@@ -153,10 +153,10 @@ def _has(entry: Entry, heading: str, typed: str) -> bool:
     return has_words(typed, " ".join(words), entry.source)
 
 
-def _own(path: str) -> Entry:
+def _own(path: str) -> PresetEntry:
     """Return an entry for a preset of the person; if it cannot be read, the entry states why."""
     try:
         return entry_of(path)
     except BadInput as error:
         wrong = f"{Path(path).name} cannot be opened: {error.fault}"
-        return Entry(path, wrong, "", "", SUBJECTS[-1], (), (), frozenset(), "")
+        return PresetEntry(path, wrong, "", "", SUBJECTS[-1], (), (), frozenset(), "")

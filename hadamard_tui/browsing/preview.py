@@ -33,7 +33,7 @@ from hadamard_tui.running.progress import in_words
 from hadamard_tui.tours import talks
 
 if TYPE_CHECKING:
-    from engine.spec.preset_index import Entry
+    from engine.spec.preset_index import PresetEntry
     from hadamard_tui.charts.heat_map import HeatMap
     from hadamard_tui.charts.series import Axes, Series
     from hadamard_tui.tours import Talk
@@ -56,7 +56,7 @@ class Thumbnail(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     """What a run of a preset looked like.
 
     Args:
-        digest: of what the preset said then, as `preset_index.Entry` has it.
+        digest: of what the preset said then, as `preset_index.PresetEntry` has it.
         seconds: of one processor core that the run took.
         caption: what the chart shows, in words.
         text: the lines of the picture.
@@ -197,7 +197,7 @@ NO_CHART_OF_YOURS = "Only the shipped presets have stored charts."
 FILE = Path(__file__).with_name("thumbnails.json")
 
 
-def preview(entry: Entry, coloured: bool = True) -> Text:
+def preview(entry: PresetEntry, coloured: bool = True) -> Text:
     """Return title, cost, chart, story, claims and source of a preset, or the stops of a path."""
     if entry.name == NEW:
         return Text.assemble((entry.title, "bold"), f"\n\n{entry.story}")
@@ -231,7 +231,7 @@ def _stops(path: Talk) -> Text:
     return text
 
 
-def _facts(entry: Entry, stored: Thumbnail | None) -> str:
+def _facts(entry: PresetEntry, stored: Thumbnail | None) -> str:
     """Return the numbers of learners and claims, and the time of a run."""
     counted = [(len(entry.learners), "learner"), (len(entry.claims), "claim")]
     facts = [f"{number} {noun}{'s' * (number != 1)}" for number, noun in counted if number]

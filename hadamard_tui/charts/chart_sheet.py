@@ -10,7 +10,7 @@ import numpy as np
 from rich.cells import cell_len
 
 from hadamard_tui.charts.coincidence import alike, coincident, repeated
-from hadamard_tui.charts.frame import Frame, Layer, Layout, arrange, draw, frame, uncoloured
+from hadamard_tui.charts.frame import Frame, FrameLayout, Layer, arrange, draw, frame, uncoloured
 from hadamard_tui.charts.legend import Piece, legend
 from hadamard_tui.charts.marks import edge_marks
 from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN, Raster, paint
@@ -140,7 +140,7 @@ def _layers(
     series: Sequence[Series],
     markers: Sequence[str],
     axes: Axes,
-    layout: Layout,
+    layout: FrameLayout,
     groups: Sequence[tuple[int, ...]],
 ) -> list[Layer]:
     """Return regions, then each curve where it is its turn."""

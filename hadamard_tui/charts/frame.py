@@ -124,7 +124,7 @@ _NO_LABELS_BELOW = 3  # y labels may take a third of the width
 _WIDEST_NAME = 6  # names in the place of y labels a sixth
 
 
-class Layout(msgspec.Struct, frozen=True):
+class FrameLayout(msgspec.Struct, frozen=True):
     """Parts that fit into width × height cells, and the place of the plot area in cells from the top left."""
 
     width: int
@@ -175,11 +175,11 @@ def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACR
     return Frame(lines, layout.left, layout.top, layout.columns, layout.rows, title)
 
 
-def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layout:
+def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> FrameLayout:
     """Choose parts and ticks for a size; `dots` is how many dots a cell has across and down."""
     width, height = max(width, 0), max(height, 0)
     if width < _BOX[0] or height < _BOX[1]:
-        return Layout(width, height, 0, 0, width, height, False, TopLine(), TickLine(), ())
+        return FrameLayout(width, height, 0, 0, width, height, False, TopLine(), TickLine(), ())
     ticked = height >= _TICK_HEIGHT
     rows = height - 2 - ticked
     up = Scale(axes.y_limits, axes.y_log, rows * dots[1])
@@ -195,7 +195,7 @@ def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layou
         for value, label in ticks_along(axes, columns, dots[0])
         if (slot := along.slot(value)) is not None
     )
-    return Layout(
+    return FrameLayout(
         width=width,
         height=height,
         left=margin + 1,
@@ -213,7 +213,7 @@ def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layou
     )
 
 
-def draw(layout: Layout, layers: Sequence[Layer] = ()) -> str:
+def draw(layout: FrameLayout, layers: Sequence[Layer] = ()) -> str:
     """Draw the layout and the layers with plotext, as `height` lines with colour codes."""
     if not layout.boxed:
         return "\n".join([" " * layout.width] * layout.height)

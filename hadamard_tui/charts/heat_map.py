@@ -114,7 +114,7 @@ _PLAIN = (1e-4, 1e6)
 """Numbers between these are written with as many decimals as their error has, others in powers of ten."""
 
 
-class Contour(msgspec.Struct, frozen=True, eq=False):
+class ContourLine(msgspec.Struct, frozen=True, eq=False):
     """A line drawn over a heat map.
 
     Args:
@@ -131,7 +131,7 @@ class Contour(msgspec.Struct, frozen=True, eq=False):
             raise ValueError(f"contour {self.name!r}: the path must have shape [n, 2], got {self.path.shape}")
 
 
-class Point(msgspec.Struct, frozen=True):
+class MarkedPoint(msgspec.Struct, frozen=True):
     """A place that is marked, with one letter or sign; its name is in the legend."""
 
     name: str
@@ -184,8 +184,8 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
     x_log: bool = False
     y_log: bool = False
     z_log: bool = False
-    contours: tuple[Contour, ...] = ()
-    points: tuple[Point, ...] = ()
+    contours: tuple[ContourLine, ...] = ()
+    points: tuple[MarkedPoint, ...] = ()
     missing: str = "not computed yet"
     y_names: tuple[str, ...] = ()
     z_limits: Limits | None = None

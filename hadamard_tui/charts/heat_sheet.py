@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from hadamard_tui.charts.frame import BORDER, Frame, frame
 from hadamard_tui.charts.heat_map import cells_at
-from hadamard_tui.charts.legend import SAMPLES, Entry, Part, Piece, whole_remarks, wrapped
+from hadamard_tui.charts.legend import SAMPLES, EntryPart, LegendEntry, Piece, whole_remarks, wrapped
 from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille, line_dots, write
 from hadamard_tui.charts.scales import Scale, Tick, ticks
 from hadamard_tui.colours.palette import STEPS, ColourMap
@@ -186,7 +186,7 @@ _THICK = 2
 _UPPER_HALF, _FULL = ord("▀"), ord("█")
 
 
-class Sheet(msgspec.Struct, frozen=True):
+class HeatSheet(msgspec.Struct, frozen=True):
     """Characters of a heat map, and the place of its plot area.
 
     `shown` is the part of the map that has room, and `first` the position of its first cell among x and y.
@@ -209,7 +209,7 @@ def compose(
     cursor: tuple[int, int] | None = None,
     foot: str | None = None,
     place: tuple[float, float] | None = None,
-) -> Sheet:
+) -> HeatSheet:
     """Lay out a heat map in width × height characters.
 
     Args:
@@ -265,7 +265,7 @@ def compose(
         parts = (in_sight(heat), foot) if cursor is None else (foot, in_sight(heat))
         words = " · ".join(filter(None, parts))
         _write(cells, height - 1, 0, whole_remarks(words, width), FRAME if cursor is None else TITLE)
-    return Sheet(cells, heat, first, surround.left, surround.top, surround.columns, surround.rows)
+    return HeatSheet(cells, heat, first, surround.left, surround.top, surround.columns, surround.rows)
 
 
 def _legend(
@@ -289,7 +289,7 @@ def _legend(
     if height < _LEGEND_HEIGHT or not (entries or scale.hidden):
         return ()
     lines = max(2, height // _ROWS_PER_LEGEND_LINE)
-    listed = tuple(Entry((Part(entry, place),)) for place, entry in enumerate(entries))
+    listed = tuple(LegendEntry((EntryPart(entry, place),)) for place, entry in enumerate(entries))
     return wrapped(listed, width, lines, max(lines, height // _LEAST_ROWS_PER_LEGEND_LINE), scale.hidden)
 
 

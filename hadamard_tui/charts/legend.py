@@ -116,7 +116,7 @@ class Piece(msgspec.Struct, frozen=True):
     index: int
 
 
-class Part(NamedTuple):
+class EntryPart(NamedTuple):
     """The entry of one series (its position)."""
 
     name: str
@@ -151,10 +151,10 @@ class Part(NamedTuple):
         return self.relation + " ".join(filter(None, (self.mark or self.sample, name)))
 
 
-class Entry(NamedTuple):
+class LegendEntry(NamedTuple):
     """Series that run along each other, mostly one; `elsewhere` if its name also stands in the picture."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[EntryPart, ...]
     elsewhere: bool = False
 
 
@@ -201,7 +201,7 @@ def legend_entries(
     marks: Sequence[str | None] = (),
     left_out: Collection[int] = (),
     y_log: bool = False,
-) -> tuple[Entry, ...]:
+) -> tuple[LegendEntry, ...]:
     """Return the entries in order, those with a mark first; the arguments are those of `legend`."""
     marks = marks or [curve.mark for curve in series]
     grouped = {index for group in groups for index in group}
@@ -210,7 +210,7 @@ def legend_entries(
     ]
     all_groups = sorted([*groups, *alone], key=lambda group: (not series[group[0]].mark, group[0]))
     return tuple(
-        Entry(_parts(series, group, marks, y_log), len(group) == 1 and group[0] in named)
+        LegendEntry(_parts(series, group, marks, y_log), len(group) == 1 and group[0] in named)
         for group in all_groups
     )
 
@@ -223,11 +223,11 @@ def _relation(series: Sequence[Series], lead: int, index: int, y_log: bool) -> s
 
 def _parts(
     series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None], y_log: bool
-) -> tuple[Part, ...]:
+) -> tuple[EntryPart, ...]:
     """What is said of series that run along each other: lines without a letter do not say whose they are of
     those here, nor at which values, nor of which learners they are where they are equal for several; those of
     the same name are named once."""
-    parts: list[Part] = []
+    parts: list[EntryPart] = []
     shared = _shared(series, group, y_log)
     for at in group:
         line, name, mark = series[at], series[at].name, marks[at] or ""
@@ -236,7 +236,7 @@ def _parts(
         name = shared.get(at, name)
         if mark or all(part.name != name for part in parts):
             relation = _relation(series, group[0], at, y_log)
-            parts.append(Part(name, at, line.formula, mark, SAMPLES[line.style], relation))
+            parts.append(EntryPart(name, at, line.formula, mark, SAMPLES[line.style], relation))
     return tuple(parts)
 
 
@@ -270,7 +270,7 @@ def _without(name: str, curve: str) -> str:
 
 @lru_cache(maxsize=64)
 def wrapped(
-    entries: tuple[Entry, ...], width: int, lines: int, most_lines: int, note: str
+    entries: tuple[LegendEntry, ...], width: int, lines: int, most_lines: int, note: str
 ) -> tuple[tuple[Piece, ...], ...]:
     """Return the legend of entries on at most `lines` lines, or `most_lines`; for the order see `legend`."""
     note_end = width - _NOTE_MARGIN
@@ -295,12 +295,12 @@ def wrapped(
     return tuple(tuple(row) for row in rows)
 
 
-def _by_letters(entries: Sequence[Sequence[Part]]) -> list[list[Part]]:
+def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]:
     """Entries whose lines say by its letter whose they are, and what they are once: "bound of A", "of B"."""
     letters = {part.name: part.mark for part in _parts_of(entries) if part.mark}
     named_lines: set[str] = set()
 
-    def shortened(part: Part) -> Part:
+    def shortened(part: EntryPart) -> EntryPart:
         line = None if part.mark else owned(part.brief, letters)
         if line is None:
             return part
@@ -311,7 +311,7 @@ def _by_letters(entries: Sequence[Sequence[Part]]) -> list[list[Part]]:
     return [[shortened(part) for part in parts] for parts in entries]
 
 
-def _with_formulas(entries: Sequence[Entry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
+def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
     """Yield entries with fewer and fewer formulas, but at least one, and none too long for a line."""
     parts = [
         part for entry in entries for part in entry.parts if part.formula and cell_len(part.whole) <= width
@@ -325,7 +325,7 @@ def _with_formulas(entries: Sequence[Entry], width: int) -> Iterator[list[list[t
         ]
 
 
-def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str, int]]]]:
+def _shorter(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
     """Entries in ever fewer cells: names before lines that have the name of one before, letters at last.
 
     Where there are lines, which have no letters, those of curves are left before words are no more than
@@ -359,7 +359,7 @@ def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str,
     yield from _called(once, bare)
 
 
-def _folded(entries: Sequence[Sequence[Part]], names: Sequence[str]) -> list[list[tuple[str, int]]]:
+def _folded(entries: Sequence[Sequence[EntryPart]], names: Sequence[str]) -> list[list[tuple[str, int]]]:
     """The curves by these names, and lines that differ by the values of axes alone once, without them."""
     named: set[str] = set()
     folded, remaining_names = [], iter(names)
@@ -375,10 +375,10 @@ def _folded(entries: Sequence[Sequence[Part]], names: Sequence[str]) -> list[lis
     return folded
 
 
-def _by_learner(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str, int]]]]:
+def _by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
     """Yield each of several learners once, before the letters of its curves, and each line once."""
-    curves: dict[str, list[Part]] = {}
-    lines: dict[str, Part] = {}
+    curves: dict[str, list[EntryPart]] = {}
+    lines: dict[str, EntryPart] = {}
     for part in _parts_of(entries):
         name = _without_values(part.brief)
         if part.mark:
@@ -399,12 +399,12 @@ def _without_values(name: str) -> str:
     return ", ".join(parts)
 
 
-def _parts_of(entries: Sequence[Sequence[Part]]) -> list[Part]:
+def _parts_of(entries: Sequence[Sequence[EntryPart]]) -> list[EntryPart]:
     return [part for parts in entries for part in parts]
 
 
 def _called(
-    entries: Sequence[Sequence[Part]], name_lists: Iterable[Sequence[str]]
+    entries: Sequence[Sequence[EntryPart]], name_lists: Iterable[Sequence[str]]
 ) -> Iterator[list[list[tuple[str, int]]]]:
     """Yield the entries with the names of each list."""
     for names in name_lists:
@@ -412,7 +412,7 @@ def _called(
         yield [[(part.called(next(remaining_names)), part.at) for part in parts] for parts in entries]
 
 
-def _is_repeated(part: Part, before: Sequence[Part]) -> bool:
+def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
     """Whether a part is a line whose name an earlier part has, so that its sample is enough."""
     return bool(part.relation) and not part.mark and any(part.name == earlier.name for earlier in before)
 

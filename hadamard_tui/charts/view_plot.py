@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from engine.pictures.bounds import bounds_on
 from engine.pictures.view import FROM_BELOW, along_records
 from engine.pictures.wording import line_name, x_name, y_name
-from hadamard_tui.charts.heat_map import Contour, HeatMap
+from hadamard_tui.charts.heat_map import ContourLine, HeatMap
 from hadamard_tui.charts.scales import number
 from hadamard_tui.charts.series import Axes, LineStyle, Series, is_line
 from hadamard_tui.charts.series_builder import (
@@ -343,15 +343,15 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
     )
 
 
-def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> Contour:
+def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> ContourLine:
     """Return the contour of a theory line at its level; its path is empty if it is nowhere on the map."""
     path = level_lines(heat.x, heat.y, contour.values, contour.level, x_log, y_log)
-    return Contour(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))
+    return ContourLine(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))
 
 
-def _contour(mark: Marked, heat: HeatView) -> Contour:
+def _contour(mark: Marked, heat: HeatView) -> ContourLine:
     """Return a mark over a heat map, straight from end to end."""
-    return Contour(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))
+    return ContourLine(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))
 
 
 def level_lines(

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from hadamard_tui.colours.palette import Palette, ThemeName
 
 
-class Look(NamedTuple):
+class ColourTheme(NamedTuple):
     """A theme of Textual and the colours of the curves on it."""
 
     theme: Theme
     palette: Palette
 
 
-LOOKS: dict[ThemeName, Look] = {
-    "dark": Look(
+COLOUR_THEMES: dict[ThemeName, ColourTheme] = {
+    "dark": ColourTheme(
         Theme(
             name="dark",
             primary="#4aa8ff",
@@ -36,7 +36,7 @@ LOOKS: dict[ThemeName, Look] = {
         ),
         palette.DARK,
     ),
-    "light": Look(
+    "light": ColourTheme(
         Theme(
             name="light",
             primary="#1e57c0",
@@ -53,7 +53,7 @@ LOOKS: dict[ThemeName, Look] = {
         ),
         palette.LIGHT,
     ),
-    "contrast": Look(
+    "contrast": ColourTheme(
         Theme(
             name="contrast",
             primary="#00d7ff",
@@ -76,5 +76,5 @@ LOOKS: dict[ThemeName, Look] = {
 
 def after(name: str) -> ThemeName:
     """The next of the looks."""
-    names = list(LOOKS)
-    return names[(names.index(name) + 1) % len(names)] if name in LOOKS else names[0]
+    names = list(COLOUR_THEMES)
+    return names[(names.index(name) + 1) % len(names)] if name in COLOUR_THEMES else names[0]

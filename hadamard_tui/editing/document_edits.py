@@ -188,7 +188,7 @@ def _can_be_name(part: str, name: Any) -> bool:
 Read = TypeVar("Read")
 
 
-class LeftOut(NamedTuple):
+class LeftOutClaim(NamedTuple):
     """A claim that does not fit the set-up, as it is written, and the reason."""
 
     claim: dict[str, Any]
@@ -199,7 +199,7 @@ class Fitting(NamedTuple):
     """Claims that fit, by their place among all, and claims that do not."""
 
     kept: list[int]
-    left_out: dict[int, LeftOut]
+    left_out: dict[int, LeftOutClaim]
 
 
 def fitting(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
@@ -211,7 +211,7 @@ def fitting(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
     """
     claims = raw.get("claims") or []
     fitting_numbers = list(range(len(claims)))
-    left_out: dict[int, LeftOut] = {}
+    left_out: dict[int, LeftOutClaim] = {}
     while True:
         document = {**raw, "claims": [claims[number] for number in fitting_numbers]}
         try:
@@ -222,7 +222,9 @@ def fitting(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
             fitting_numbers = [number for number in fitting_numbers if number not in left_out]
 
 
-def _left_out(refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int]) -> tuple[int, LeftOut]:
+def _left_out(
+    refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int]
+) -> tuple[int, LeftOutClaim]:
     """Return the claim that is refused, and its place among all claims.
 
     Args:
@@ -235,4 +237,4 @@ def _left_out(refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int
         raise refusal
     number = numbers[int(place[1])]
     where = f"claims[{number}]{refusal.where[place.end() :]}"
-    return number, LeftOut(claims[number], BadInput(where, refusal.fault))
+    return number, LeftOutClaim(claims[number], BadInput(where, refusal.fault))

@@ -24,7 +24,7 @@ from engine.spec.fields import UNTAGGED
 from engine.spec.sweep import only
 from hadamard_tui.editing import document_edits
 from hadamard_tui.editing.differences import differences
-from hadamard_tui.editing.document_edits import Fitting, LeftOut, Names, fitting
+from hadamard_tui.editing.document_edits import Fitting, LeftOutClaim, Names, fitting
 
 if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
@@ -156,7 +156,7 @@ class EditableExperiment:
         return replace(sweep, unjudged=unjudged(sweep, self.document, self._origin_document))
 
     @property
-    def left_out(self) -> dict[int, LeftOut]:
+    def left_out(self) -> dict[int, LeftOutClaim]:
         """Claims that do not fit the set-up, by their place among all claims."""
         return self._claims.left_out
 

@@ -12,7 +12,7 @@ from hadamard_tui.panels.panel import Lack, Panel
 if TYPE_CHECKING:
     from engine.claims import Outcome
     from engine.spec.experiment import Experiment
-    from hadamard_tui.editing.document_edits import LeftOut
+    from hadamard_tui.editing.document_edits import LeftOutClaim
     from hadamard_tui.panels.panel import PanelContext
 
 SIGNS = {True: "✓", False: "✗", None: "–"}
@@ -45,7 +45,7 @@ def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]
     return lines
 
 
-def left_out(omissions: Sequence[LeftOut]) -> list[Text]:
+def left_out(omissions: Sequence[LeftOutClaim]) -> list[Text]:
     """Return one line per claim that does not fit the set-up, with the reason."""
     return [
         Text(f"– left out: {omission.claim.get('text')}  ({omission.why.fault})", style="dim")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.heat_map import HeatMap
     from hadamard_tui.charts.look import ChartOptions
     from hadamard_tui.charts.nets import Nets
-    from hadamard_tui.editing.document_edits import LeftOut
+    from hadamard_tui.editing.document_edits import LeftOutClaim
 
 
 class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
@@ -43,7 +43,7 @@ class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
     experiment: Experiment | None = None
     outcomes: list[Outcome] | None = None
     results: Results | None = None
-    left_out: Sequence[LeftOut] = ()
+    left_out: Sequence[LeftOutClaim] = ()
     guesses: Mapping[str, float | None] = msgspec.field(default_factory=dict)
 
 

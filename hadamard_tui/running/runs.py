@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.core.parts import BadInput
 from hadamard_tui.charts.look import Pinned
-from hadamard_tui.editing.differences import Difference, differences
+from hadamard_tui.editing.differences import SetupDifference, differences
 from hadamard_tui.editing.history import title_of
 from hadamard_tui.running.viewed import Viewed
 
@@ -200,7 +200,7 @@ def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
     return name, ", ".join(f"{title} {change.before} → {change.after}" for title, change in titled)
 
 
-def _title(change: Difference, experiment: Experiment) -> str:
+def _title(change: SetupDifference, experiment: Experiment) -> str:
     """Return the title and the owner of the field that differs: "rate η of EGU"."""
     first, *learner_name = change.part
     if learner_name:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
     from engine.spec.sweep import Sweep
     from hadamard_tui.charts.series import Series
-    from hadamard_tui.editing.document_edits import LeftOut
+    from hadamard_tui.editing.document_edits import LeftOutClaim
 
 
 class ShownPoint(msgspec.Struct, frozen=True, eq=False):
@@ -146,7 +146,7 @@ class Session:
         pace: Pace,
         preset: str | None = None,
         turn: threading.Lock | None = None,
-        left_out: Sequence[LeftOut] = (),
+        left_out: Sequence[LeftOutClaim] = (),
         letters: Mapping[str, int] = MappingProxyType({}),
         at_once: bool = False,
         store: Store | None = None,

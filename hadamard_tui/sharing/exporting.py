@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.heat_map import HeatMap
     from hadamard_tui.charts.series import Axes, Series
     from hadamard_tui.charts.series_builder import Plot
-    from hadamard_tui.sharing.svg_page import Sheet
+    from hadamard_tui.sharing.svg_page import SvgSheet
 
 EMPTY: tuple[Any, ...] = (None, "", {})
 """Values that need not be written, because they are the default wherever they are allowed."""
@@ -147,7 +147,7 @@ Progress = Callable[[float], None]
 """Called with the share of a file that is made, from 0 to 1."""
 
 
-class Kind(NamedTuple):
+class FileKind(NamedTuple):
     """A kind of file: its content, how it is made, and the library that it needs."""
 
     about: str
@@ -166,26 +166,26 @@ class Kind(NamedTuple):
         return f"{shlex.quote(sys.executable)} -m pip install {self.library}"
 
 
-KINDS: dict[str, Kind] = {
-    ".svg": Kind(
+KINDS: dict[str, FileKind] = {
+    ".svg": FileKind(
         "the chart with its caption, for a paper or the web", lambda shown, _: _page(shown).written()
     ),
-    ".pdf": Kind("the same as a page", lambda shown, _: pdf(_page(shown)), "matplotlib"),
-    ".png": Kind("the same in pixels", lambda shown, _: png(_page(shown)), "resvg_py"),
-    ".gif": Kind(
+    ".pdf": FileKind("the same as a page", lambda shown, _: pdf(_page(shown)), "matplotlib"),
+    ".png": FileKind("the same in pixels", lambda shown, _: png(_page(shown)), "resvg_py"),
+    ".gif": FileKind(
         "the chart as its curves grow", lambda shown, progress: gif(*_growing(shown), progress), "resvg_py"
     ),
-    ".cast": Kind(
+    ".cast": FileKind(
         "the same as a recording of a terminal, for asciinema",
         lambda shown, progress: asciicast(*_growing(shown), progress),
     ),
-    ".html": Kind("a page to send, as share writes it", lambda shown, _: _shared(shown)),
-    ".csv": Kind("curves and bounds, one row per point", lambda shown, _: tables.as_csv(_table(shown))),
-    ".parquet": Kind(
+    ".html": FileKind("a page to send, as share writes it", lambda shown, _: _shared(shown)),
+    ".csv": FileKind("curves and bounds, one row per point", lambda shown, _: tables.as_csv(_table(shown))),
+    ".parquet": FileKind(
         "curves and bounds, one row per point", lambda shown, _: tables.as_parquet(_table(shown)), "pyarrow"
     ),
-    ".json": Kind("all that was computed, as run --json prints it", lambda shown, _: _report(shown)),
-    ".toml": Kind("the set-up as a preset", lambda shown, _: as_toml(shown.set_up).encode()),
+    ".json": FileKind("all that was computed, as run --json prints it", lambda shown, _: _report(shown)),
+    ".toml": FileKind("the set-up as a preset", lambda shown, _: as_toml(shown.set_up).encode()),
 }
 """Kinds by suffix."""
 
@@ -266,7 +266,7 @@ def _trace(shown: Shown) -> Trace:
     return shown.trace
 
 
-def _table(shown: Shown) -> tables.Table:
+def _table(shown: Shown) -> tables.CurveTable:
     if shown.pictures is None:
         results = of_one(shown.experiment, _trace(shown))
         losses, errors = (view(of_run(shown.experiment, measure), results) for measure in ("loss", "error"))
@@ -299,7 +299,7 @@ def _document(shown: Shown) -> Raw:
     return as_document(shown.experiment) if shown.document is None else shown.document
 
 
-def _page(shown: Shown) -> Sheet:
+def _page(shown: Shown) -> SvgSheet:
     if (heat := _heat(shown)) is not None:
         return heat_map_page(heat, shown.caption)
     if shown.multiples:

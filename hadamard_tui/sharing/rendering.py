@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.transforms import Bbox
 
-    from hadamard_tui.sharing.svg_page import Sheet
+    from hadamard_tui.sharing.svg_page import SvgSheet
 
 
 TALKATIVE = "matplotlib", "fontTools"
@@ -140,7 +140,7 @@ FINE = 2.0
 """Pixels of a PNG per pixel of its page."""
 
 
-def png(page: Sheet, pixels: float = FINE) -> bytes:
+def png(page: SvgSheet, pixels: float = FINE) -> bytes:
     """Return the page as PNG, with so many pixels for each of its own."""
     from resvg_py import svg_to_bytes
 
@@ -165,7 +165,7 @@ TRANSFORMS = re.compile(r"(translate|rotate)\(([^)]*)\)")
 INHERITED = "fill", "stroke", "stroke-width"
 
 
-def pdf(page: Sheet) -> bytes:
+def pdf(page: SvgSheet) -> bytes:
     """The page as PDF, in which text stays text, without a date: the same page gives the same file.
 
     Type 3 is for fonts with outlines of PostScript: some readers of PDF draw nothing of these in type 42.

@@ -29,8 +29,8 @@ from hadamard_tui.sharing.svg_page import (
     SAMPLE,
     SMALL,
     WORDS,
-    Entry,
     Page,
+    SvgEntry,
     dashes,
     length,
     path_of,
@@ -40,7 +40,7 @@ from hadamard_tui.sharing.svg_page import (
 )
 
 if TYPE_CHECKING:
-    from hadamard_tui.charts.heat_map import Contour, HeatMap
+    from hadamard_tui.charts.heat_map import ContourLine, HeatMap
     from hadamard_tui.charts.scales import Tick
     from hadamard_tui.charts.series import Series
 
@@ -258,12 +258,12 @@ def _names(page: Page, picture: Raster, series: Sequence[Series]) -> None:
         write(page.over, x, y, name, SMALL, fill=series[at].colour, **HALO)
 
 
-def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[Entry]:
+def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[SvgEntry]:
     """Yield the legend of the screen with full names, and its remark at the end."""
     for entry in legend_entries(series, picture.groups, left_out=picture.left_out, y_log=axes.y_log):
         for number, part in enumerate(entry.parts):
             curve = series[part.at]
-            yield Entry(
+            yield SvgEntry(
                 f"{part.name} {part.formula}".rstrip(),
                 partial(_sample, curve),
                 f"{part.relation}{part.mark}".strip(),
@@ -272,7 +272,7 @@ def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[E
                 part.at,
             )
     if picture.remark:
-        yield Entry(picture.remark)
+        yield SvgEntry(picture.remark)
 
 
 def _sample(curve: Series, into: Element, x: float, y: float) -> None:
@@ -394,7 +394,7 @@ def _pattern(page: Page) -> None:
     put(page.define("pattern", id=MISSING, **size), "circle", cx=3, cy=3, r=1, fill="#8a929a")
 
 
-def _contour(into: Element, contour: Contour, across: np.ndarray, down: np.ndarray) -> None:
+def _contour(into: Element, contour: ContourLine, across: np.ndarray, down: np.ndarray) -> None:
     """Draw a line in black with white edges, so that it is visible on every colour."""
     path = path_of(across, down)
     put(into, "path", d=path, fill="none", stroke=GROUND, stroke_width=4)
@@ -425,17 +425,17 @@ def _bar(
     write_upwards(into, bar_x + BAR + 8 + widest + 1.2 * WORDS, middle, words.strip())
 
 
-def _entries(heat: HeatMap) -> list[Entry]:
+def _entries(heat: HeatMap) -> list[SvgEntry]:
     """Return the legend: the meaning of the dots, if any, and the lines and points that have names."""
-    missing = [Entry(heat.missing, _sample_of_missing)] if np.isnan(heat.z).any() else []
+    missing = [SvgEntry(heat.missing, _sample_of_missing)] if np.isnan(heat.z).any() else []
     lines = [
-        Entry(contour.name, partial(_contour_sample, contour)) for contour in heat.contours if contour.name
+        SvgEntry(contour.name, partial(_contour_sample, contour)) for contour in heat.contours if contour.name
     ]
-    points = [Entry(point.name, before=point.mark, colour=INK) for point in heat.points if point.name]
+    points = [SvgEntry(point.name, before=point.mark, colour=INK) for point in heat.points if point.name]
     return [*missing, *lines, *points]
 
 
-def _contour_sample(contour: Contour, into: Element, x: float, y: float) -> None:
+def _contour_sample(contour: ContourLine, into: Element, x: float, y: float) -> None:
     _contour(into, contour, np.array([x, x + SAMPLE]), np.array([y, y]))
 
 

@@ -68,7 +68,7 @@ BRACKETED_PASTE_START, BRACKETED_PASTE_END = "\x1b[200~", "\x1b[201~"
 LONGEST_BRACKET = max(len(BRACKETED_PASTE_START), len(BRACKETED_PASTE_END))
 
 
-class Keys:
+class InputReader:
     """Reader of a terminal's input, which drops garbled sequences and takes pastes for text.
 
     Textual's parser reads escape sequences inside a paste and sends the unknown ones as keys, of which `q`

@@ -20,7 +20,7 @@ from hadamard_tui.charts.heat_sheet import (
     TINTS,
     TITLE,
     WHITE,
-    Sheet,
+    HeatSheet,
     cell_under,
     compose,
 )
@@ -66,7 +66,7 @@ class HeatMapView(CellView, can_focus=True):
         self._heat: HeatMap | None = None
         self._cursor: tuple[int, int] | None = None  # positions among x and y
         self._place: tuple[float, float] | None = None  # what is in sight of a large map, if a person chose
-        self._sheet: Sheet | None = None
+        self._sheet: HeatSheet | None = None
         self._ink_at = np.zeros(0, dtype=np.int16)  # positions in `_styles` by pair of inks, −1 for none yet
 
     def show(self, heat: HeatMap) -> None:

@@ -23,16 +23,11 @@ from hadamard_tui.editing.history import History, Step, shape
 from hadamard_tui.editing.typed_text import steps
 from hadamard_tui.keyboard import key
 from hadamard_tui.state import state_file
-from hadamard_tui.widgets.choice import Choice
-from hadamard_tui.widgets.compact import Small
+from hadamard_tui.widgets.controls import Choice, Lines, PresetChoice, Small
 from hadamard_tui.widgets.form import Edited, FieldRow, Fields, KindRow, More, PartForm, Row
 from hadamard_tui.widgets.form import Stepped as RowStepped
 from hadamard_tui.widgets.form import Varied as RowVaried
-from hadamard_tui.widgets.item_forms import KINDS
-from hadamard_tui.widgets.item_list import ItemList
-from hadamard_tui.widgets.learner_list import LearnerList
-from hadamard_tui.widgets.lines import Lines
-from hadamard_tui.widgets.preset_choice import PresetChoice
+from hadamard_tui.widgets.item_lists import KINDS, ItemList, LearnerList
 
 if TYPE_CHECKING:
     from engine.spec.reading import Raw

@@ -23,16 +23,13 @@ from hadamard_tui.keyboard import key, printed, shown_keys
 from hadamard_tui.panels import ABOUT, PANELS, TABLE, WORDS, story
 from hadamard_tui.panels.panel import Lack, Panel, nothing
 from hadamard_tui.widgets.banner import Banner
-from hadamard_tui.widgets.caption import Caption
-from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.cell_view import NetsView
+from hadamard_tui.widgets.chart_view import ChartView, MultiplesView
+from hadamard_tui.widgets.controls import Words
 from hadamard_tui.widgets.heat_map_view import HeatMapView
-from hadamard_tui.widgets.lines import Words
-from hadamard_tui.widgets.multiples_view import MultiplesView
-from hadamard_tui.widgets.nets_view import NetsView
-from hadamard_tui.widgets.picture_row import PictureRow, shortened
-from hadamard_tui.widgets.scoreboard import Scoreboard
-from hadamard_tui.widgets.table_note import TableNote
-from hadamard_tui.widgets.tabs import Tabs
+from hadamard_tui.widgets.scoreboard import Scoreboard, TableNote
+from hadamard_tui.widgets.screen_lines import Caption
+from hadamard_tui.widgets.tabs import PictureRow, Tabs, shortened
 
 if TYPE_CHECKING:
     from engine.pictures.picture import Picture

@@ -19,7 +19,7 @@ from hadamard_tui.panels import ABOUT, DIGITS, WORDS
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.state.config import Config
 from hadamard_tui.tours import Stop, Tour, is_path, talks
-from hadamard_tui.widgets.entry import NumberEntry
+from hadamard_tui.widgets.controls import NumberEntry
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import RunList
 from hadamard_tui.widgets.stage import Stage

@@ -24,9 +24,8 @@ from hadamard_tui.state import state_file
 from hadamard_tui.state.config import Config
 from hadamard_tui.tours import ESSENTIALS, talks
 from hadamard_tui.widgets.banner import Banner
-from hadamard_tui.widgets.choice import Choice
+from hadamard_tui.widgets.controls import Choice, Lines, Words
 from hadamard_tui.widgets.heat_map_view import HeatMapView
-from hadamard_tui.widgets.lines import Lines, Words
 from hadamard_tui.widgets.scoreboard import Scoreboard
 
 from .conftest import SMALL, WIDE, opened, until

@@ -15,9 +15,8 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing.preset_list import has_phrase, has_words
 from hadamard_tui.panels import PANELS, WORDS
 from hadamard_tui.panels.panel import Panel
-from hadamard_tui.screens.commands import Commands
-from hadamard_tui.screens.finding import BY_WORDS, ActionProvider, PartProvider
-from hadamard_tui.screens.part_page import PartPage, about
+from hadamard_tui.screens.commands import BY_WORDS, ActionProvider, Commands, PartProvider
+from hadamard_tui.screens.help import PartPage, about
 from hadamard_tui.widgets.stage import Stage
 
 from .conftest import WIDE, opened, until

@@ -19,11 +19,10 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard import ACTIONS, AT_REST, FOOTER, IN_A_RUN
 from hadamard_tui.panels import WORDS
 from hadamard_tui.screens.help import Help
-from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.keys import Keys, fitting
-from hadamard_tui.widgets.progress import Progress
 from hadamard_tui.widgets.scoreboard import WIDTHS, Heads, Scoreboard, columns
+from hadamard_tui.widgets.screen_lines import Caption, Keys, fitting
+from hadamard_tui.widgets.selection_bar import Progress
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import RunList, Story
 from hadamard_tui.widgets.stage import PanelView, PanelWords, Stage

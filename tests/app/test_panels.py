@@ -34,7 +34,7 @@ from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import contrast
-from hadamard_tui.colours.themes import LOOKS
+from hadamard_tui.colours.themes import COLOUR_THEMES
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard import ACTIONS
 from hadamard_tui.panels import (
@@ -133,9 +133,9 @@ def test_every_panel_shows_something_at_every_place(panel, one_target: PanelCont
                     assert shown.series if isinstance(shown, Plot) else shown.plain.strip()
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", COLOUR_THEMES)
 def test_what_panels_draw_has_colours_that_stand_out_from_the_ground(look: str, many: PanelContext):
-    before, colours = palette.current(), LOOKS[look].palette
+    before, colours = palette.current(), COLOUR_THEMES[look].palette
     palette.use(colours)
     try:
         drawn = {panel.name: panel.show(many) for panel in PANELS if panel.lacks(many.experiment) is None}

@@ -11,7 +11,7 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.progress import SPAN, EngineTime, Remaining, in_words
 from hadamard_tui.running.session import Session
-from hadamard_tui.widgets.progress import Progress, Situation, progress_text
+from hadamard_tui.widgets.selection_bar import Progress, Situation, progress_text
 
 from .conftest import until
 from .test_pictures import editable

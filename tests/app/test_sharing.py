@@ -20,7 +20,7 @@ from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.svg_page import DASHES
 from hadamard_tui.state import state_file
 from hadamard_tui.state.state_file import KeptView, looked_at
-from hadamard_tui.widgets.choice import Choice
+from hadamard_tui.widgets.controls import Choice
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import session_of

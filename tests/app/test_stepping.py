@@ -9,10 +9,10 @@ from textual.screen import Screen
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.typed_text import steps
-from hadamard_tui.screens.looking import RUN_BEFORE
+from hadamard_tui.screens.view_control import RUN_BEFORE
 from hadamard_tui.terminal.terminal_io import FrameRate
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.entry import NumberEntry
+from hadamard_tui.widgets.controls import NumberEntry
 from hadamard_tui.widgets.form import FieldRow
 from hadamard_tui.widgets.setup import SetupPane
 

@@ -15,11 +15,11 @@ from hadamard_tui.colours import palette
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import story
 from hadamard_tui.running import stored
-from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.picture_row import PictureRow
+from hadamard_tui.widgets.screen_lines import Caption
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import Stage
+from hadamard_tui.widgets.tabs import PictureRow
 
 from .conftest import SMALL, opened, until
 from .test_runs import screen_text

@@ -12,7 +12,7 @@ from engine.core.parts import BadInput
 from engine.spec import presets
 from hadamard_tui import tours
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.screens.blank import Blank
+from hadamard_tui.screens.modal import Blank
 from hadamard_tui.tours import Tour
 from hadamard_tui.widgets.banner import fitting
 from hadamard_tui.widgets.chart_view import ChartView

@@ -6,9 +6,9 @@ import pytest
 from hadamard_tui.charts.frame import arrange
 from hadamard_tui.charts.heat_map import (
     Column,
-    Contour,
+    ContourLine,
     HeatMap,
-    Point,
+    MarkedPoint,
     borders,
     cells_at,
     read,
@@ -118,9 +118,9 @@ def test_what_is_no_grid_is_refused(wrong, told):
 def test_marks_and_paths_of_another_shape_are_refused():
     for mark in ("", "AB", "数"):
         with pytest.raises(ValueError, match="one letter"):
-            Point("here", 1.0, 1.0, mark)
+            MarkedPoint("here", 1.0, 1.0, mark)
     with pytest.raises(ValueError, match="shape"):
-        Contour("line", np.zeros(3))
+        ContourLine("line", np.zeros(3))
 
 
 def test_a_single_row_and_a_single_column_fill_the_area():
@@ -212,7 +212,7 @@ def test_lines_have_the_contrast_of_text_on_every_colour(dark_is_more):
 
 
 def test_a_contour_is_drawn_over_the_colours_where_it_belongs():
-    across = Contour("half way", np.array([[0.5, 1.5], [3.5, 1.5]]))
+    across = ContourLine("half way", np.array([[0.5, 1.5], [3.5, 1.5]]))
     cells = painted(heat([[0, 1, 5], [0, 1, 5]], contours=(across,)))
     letters = [set(line) for line in lines(cells)]
     assert letters[:2] + letters[4:] == [{"▀"}] * 4
@@ -230,7 +230,10 @@ def test_a_contour_is_drawn_over_the_colours_where_it_belongs():
 def test_contours_without_colour_have_their_own_marks_and_names():
     lifted = np.array([[0.5, 1.2], [1.5, 1.2], [math.nan, math.nan], [2.5, 1.2], [3.5, 1.2]])
     heat_map = heat(
-        contours=(Contour("first", np.array([[0.5, 1.9], [3.5, 1.9]])), Contour("second", lifted, "dashed"))
+        contours=(
+            ContourLine("first", np.array([[0.5, 1.9], [3.5, 1.9]])),
+            ContourLine("second", lifted, "dashed"),
+        )
     )
     text = lines(painted(heat_map, colours=None))
     assert any(line == "#" * 20 for line in text)
@@ -241,7 +244,7 @@ def test_contours_without_colour_have_their_own_marks_and_names():
 
 
 def test_points_and_the_cursor_stand_in_their_cells():
-    heat_map = heat(points=(Point("here", 3.0, 1.0), Point("outside", 9.0, 9.0, "o")))
+    heat_map = heat(points=(MarkedPoint("here", 3.0, 1.0), MarkedPoint("outside", 9.0, 9.0, "o")))
     text = lines(painted(heat_map, cursor=(0, 1)))
     assert [(row, line.index("●")) for row, line in enumerate(text) if "●" in line] == [(4, 16)]
     assert [(row, line.index("╋")) for row, line in enumerate(text) if "╋" in line] == [(1, 3)]

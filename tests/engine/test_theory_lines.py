@@ -53,7 +53,7 @@ class Halves(Made, frozen=True, tag="halves"):
         return LineStructure(per_learner=True)
 
     def value(self, at: At):
-        return np.array((at.rate or 1.0) / 2)
+        return np.array((at.of_rate or 1.0) / 2)
 
 
 class Decay(Made, frozen=True, tag="decay"):

@@ -33,10 +33,10 @@ class TrainedGroup(ModelGroup):
         super().__init__(grid, inputs, start)
         axes, params = self._instances, self.hypothesis.params
         assert isinstance(axes, ScaledIdentity), "orthogonal instances come as a scaled identity"
-        assert inputs.learner.architecture is not None, "the backend serves no other learner"
-        net = inputs.learner.architecture.structure().hidden_layers
+        architecture = inputs.learner.net
+        net = architecture.structure().hidden_layers
         assert net is not None, "the backend serves no other learner"
-        first, last = (params[name] for name in inputs.learner.architecture.layers)
+        first, last = (params[name] for name in architecture.layers)
         rows, last = first.mT.contiguous(), last[:, 0].clone()
         self.hypothesis.place(dict(zip(params, (rows.mT, last[:, None]), strict=True)))
         steps = [2 * axes.length / self._seen.clamp(min=1).to(last.dtype), *self.hypothesis.rates.values()]

@@ -57,9 +57,8 @@ class CompiledPass:
     def __init__(self, inputs: TrainingInputs, examples: Instances, counts: bool) -> None:
         """Take these examples of the data; `counts`: count mistakes at the start."""
         learner, data = inputs.learner, inputs.data
-        assert learner.architecture is not None, "Learner admits no other combination"
-        assert learner.update is not None, "Learner admits no other combination"
-        multiplicative_step = learner.update.multiplicative_step(learner.architecture)
+        architecture, update = learner.trained
+        multiplicative_step = update.multiplicative_step(architecture)
         assert multiplicative_step is not None, "only a learner with a multiplicative_step is served"
         assert data.w_star is not None, "only labels that are xᵀw* are served"
         assert isinstance(examples, Sylvester), "only rows of Sylvester's matrix are served"

@@ -12,13 +12,14 @@ from textual.widgets import Input
 from hadamard_tui.keyboard import key
 from hadamard_tui.running.runs import MOST_BYTES, MOST_RUNS, Kept
 from hadamard_tui.screens.modal import Modal
-from hadamard_tui.screens.running import Running
-from hadamard_tui.widgets.entry import Entry
+from hadamard_tui.screens.run_control import RunControl
+from hadamard_tui.widgets.controls import Entry
 from hadamard_tui.widgets.side import RunList
 from hadamard_tui.widgets.stage import Stage
 
 if TYPE_CHECKING:
     from hadamard_tui.running.session import Session
+
 
 SHOWN_TO_THE_END = ("finished", "stopped", "replaying")
 """States of a run that can be pinned."""
@@ -29,7 +30,7 @@ UNPINNED = "{runs}, then {pin} on a run pins it or unpins it."
 LONGEST = 24
 
 
-class Comparing(Running):
+class RunComparison(RunControl):
     """Keeps runs and their list."""
 
     def run_changed(self, session: Session) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hadamard_tui.running.playback import Pace
     from hadamard_tui.running.session import Session
 
+
 REST = 0.1
 """Seconds between two runs while numbers are stepped."""
 
@@ -45,7 +46,7 @@ class EngineSpoke(Message):
         self.session, self.event = session, event
 
 
-class Running(Screen[None]):
+class RunControl(Screen[None]):
     """Runs the experiment of the set-up."""
 
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
@@ -234,7 +235,7 @@ class Running(Screen[None]):
             case NotKept(why):
                 self.notify(why, title="Finished points are not kept", severity="warning", timeout=10)
             case engine.Failed(traceback):
-                from hadamard_tui.screens.failure import Failure
+                from hadamard_tui.screens.modal import Failure
 
                 self.app.push_screen(Failure(traceback))
         self.run_changed(message.session)

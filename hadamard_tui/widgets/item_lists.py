@@ -1,24 +1,159 @@
-"""A section of the set-up that lists axes, pictures or claims, with the form of the open item."""
+"""Lists of the set-up: learners, axes, pictures and claims, with the form of the open item."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.widgets import Button, OptionList
+from textual.widget import Widget
+from textual.widgets import Button, OptionList, Static
 
+from engine.spec.axis import Axis
+from engine.spec.fields import fields_of
+from hadamard_tui.charts.series_builder import colour, mark
+from hadamard_tui.colours.contrast import legible
+from hadamard_tui.editing.typed_text import text_of
 from hadamard_tui.keyboard import key
-from hadamard_tui.widgets.choice import Choice
-from hadamard_tui.widgets.compact import Small, compact
-from hadamard_tui.widgets.item_forms import KINDS
-from hadamard_tui.widgets.lines import Lines
+from hadamard_tui.widgets.controls import Choice, Lines, Small, compact
+from hadamard_tui.widgets.form import Fields, PartForm
 
 if TYPE_CHECKING:
     from hadamard_tui.editing.editable_experiment import EditableExperiment
+
+
+class LearnerList(Lines):
+    """One line per learner; moving in it selects. It notifies only of what a person does."""
+
+    DEFAULT_CSS = """
+    LearnerList {
+        height: auto; max-height: 9; border: none; padding: 0;
+        background: transparent; scrollbar-size-vertical: 1;
+    }
+    LearnerList:focus { border: none; }
+    """
+
+    def show(self, editable: EditableExperiment, selected: int) -> None:
+        """Show the learners of a set-up."""
+        with self.prevent(OptionList.OptionHighlighted):
+            self.write([line(editable, number) for number in range(len(editable.learners))])
+            self.highlighted = selected
+
+
+def line(editable: EditableExperiment, number: int) -> Text:
+    """Return a learner in one line: its letter in charts, its name, and how it learns."""
+    values = editable.learners[number]
+    place = editable.place_in_run(number)
+    if editable.refused(number):
+        sign, style = "▲", "bold"
+    elif place is None:
+        sign, style = "○", "dim"
+    else:
+        kind_place = editable.kind_places.get(str(values["name"]))
+        sign, style = mark(editable.letters[number]), f"bold {legible(colour(kind_place))}"
+    off = "off, " if place is None else ""
+    return Text.assemble((f"{sign} ", style), str(values["name"]), (f"  {off}{method(values)}", "dim"))
+
+
+def method(values: dict[str, Any]) -> str:
+    """Return the parts of a learner by their names in preset files."""
+    parts = (values.get(part) for part in ("architecture", "update", "solver"))
+    return " · ".join(str(part["kind"]) for part in parts if part)
+
+
+VALUES, RANGE = "values", "range"
+"""Ways to write the values of an axis: as a list, or by its ends."""
+
+AXIS_FIELDS = {
+    VALUES: ("name", "values", "log", "set"),
+    RANGE: ("name", "from", "to", "points", "log", "set"),
+}
+
+
+class AxisForm(Vertical):
+    """The fields of an axis, for the way in which its values are written."""
+
+    DEFAULT_CSS = "AxisForm { height: auto; }"
+
+    def __init__(self, place: str, values: dict[str, Any]) -> None:
+        super().__init__()
+        self._place, self._values = place, values
+
+    def compose(self) -> ComposeResult:
+        by = VALUES if self._values.get("from") is None and self._values.get("to") is None else RANGE
+        with Horizontal(classes="line"):
+            yield Static("given by", classes="title")
+            options = [("its values", VALUES), ("its ends", RANGE)]
+            yield Choice(options, value=by, id="given-by")
+        fields = {field.name: field for field in fields_of(Axis)}
+        yield Fields(self._place, [fields[name] for name in AXIS_FIELDS[by]], self._values)
+
+
+def picture_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
+    """Yield the fields of a picture and of its measure."""
+    from engine.pictures.picture import Picture
+
+    yield PartForm(f"{place}.measure", "measure", "measures", values["measure"])
+    yield Fields(place, fields_of(Picture), values)
+
+
+def axis_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
+    """Yield the fields of an axis."""
+    yield AxisForm(place, values)
+
+
+def claim_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
+    """Yield the fields of a claim."""
+    yield PartForm(place, "claim", "claims", values)
+
+
+def axis_line(values: dict[str, Any]) -> str:
+    """Return an axis in one line."""
+    if values.get("values") is not None:
+        return f"{values.get('name')}: {text_of(values['values'])}"
+    return f"{values.get('name')}: {text_of(values.get('from'))} … {text_of(values.get('to'))}"
+
+
+def picture_line(values: dict[str, Any]) -> str:
+    """Return a picture in one line."""
+    against = f"{values['measure']['kind']} against {values.get('x')}"
+    return str(values.get("title") or values.get("name") or against)
+
+
+def claim_line(values: dict[str, Any]) -> str:
+    """Return a claim in one line."""
+    return str(values.get("text"))
+
+
+class ItemKind(msgspec.Struct, frozen=True):
+    """Items of a section: their name, their purpose, their line and their form."""
+
+    one: str
+    about: str
+    line: Callable[[dict[str, Any]], str]
+    form: Callable[[str, dict[str, Any]], Iterator[Widget]]
+
+    @property
+    def with_article(self) -> str:
+        """Name behind the indefinite article."""
+        return f"{'an' if self.one[0] in 'aeiou' else 'a'} {self.one}"
+
+
+KINDS = {
+    "axes": ItemKind("axis", "runs the experiment for each of its values", axis_line, axis_form),
+    "pictures": ItemKind(
+        "picture", "draws a measure against examples, steps or an axis", picture_line, picture_form
+    ),
+    "claims": ItemKind(
+        "claim", "is a statement about the curves that every run judges", claim_line, claim_form
+    ),
+}
+"""Kinds by the part of the document that holds the items."""
 
 
 class ItemForm(Vertical):

@@ -17,7 +17,7 @@ from hadamard_tui.charts.view_plot import view_series
 from hadamard_tui.colours import palette
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.running.runs import compare
-from hadamard_tui.screens.running import Running
+from hadamard_tui.screens.run_control import RunControl
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 from hadamard_tui.widgets.setup import SetupPane
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hadamard_tui.running.session import Session
     from hadamard_tui.running.stored import Stored
 
+
 RUN_BEFORE = "the run before"
 """Name in the legend of the previous run, before its differences."""
 
@@ -42,7 +43,7 @@ LEAPS, ZOOM = 10, 1 / 2
 """Leaps of the playhead per run, and share of the x-axis that a zoom keeps."""
 
 
-class Looking(Running):
+class ViewControl(RunControl):
     """Moves the playhead and chooses the picture, the options of charts, and the panel."""
 
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:

@@ -1,22 +1,171 @@
-"""A choice among a few words."""
+"""Small controls: lists of lines, buttons, input lines, and choices among a few words."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
+from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive, var
-from textual.widgets import OptionList
+from textual.widgets import Button, Checkbox, Input, OptionList
 
-from hadamard_tui.widgets.compact import compact
-from hadamard_tui.widgets.lines import Pages
+from engine.core.texts import printable
+from hadamard_tui.keyboard import IN_LISTS, IN_TEXTS, action_of
+
+
+class Pages(OptionList):
+    """A list that stays at its line if it has no room; there Textual 8 raises KeyError for a page."""
+
+    def action_page_down(self) -> None:
+        if self.scrollable_content_region:
+            super().action_page_down()  # type: ignore[no-untyped-call]
+
+    def action_page_up(self) -> None:
+        if self.scrollable_content_region:
+            super().action_page_up()  # type: ignore[no-untyped-call]
+
+
+class Lines(Pages):
+    """A list whose lines may be gone when a click arrives; there Textual 8 raises IndexError."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*IN_LISTS]
+    _written: Sequence[Text] = ()
+
+    def write(self, lines: Sequence[Text]) -> None:
+        """Set the lines. Different lines make Textual lay out the screen again, the same lines do not."""
+        if lines != self._written:
+            self._written = lines
+            self.set_options(lines)
+
+    def on_click(self, event: events.Click) -> None:
+        if event.style.meta.get("option", 0) >= self.option_count:
+            event.prevent_default()
+
+
+class Words(VerticalScroll):
+    """Text that the keys of vi scroll, too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*IN_TEXTS]
+
+
+Compact = TypeVar("Compact", Input, Checkbox, Button, OptionList)
+
+COMPACT = "-textual-compact"
+
+
+def compact(widget: Compact) -> Compact:
+    """Make a widget compact before it is mounted.
+
+    Set in the usual way, the property makes Textual compute the widget's styles twice more, for many widgets.
+    """
+    widget.set_reactive(type(widget).compact, True)
+    widget.add_class(COMPACT, update=False)
+    return widget
+
+
+class Small(Button):
+    """A compact button whose tooltip is no markup."""
+
+    def __init__(self, label: str, *, tooltip: str, id: str | None = None, classes: str = "") -> None:
+        classes = f"{classes} -default -style-default"  # which it would give itself, with its styles anew
+        super().__init__(label, id=id, classes=classes, tooltip=Content(tooltip))
+        compact(self)
+
+
+EDITS = {
+    key.strip(): binding.action
+    for binding in Input.BINDINGS
+    if not isinstance(binding, tuple)
+    for key in binding.key.split(",")
+}
+"""Actions of the keys that are no letters, in a line."""
+
+
+class Entry(Input):
+    """An input that edits at once, takes in no character that no text may hold, and whose title is no markup.
+
+    Textual's own hands every key that is no letter on to the app, which acts on it after letters that were
+    typed later: on a slow line, backspace would take away the wrong ones.
+
+    Its cursor does not blink, as nothing moves while nobody types.
+    There is nothing to validate: it is made with the class that says so, or its styles were computed twice.
+    """
+
+    cursor_blink = reactive(False, init=False)
+
+    def __init__(self, value: str, **options: Any) -> None:
+        super().__init__(value, classes="-valid", **options)
+
+    def render_str(self, text_content: str | Content) -> Content:
+        """The title on the border, which may name what a person named."""
+        return text_content if isinstance(text_content, Content) else Content(text_content)
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        super().replace(printable(text), start, end)
+
+    async def on_key(self, event: events.Key) -> None:
+        if (action := EDITS.get(event.key)) is not None:
+            event.stop()
+            event.prevent_default()
+            await self.run_action(action)
+
+
+class NumberEntry(Entry):
+    """A line for a number, which keys step.
+
+    The keys that have `larger` and `smaller` do it always. Those of `faster` and `slower`, + and −, may be
+    part of a number: they step one that is as it was found, and are typed once a person types or moves in it;
+    enter ends that.
+    """
+
+    ALWAYS: ClassVar[dict[str, bool]] = {"larger": True, "smaller": False}
+    UNTOUCHED: ClassVar[dict[str, bool]] = {"faster": True, "slower": False}
+
+    class Stepped(Message):
+        """Message: one step up or down is requested."""
+
+        def __init__(self, up: bool) -> None:
+            super().__init__()
+            self.up = up
+
+    class Varied(Message):
+        """Message: a sweep over the number is requested."""
+
+    def __init__(self, value: str, **options: Any) -> None:
+        super().__init__(value, **options)
+        self._touched = False
+
+    def on_focus(self) -> None:
+        self._touched = False
+
+    def on_key(self, event: events.Key) -> None:  # type: ignore[override]
+        action = action_of(event.key)
+        name = "" if action is None else action.id
+        steps = self.ALWAYS if self._touched else self.ALWAYS | self.UNTOUCHED
+        if name in steps:
+            event.stop()
+            event.prevent_default()
+            self.step(steps[name])
+        elif name == "vary":
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Varied())
+        elif event.key == "enter":
+            self._touched = False
+        elif event.is_printable or event.key in EDITS:
+            self._touched = True
+
+    def step(self, up: bool) -> None:
+        """Request one step."""
+        self.post_message(self.Stepped(up))
+
 
 PAUSE = 0.7
 """Seconds without a letter after which a new search begins."""
@@ -239,3 +388,20 @@ class Choice(Vertical, can_focus=True):
             self.expanded = False
         else:
             await self.action_show_list()
+
+
+class PresetChoice(Choice):
+    """Requests the page of presets instead of opening a list, with the letter that is typed."""
+
+    class Browsed(Message):
+        """Message: a person wants to see the presets that match what is typed."""
+
+        def __init__(self, typed: str) -> None:
+            super().__init__()
+            self.typed = typed
+
+    async def action_show_list(self) -> None:
+        self.post_message(self.Browsed(""))
+
+    async def type(self, letter: str) -> None:
+        self.post_message(self.Browsed(letter))
