@@ -121,8 +121,8 @@ class OnlineLearner(Interface):
 BeginOnline = Callable[[TrainingInputs, "torch.Tensor | None", int], OnlineLearner]
 """Function that puts a learner at its start.
 
-Its arguments are the training inputs, the numbers of the rows seen first, second, … [R, n], None for their
-own order, and the number of records, the start included.
+Its arguments are the training inputs, the rows in the order of training [R, n], or None for their own order,
+and the number of records, the start included.
 """
 
 
@@ -138,10 +138,10 @@ class ModelGroup(Interface):
         """Whether a model is still training."""
 
     def steps(self, limit: int, tolerance: float, drawn: NDArray[np.int64] | None = None) -> int:
-        """Update every model whose training loss was above the tolerance before its last step.
+        """Update the models whose training loss was above the tolerance before their last step.
 
-        Gradients are those of the rows `drawn` [R, K, batch], or of all training rows. Take at most `limit`
-        steps, and return their number.
+        Gradients are those of the rows `drawn` [R, K, batch], or of all training rows. Makes at most `limit`
+        steps, and returns their number.
         """
 
     def finish(self) -> Block:

@@ -143,7 +143,7 @@ class ModelGroup:
     """The models of consecutive k as one batch, restricted to the rows that one of them trains on."""
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
-        """From the tensors `start` of every replica."""
+        """Start from the tensors `start` of every replica."""
         data = inputs.data
         self._grid, self._loss = grid, inputs.loss
         self._data_of_one_k, self._data = data, data.with_variants(len(grid))
@@ -167,7 +167,7 @@ class ModelGroup:
         self.training = bool(self._active.any())
 
     def steps(self, limit: int, tolerance: float, drawn: Drawn | None = None) -> int:
-        """Take one step of every model whose training loss was above the tolerance before its last step.
+        """Make one step of the models whose training loss was above the tolerance before their last step.
 
         Gradients are those of the rows `drawn` [R, K, batch], or of all training rows.
         """

@@ -37,18 +37,20 @@ DECADES = 4
 class Flow(Protocol, frozen=True, tag="flow"):
     """Gradient flow dθ/dt = −∂L/∂w on the mean loss L of the first `train` rows, measured over all n rows.
 
-    It is what steps with a rate η do as η goes to 0, in the time t = η · step, so rates play no part, but for
+    It is the limit of steps with a rate η → 0, in the time t = η · step. Rates therefore play no part, except
     those of single layers. θ are the weights w themselves for gd and sgd. Mirror descent follows the flow of
     its dual weights: egu θ = ln w, or dw/dt = −w ⊙ ∂L/∂w, hypentropy w = β sinh θ, eg w = U softmax θ. Other
-    rules have no flow. An adaptive method solves for every replica and target by itself, or for targets
-    together that share a net or that a loss such as cross-entropy couples, in float64, with local errors
-    below rtol · |θ| + atol: explicit ones (dop853, rk45), or bdf and radau for stiff flows, in which some
-    directions have long come to rest while others hardly move. A flow may magnify errors: a second solution
-    with other tolerances shows when, and the curve ends where weights are wrong by 0.2 %. `records` are taken
-    after the start, from `first` on in equal factors or at equal distances, and at every one all is measured.
-    `until` ends a run early, as in steps. Clocks: `time`; `k`, the training rows; and `evaluations` of the
-    gradient, the most of any replica and target, without the second solution's; there are no more than
-    allowed. Solvers are fitted to the training rows at once. Source: theory-bias.md §34; Hairer, Wanner 1996.
+    rules have no flow.
+
+    An adaptive method solves every replica and target separately in float64, with local errors below rtol ·
+    |θ| + atol. Targets that share a net, or that a loss such as cross-entropy couples, are solved together.
+    Explicit methods are dop853 and rk45. Stiff flows need bdf or radau: there some directions have come to
+    rest while others hardly move. A flow may magnify errors: a second solution with other tolerances shows
+    when, and the curve ends where weights are wrong by 0.2 %. `records` are taken after the start, from
+    `first` on in equal factors or at equal distances, and each takes all measures. `until` ends a run early,
+    as in steps. Clocks are `time`; `k`, the training rows; and `evaluations` of the gradient, the largest
+    number of any replica and target, without those of the second solution. The field `evaluations` limits it.
+    Solvers are fitted to the training rows at once. Source: theory-bias.md §34; Hairer, Wanner 1996.
     """
 
     clock: ClassVar[str] = "time"
