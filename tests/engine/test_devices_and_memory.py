@@ -1,4 +1,4 @@
-"""What the machine has: devices that are not there, and memory that would not be enough."""
+"""Limits of the machine: missing devices, and memory that would not suffice."""
 
 import gc
 import re

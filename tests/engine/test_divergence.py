@@ -124,7 +124,7 @@ def test_it_is_told_when_the_first_replica_diverges_and_when_the_last_does(partl
 
 
 class Given:
-    """A training run whose losses [S, R] are given beforehand, one record at a time."""
+    """A training run with given losses [S, R], one record at a time."""
 
     def __init__(self, losses):
         self.hypothesis, self._losses = None, iter(enumerate(losses))

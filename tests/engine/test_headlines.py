@@ -1,4 +1,4 @@
-"""Headlines say what a picture shows, with measured values, and whether its claim holds."""
+"""Headlines: the finding of a picture, with measured values, and whether its claim holds."""
 
 from __future__ import annotations
 

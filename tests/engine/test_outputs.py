@@ -1,4 +1,4 @@
-"""Nets with several outputs, against nets written by hand, and what is said of several classes."""
+"""Nets with several outputs against nets written by hand, and measures of several classes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Fully connected nets: how their shape, C_w and C_b are said, and what each parametrisation does."""
+"""Fully connected nets: settings of shape, C_w and C_b, and the effect of each parametrisation."""
 
 import math
 

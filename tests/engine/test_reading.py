@@ -1,4 +1,4 @@
-"""Bad input: one line with the exact place, what is wrong there and what would be right."""
+"""Bad input: one line with the exact place, the fault, and a remedy."""
 
 import copy
 
