@@ -22,7 +22,7 @@ from engine.measures import Measure
 from engine.planning.run_plan import LearnerPlan, RunPlan, plan_run
 from engine.problems.problem import ROTATED, Problem
 from engine.protocols import CLOCKS
-from engine.results.series import bytes_of
+from engine.results.measure_series import bytes_of
 from engine.spec.check import check as check_experiment
 from engine.spec.experiment import Experiment
 from engine.training import evaluators as evaluators

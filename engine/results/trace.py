@@ -15,7 +15,7 @@ from engine.core.groups import Group
 from engine.core.parts import Finding, Verdict
 from engine.measures import Measure
 from engine.pictures.view import fate
-from engine.results.series import Arrays, MeasureSeries, replicas_kept
+from engine.results.measure_series import Arrays, MeasureSeries, replicas_kept
 from engine.training.descent import kept_records
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from rich.console import Console
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.report import encode
 from engine.runtime.run import NotKept, Pacing
-from engine.runtime.sweep import Begun, Event, load_torch_for, run_sweep
+from engine.runtime.sweep_run import Begun, Event, load_torch_for, run_sweep
 from engine.spec import presets
 from engine.spec.experiment import drawn
 from engine.spec.sweep import only
@@ -135,11 +135,13 @@ class Done:
         return encode(self.document, self.results, self.outcomes, by_replica)
 
 
-def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -> Done:
+def computed(
+    preset: str, document: Raw, errors: Console, fresh: bool = False, store_single_runs: bool = False
+) -> Done:
     """Run the experiment that the document of a preset describes.
 
-    Points of axes are stored on disk, and read from there unless `fresh`. The cost of expensive measures is
-    printed before the run if `errors` is a terminal.
+    Points of axes are stored on disk, and read from there unless `fresh`; so are single runs, if asked for.
+    The cost of expensive measures is printed before the run if `errors` is a terminal.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """
@@ -147,7 +149,7 @@ def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -
     if errors.is_terminal:
         for words in costs(sweep.experiment):
             errors.print(words, style="dim", soft_wrap=True)
-    store = None if fresh else kept_points.store_for(sweep)
+    store = None if fresh else kept_points.store_for(sweep, store_single_runs)
     results = compute_all(sweep, errors, store=store)
     strayed = [] if sweep.axes else unexpected_divergence(sweep.experiment, results.traces[0])
     return Done(document, results, judge(results), strayed)

@@ -76,7 +76,7 @@ class Reported:
 def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> Iterator[Reported]:
     """Write a page for each preset into a folder, and update the index after each page.
 
-    Pages of shipped presets that an earlier report wrote, and points of axes, are reused unless `fresh`, so a
+    Pages of shipped presets that an earlier report wrote, points and runs are reused unless `fresh`, so a
     report that was stopped goes on. Raises: BadInput if a file cannot be written.
     """
     with files.faults(str(folder), "cannot be made"):
@@ -102,7 +102,7 @@ def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> 
 
 def _write_page(folder: Path, name: str, document: Raw, errors: Console, fresh: bool) -> IndexEntry:
     """Run a preset, write its page, and return its entry in the index. Raises: BadInput."""
-    done = computed(name, document, errors, fresh)
+    done = computed(name, document, errors, fresh, store_single_runs=True)
     file = f"{presets.name_of(name)}.html"
     files.write(folder / file, web_page(done.results, done.outcomes, name, document))
     return IndexEntry.of(done.results, done.outcomes, file)

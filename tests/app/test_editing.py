@@ -13,7 +13,7 @@ from engine.pictures.picture import Picture
 from engine.planning.run_plan import is_recorded
 from engine.problems.targets.linear_spline import LinearSpline
 from engine.results.outcomes import judge
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import documents, presets
 from engine.spec.axis import Axis
 from engine.spec.changes import SET_UP

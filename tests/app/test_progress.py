@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.runtime.sweep import Event, PointDone, run_sweep
+from engine.runtime.sweep_run import Event, PointDone, run_sweep
 from engine.spec.documents import sweep_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment

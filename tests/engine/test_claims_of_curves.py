@@ -10,7 +10,7 @@ from engine.core.parts import BadInput, Finding, Verdict
 from engine.results.outcomes import judge
 from engine.results.results import Results, of_one
 from engine.results.trace import Curve, Statement, TheoryLine, Trace
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
 
 RECORDS = 9

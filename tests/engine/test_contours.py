@@ -12,7 +12,7 @@ from engine.pictures.view import heat_of
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.views import view
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
 
 CW = (1.0, 1.5, 2.0, 3.0)

@@ -26,7 +26,7 @@ from engine.problems.matrices.gaussian import Gaussian
 from engine.problems.problem import Problem
 from engine.problems.targets import Combination
 from engine.protocols.one_pass import Pass as OnePassCourse
-from engine.results import series
+from engine.results import measure_series
 from engine.runtime import drawn_data
 from engine.runtime.run import run
 from engine.solvers import Solver
@@ -200,7 +200,7 @@ def test_the_drawn_data_fit_into_what_is_said_to_be_needed(family, target):
 @pytest.mark.parametrize("byte_limit", [1 << 30, 1 << 18])
 @pytest.mark.slow
 def test_the_values_of_every_replica_fit_into_what_is_said_to_be_needed(byte_limit, monkeypatch):
-    monkeypatch.setattr(series, "MOST_REPLICA_BYTES", byte_limit)
+    monkeypatch.setattr(measure_series, "MOST_REPLICA_BYTES", byte_limit)
 
     def held(described):
         (curve,) = run(described).curves
@@ -219,7 +219,7 @@ def test_the_values_of_every_replica_fit_into_what_is_said_to_be_needed(byte_lim
 
 
 def test_more_replicas_never_need_less(monkeypatch):
-    monkeypatch.setattr(series, "MOST_REPLICA_BYTES", 1 << 18)
+    monkeypatch.setattr(measure_series, "MOST_REPLICA_BYTES", 1 << 18)
     epochs = {"kind": "epochs", "epochs": 10**4}
     needs = [needed(experiment(d=4, replicas=count, protocol=epochs)) for count in range(1, 8)]
     assert needs == sorted(needs)

@@ -16,7 +16,7 @@ from engine.measures.matrix_spectrum import MatrixSpectrum
 from engine.problems.instances import DenseInstances
 from engine.results.outcomes import judge
 from engine.runtime.run import run
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets, reading
 from engine.spec.documents import sweep_of
 from engine.symmetry.certificate import certificate

@@ -9,7 +9,7 @@ from engine.pictures.bounds import bounds_on
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import reading
 from engine.spec.documents import sweep_of
 

@@ -7,7 +7,7 @@ from diagonal_nets import inverse_transfer, potential
 from scipy.integrate import solve_ivp
 
 from engine.core import catalogue
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.solvers import min_q
 from engine.solvers.basis_pursuit import shortest
 from engine.solvers.min_q import Path

@@ -14,7 +14,7 @@ from engine.core.parts import BadInput
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.results import of_one
 from engine.runtime.run import run
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
 from engine.spec.check import check
 from engine.spec.documents import sweep_of

@@ -14,7 +14,7 @@ from engine.protocols import EarlyEnd, Until, places
 from engine.protocols.steps import MiniBatches
 from engine.runtime.run import run
 from engine.runtime.store import Store
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
 
 D = 8

@@ -11,7 +11,7 @@ from engine.results.report import encode
 from engine.results.results import Results
 from engine.results.views import view
 from engine.runtime.store import Store
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
 from hadamard_tui.headless.compute import state
 from hadamard_tui.running.progress import points_done, share, skipped
