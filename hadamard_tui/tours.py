@@ -237,7 +237,7 @@ def _talk(name: str, raw: dict[str, Any]) -> Talk:
         raw_values.check(raw)
         return msgspec.convert(raw, Talk)
     except BadInput as error:
-        raise BadInput(f"{name}: {error.where}" if error.where else name, error.what) from error
+        raise BadInput(f"{name}: {error.where}" if error.where else name, error.fault) from error
     except msgspec.ValidationError as error:
         raise BadInput(name, f"{error}; {FORM}") from error
 
@@ -252,7 +252,7 @@ def _stop(name: str, number: int, place: TalkStop, path: Path) -> Stop:
     try:
         presets.load(preset, place.set)
     except BadInput as error:
-        raise BadInput(f"{where}: {error.where}", error.what) from error
+        raise BadInput(f"{where}: {error.where}", error.fault) from error
     if panel is not None and panel not in ABOUT:
         raise BadInput(f"{where}.panel", f"there is no panel {panel!r}; there are {listed(ABOUT)}")
     if change is not None:
@@ -260,7 +260,7 @@ def _stop(name: str, number: int, place: TalkStop, path: Path) -> Stop:
             broken(stop, change)
         except BadInput as error:
             inside = error.where.replace("claims[0]", "claim")
-            raise BadInput(f"{where}.break: {inside}", error.what) from error
+            raise BadInput(f"{where}.break: {inside}", error.fault) from error
     return stop
 
 

@@ -341,7 +341,7 @@ class EditableExperiment:
 
     def _refuse(self, error: BadInput) -> None:
         where = self._among_all(error.where)
-        self.error = BadInput(self._names.blamed(self.raw, where), error.what)
+        self.error = BadInput(self._names.blamed(self.raw, where), error.fault)
 
     def _among_all(self, where: str) -> str:
         """Convert a place in the experiment to one in the set-up, which counts learners that are off."""

@@ -84,7 +84,7 @@ class Kept:
                 picture, self.results if all_points else of_one(self.experiment, self.trace)
             )
         except ReplicasMissing as error:
-            self.missing = error.what
+            self.missing = error.fault
         except BadInput:
             pass
         return None

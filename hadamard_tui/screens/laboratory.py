@@ -259,7 +259,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         try:
             editable = swept(self._editable, place, is_whole, symbol)
         except BadInput as error:
-            self.notify(error.what, severity="warning")
+            self.notify(error.fault, severity="warning")
         else:
             await self.present(editable)
 

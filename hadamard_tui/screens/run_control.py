@@ -275,9 +275,11 @@ def divergence_message(diverged: Diverged, session: Session) -> str:
         where += f", {session.point.label}"
     continuation = "; the others go on" if len(experiment.learners) > 1 else ""
     why = "" if diverged.fate == DIVERGED else f". Accuracy: {WHY_INACCURATE}"
-    if diverged.of == 1:
+    if diverged.total == 1:
         return f"{who} {diverged.fate} {where}{continuation}{why}."
-    if diverged.replicas == diverged.of:
-        return f"{who} {diverged.fate} in all {diverged.of} replicas, in the last {where}{continuation}{why}."
-    replicas = f"{diverged.replicas} of {diverged.of} replicas"
+    if diverged.replicas == diverged.total:
+        return (
+            f"{who} {diverged.fate} in all {diverged.total} replicas, in the last {where}{continuation}{why}."
+        )
+    replicas = f"{diverged.replicas} of {diverged.total} replicas"
     return f"{who} {diverged.fate} in {replicas} {where}; the others go on{why}."

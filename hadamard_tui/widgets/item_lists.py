@@ -238,7 +238,7 @@ class ItemList(Vertical):
             place = f"{self.part}[{number}]"
             wrong = editable.error is not None and editable.error.where.startswith(place)
             return Text.assemble(("▲ " if wrong else sign, "bold"), line)
-        return Text.assemble(("▲ left out: ", "bold"), line, (f" – {left_out.why.what}", "italic"))
+        return Text.assemble(("▲ left out: ", "bold"), line, (f" – {left_out.why.fault}", "italic"))
 
     async def turn(self, editable: EditableExperiment, number: int | None) -> None:
         """Open the form of an item, or none, and remove the form that was open."""

@@ -93,7 +93,7 @@ class Status(Static):
     def show(self, editable: EditableExperiment) -> None:
         """Show what is wrong with a set-up, if that has changed."""
         error = editable.error
-        message = "" if error is None else f"▲ fix {place_in_words(editable, error.where)}: {error.what}"
+        message = "" if error is None else f"▲ fix {place_in_words(editable, error.where)}: {error.fault}"
         if message != self._message:
             self._message, self.display = message, bool(message)
             self.update(message)

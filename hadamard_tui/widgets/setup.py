@@ -370,7 +370,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             refused = refused or error
         self.editable.put(place, before)
         if refused is not None:
-            self.notify(f"No {'larger' if up else 'smaller'} number fits here: {refused.what}.")
+            self.notify(f"No {'larger' if up else 'smaller'} number fits here: {refused.fault}.")
 
     @on(RowVaried)
     def _varied(self, event: RowVaried) -> None:
@@ -562,4 +562,4 @@ class SetupPane(VerticalScroll, can_focus=False):
 def _complaint_here(error: BadInput) -> str:
     """A problem beside the field that it is about, and at which point of the axes."""
     _, where, point = error.where.partition(" where ")
-    return f"{error.what} (where {point})" if where else error.what
+    return f"{error.fault} (where {point})" if where else error.fault

@@ -42,7 +42,7 @@ def edge() -> EditableExperiment:
 
 def whys(editable: EditableExperiment) -> dict[int, str]:
     """Reasons of the claims that are left out, by number."""
-    return {number: claim.why.what for number, claim in editable.left_out.items()}
+    return {number: claim.why.fault for number, claim in editable.left_out.items()}
 
 
 def test_claims_stay_when_the_problem_changes_with_the_numbers_that_they_have_there(talk: EditableExperiment):
@@ -273,7 +273,7 @@ def test_pictures_and_claims_are_added_and_removed(talk: EditableExperiment):
 def test_what_is_wrong_with_a_picture_is_said_of_its_place(edge: EditableExperiment):
     edge.put("pictures[0].x", "eta*sto")
     assert edge.error is not None
-    assert (edge.error.where, edge.error.what[:15]) == ("pictures[0].x", "there is no 'st")
+    assert (edge.error.where, edge.error.fault[:15]) == ("pictures[0].x", "there is no 'st")
 
 
 def test_a_point_of_an_axis_that_cannot_run_is_said_before_the_run():
@@ -351,7 +351,7 @@ def test_what_is_missing_in_what_is_added_to_steps_is_said_of_its_field(
 ):
     talk.put_kind(f"learners[0].{name}", kind)
     assert talk.error is not None
-    assert (talk.error.where, talk.error.what) == (f"learners[0].{name}{at}", reason)
+    assert (talk.error.where, talk.error.fault) == (f"learners[0].{name}{at}", reason)
     talk.put_kind(f"learners[0].{name}", None)
     assert talk.error is None
     assert not talk.changed
@@ -383,7 +383,7 @@ def test_a_learner_is_only_where_its_condition_on_the_axes_holds(edge: EditableE
     talk = EditableExperiment.of("hadamard-128")
     talk.put("learners[0].where", "eta > 0.1")
     assert talk.error is not None
-    assert (talk.error.where, talk.error.what[:16]) == ("learners[0].where", "'eta' is unknown")
+    assert (talk.error.where, talk.error.fault[:16]) == ("learners[0].where", "'eta' is unknown")
 
 
 @pytest.mark.parametrize("place", ["problem.matrix.d", "run.seed", "learners[0].update.lr"])
@@ -391,14 +391,14 @@ def test_an_empty_field_asks_for_what_belongs_there(talk: EditableExperiment, pl
     talk.put(place, "")
     assert talk.error is not None
     assert talk.error.where == place
-    assert talk.error.what.startswith("this is empty; enter a ")
+    assert talk.error.fault.startswith("this is empty; enter a ")
 
 
 def test_a_name_that_is_taken_is_said_of_the_learner_that_was_given_it(talk: EditableExperiment):
     talk.put("learners[0].name", "EGU")
     for _ in range(2):
         assert talk.error is not None
-        assert (talk.error.where, talk.error.what) == (
+        assert (talk.error.where, talk.error.fault) == (
             "learners[0].name",
             "'EGU' is taken by another learner",
         )

@@ -91,7 +91,7 @@ def test_what_is_wrong_with_a_talk_is_one_line(written: Path, old: str, new: str
     with pytest.raises(BadInput) as caught:
         tours.stops_of(str(written))
     assert where in caught.value.where
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
     assert "\n" not in str(caught.value)
 
 

@@ -211,4 +211,4 @@ def test_what_cannot_be_is_refused_with_its_place(picture, claim, where, reason)
     with pytest.raises(BadInput) as caught:
         sweep_of(changed_document)
     assert caught.value.where == where
-    assert reason in caught.value.what
+    assert reason in caught.value.fault

@@ -19,7 +19,7 @@ DEPTHS = [2, 3, 4, 8]
 
 
 def minimiser(X, y, alpha, depth):
-    """The w of least Q_α with Xw = y, or with Xw = XX⁺y if there is none."""
+    """The w of least Q_α with Xw = y, or with Xw = XX⁺y without one."""
     return Path(X, y, depth).at(alpha)
 
 

@@ -188,7 +188,7 @@ def test_a_preset_is_loaded_by_its_path_too(tmp_path):
 def test_an_unknown_preset_is_refused_with_the_nearest_names(name, words):
     with pytest.raises(BadInput) as caught:
         presets.load(name)
-    assert words in caught.value.what
+    assert words in caught.value.fault
     assert "\n" not in str(caught.value)
 
 
@@ -212,7 +212,7 @@ def test_of_two_learners_with_one_name_the_second_is_refused():
     raw["learners"][3]["name"] = raw["learners"][1]["name"]
     with pytest.raises(BadInput) as caught:
         sweep_of(raw)
-    assert (caught.value.where, caught.value.what) == (
+    assert (caught.value.where, caught.value.fault) == (
         "learners[3].name",
         "'least squares' is taken by another learner",
     )

@@ -125,7 +125,7 @@ def test_it_is_for_places_that_are_read_off_along_the_axis(words, where, reason)
     with pytest.raises(BadInput) as refused:
         sweep_of(document(**words))
     assert refused.value.where == where
-    assert reason in refused.value.what
+    assert reason in refused.value.fault
 
 
 def test_values_of_such_an_axis_grow():

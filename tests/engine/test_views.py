@@ -302,7 +302,7 @@ def test_shares_and_places_that_make_no_sense_are_refused_with_place_and_remedy(
     with pytest.raises(BadInput) as caught:
         reading.parse({**raw(d=4), "pictures": [{"x": "k", "measure": "loss", **words}]})
     assert caught.value.where == where
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
 
 
 def test_a_curve_of_some_replicas_is_made_of_these_alone(random):

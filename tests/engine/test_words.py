@@ -98,7 +98,7 @@ def test_a_bad_expression_in_a_text_is_one_line_that_names_the_place(change, whe
     with pytest.raises(BadInput) as refusal:
         sweep_of(changed(change))
     assert refusal.value.where.startswith(where)
-    assert reason in refusal.value.what
+    assert reason in refusal.value.fault
     assert "\n" not in str(refusal.value)
 
 

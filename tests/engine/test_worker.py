@@ -313,7 +313,7 @@ def test_memory_that_is_not_there_refuses_the_run(monkeypatch):
     refused = watched.until(Refused)
     watched.end("failed")
     assert refused.error.where == "problem.matrix.d"
-    assert "needs" in refused.error.what
+    assert "needs" in refused.error.fault
     assert not any(isinstance(event, (Failed, Loaded)) for event in watched.received)
 
 
